@@ -1,0 +1,207 @@
+"""The run-log format: what happened in a run, as operations in the manner of Jepsen, in Parquet.
+
+An operation begins with one ``invoke`` event and ends with at most one completion:
+
+* ``ok``: it took effect and this is its result,
+* ``fail``: it certainly had no effect,
+* ``info``: nobody knows whether it had, has or will have an effect. An operation without a completion is ``info``.
+
+One row per event, or per event and message when the event touches messages; rows of one event share ``index``.
+Simulation and real servers write the same columns, and every checker works from these files alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+EventType = Literal["invoke", "ok", "fail", "info"]
+
+_CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+OPERATIONS = pa.schema(
+    [
+        pa.field("index", pa.int64(), nullable=False),  # position of the event in the run, from 0
+        pa.field("time_ns", pa.int64(), nullable=False),  # run time of the event
+        pa.field("invoke_ns", pa.int64()),  # on completions: run time of the invocation
+        pa.field("intended_ns", pa.int64()),  # when the load plan wanted it to start (open loop)
+        pa.field("process", _CATEGORY, nullable=False),  # e.g. producer-a-0; does one thing at a time unless open-loop
+        pa.field("zone", _CATEGORY, nullable=False),  # zone whose coordinator it talks to
+        pa.field("f", _CATEGORY, nullable=False),  # push, pop, ack, extend, …
+        pa.field("type", _CATEGORY, nullable=False),  # invoke, ok, fail, info
+        pa.field("op_id", pa.int64(), nullable=False),  # joins invocation and completion
+        pa.field("message_id", pa.string()),
+        pa.field("key", pa.string()),  # ordering key, for ordered queues
+        pa.field("shard", _CATEGORY),
+        pa.field("delivery", pa.int64()),  # op_id of the pop that made the delivery this row is about
+        pa.field("due_ms", pa.int64()),  # wall clock before which the message must not be delivered
+        pa.field("lease_start_ms", pa.int64()),  # wall clock read just before the lease was written
+        pa.field("leased_ms", pa.int64()),  # wall clock read just after the lease was confirmed
+        pa.field("lease_end_ms", pa.int64()),  # wall clock at which the lease ends
+        pa.field("priority", pa.int16()),
+        pa.field("error", pa.string()),
+    ]
+)
+
+FAULTS = pa.schema(
+    [
+        pa.field("fault", pa.string(), nullable=False),  # unique in the run: "0:kill b"
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("target", pa.string(), nullable=False),  # zone, link "a>b" or process
+        pa.field("begin_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64()),  # null: never ended
+        pa.field("colour", pa.string(), nullable=False),  # of its band in plots
+        pa.field("detail", pa.string(), nullable=False),  # JSON
+    ]
+)
+
+FINAL_STATE = pa.schema(
+    [
+        pa.field("zone", _CATEGORY, nullable=False),  # whose Redis was read
+        pa.field("shard", _CATEGORY),  # null for a payload
+        pa.field("place", _CATEGORY, nullable=False),  # queue, unack or payload
+        pa.field("message_id", pa.string(), nullable=False),
+        pa.field("score", pa.float64()),  # null for a payload
+        pa.field("serving", pa.bool_(), nullable=False),  # this zone's consumers serve this shard from here
+    ]
+)
+
+DEPTH = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),
+        pa.field("zone", _CATEGORY, nullable=False),
+        pa.field("waiting", pa.int64()),  # ids in the zone's own shard; null: the zone did not answer
+        pa.field("leased", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Touched:
+    """The part of an event that concerns one message; fields as in ``OPERATIONS``."""
+
+    message_id: str
+    key: str | None = None
+    shard: str | None = None
+    delivery: int | None = None
+    due_ms: int | None = None
+    lease_start_ms: int | None = None
+    leased_ms: int | None = None
+    lease_end_ms: int | None = None
+    priority: int | None = None
+
+
+class TableWriter:
+    """Appends rows to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
+
+    The file appears under its name only when it is closed whole; until then it is ``<name>.partial``.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, *, rows_per_group: int = 16_384) -> None:
+        self._path = path
+        self._partial = path.with_name(path.name + ".partial")
+        self._schema = schema
+        self._rows_per_group = rows_per_group
+        self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+        self._file = pq.ParquetWriter(self._partial, schema, compression="zstd")
+        self.rows_written = 0
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        for name, column in self._columns.items():
+            column.append(row.get(name))
+        self.rows_written += 1
+        if self.rows_written % self._rows_per_group == 0:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._file.write_table(pa.table(self._columns, schema=self._schema))
+        for column in self._columns.values():
+            column.clear()
+
+    def close(self) -> None:
+        if not self._file.is_open:
+            return
+        if any(self._columns.values()):
+            self._flush()
+        self._file.close()
+        self._partial.replace(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class HistoryWriter:
+    """Writes ``history/operations.parquet`` of one run.
+
+    Single-threaded. ``invoke`` returns the ``op_id`` to complete later; ``close`` completes what is still open as
+    ``info``, so a crashed process's operations stay in the record as what they are: unknown.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._table = TableWriter(directory / "operations.parquet", OPERATIONS)
+        self._open: dict[int, dict[str, Any]] = {}
+        self._next_op = 0
+        self._next_index = 0
+        self._last_ns = 0
+
+    def invoke(
+        self,
+        *,
+        time_ns: int,
+        process: str,
+        zone: str,
+        f: str,
+        intended_ns: int | None = None,
+        messages: Sequence[Touched] = (),
+    ) -> int:
+        op_id = self._next_op
+        self._next_op += 1
+        operation = {"op_id": op_id, "process": process, "zone": zone, "f": f, "intended_ns": intended_ns}
+        self._open[op_id] = {**operation, "invoke_ns": time_ns, "messages": tuple(messages)}
+        self._write({**operation, "type": "invoke", "time_ns": time_ns}, messages)
+        return op_id
+
+    def complete(
+        self,
+        op_id: int,
+        *,
+        time_ns: int,
+        type: Literal["ok", "fail", "info"],
+        messages: Sequence[Touched] | None = None,
+        error: str | None = None,
+    ) -> None:
+        """End the operation. ``messages`` default to those of the invocation. ``KeyError`` if it is not open."""
+        operation = self._open.pop(op_id)
+        touched = operation.pop("messages") if messages is None else messages
+        operation.pop("messages", None)
+        self._write({**operation, "type": type, "time_ns": time_ns, "error": error}, touched)
+
+    def close(self) -> None:
+        for op_id in list(self._open):
+            self.complete(op_id, time_ns=self._last_ns, type="info", error="never completed")
+        self._table.close()
+
+    def _write(self, event: dict[str, Any], messages: Sequence[Touched]) -> None:
+        self._last_ns = max(self._last_ns, event["time_ns"])
+        event["index"] = self._next_index
+        self._next_index += 1
+        if not messages:
+            self._table.append(event)
+        for message in messages:
+            self._table.append({**event, **{name: getattr(message, name) for name in Touched.__slots__}})
+
+
+def operation_batches(run: Path, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The history of ``run`` in order, a batch at a time, ``columns`` only if given."""
+    file = pq.ParquetFile(run / "history" / "operations.parquet")
+    yield from file.iter_batches(columns=list(columns) if columns is not None else None)

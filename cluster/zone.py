@@ -1,0 +1,81 @@
+"""A zone: one Redis server that holds a full copy of the data, with the verbs that break and mend it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class ClusterError(Exception):
+    """The testbed cannot do what was asked. The message is one line that a user can act upon."""
+
+
+class ZoneError(ClusterError):
+    """A verb does not fit the zone's state, or its server did not start, stop or answer in time."""
+
+
+class Persistence(StrEnum):
+    """What the server writes to disk. A killed process loses nothing that it had handed to the kernel."""
+
+    NONE = "none"
+    AOF_ALWAYS = "aof-always"
+    AOF_EVERYSEC = "aof-everysec"
+    AOF_NO = "aof-no"
+    RDB = "rdb"
+
+
+class Restart(StrEnum):
+    """With which data a zone comes back: its own files, none, or a copy of a live zone's."""
+
+    KEEP = "keep"
+    WIPE = "wipe"
+    WARM = "warm"
+
+
+class ZoneState(StrEnum):
+    STOPPED = "stopped"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Zone(Protocol):
+    """A zone's server. Every verb raises ``ZoneError`` when the state does not allow it.
+
+    ``start`` and ``restart`` return when the server answers; the address stays the same over restarts.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def state(self) -> ZoneState: ...
+    @property
+    def address(self) -> Address: ...
+    @property
+    def persistence(self) -> Persistence: ...
+
+    async def start(self) -> None:
+        """STOPPED → RUNNING with empty data."""
+
+    async def stop(self) -> None:
+        """Any state → STOPPED; process or container, port and files are gone. Does nothing if already stopped."""
+
+    async def kill(self) -> None:
+        """RUNNING or PAUSED → DEAD, at once (SIGKILL); files stay."""
+
+    async def pause(self) -> None:
+        """RUNNING → PAUSED: the server is frozen (SIGSTOP), its sockets stay open."""
+
+    async def resume(self) -> None:
+        """PAUSED → RUNNING."""
+
+    async def restart(self, mode: Restart, *, warm_from: "Zone | None" = None) -> None:
+        """DEAD → RUNNING. ``WARM`` copies the data of ``warm_from`` before it returns."""

@@ -1,0 +1,54 @@
+"""What goes into a queue and what comes out of it."""
+
+from dataclasses import dataclass, field
+
+PRIORITY_MIN = 0
+PRIORITY_MAX = 99
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """A message as its producer made it.
+
+    ``timeout_ms`` is the delay before it may be delivered. ``priority`` runs from 0 to 99 and a smaller number is
+    served first (the order dyno-queues really has, whatever its Javadoc says). Messages are equal if their
+    ``id`` is equal, as in dyno-queues: a redelivery equals the first delivery even if its payload was replaced.
+    """
+
+    id: str
+    payload: str = field(default="", compare=False)
+    timeout_ms: int = field(default=0, compare=False)
+    priority: int = field(default=0, compare=False)
+    shard: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise ValueError(f"message id must be a non-empty string, got {self.id!r}")
+        if not PRIORITY_MIN <= self.priority <= PRIORITY_MAX:
+            raise ValueError(f"priority must be {PRIORITY_MIN}..{PRIORITY_MAX}, got {self.priority}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """Proof of an acknowledged push: where the message was put and when it becomes due (wall clock, ms)."""
+
+    id: str
+    shard: str
+    due_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """One delivery of a message.
+
+    The lease was written between ``lease_start_ms`` (read just before) and ``leased_ms`` (read just after the
+    servers confirmed it); it ends at ``lease_end_ms`` unless extended. All three are the wall clock of the node
+    that popped. A checker needs both bounds: it may call two deliveries concurrent only if no order of the
+    writes inside the bounds makes them legal.
+    """
+
+    message: Message
+    shard: str
+    lease_start_ms: int
+    leased_ms: int
+    lease_end_ms: int
