@@ -8,7 +8,7 @@ Coroutines written against these ports await nothing but ports: an ``await`` tha
 directly would tie the code to one arm.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -22,6 +22,11 @@ Command = tuple[Argument, ...]
 
 class ServerError(Exception):
     """An error reply (``-ERR …``) of the server. Returned as a value inside replies, never raised by a port."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServerError) and self.args == other.args
+
+    __hash__ = Exception.__hash__
 
 
 Reply = int | bytes | list[Any] | ServerError | None
@@ -59,12 +64,12 @@ class Timer(Protocol):
     def cancel(self) -> None: ...
 
 
-class Event(Protocol):
-    """A latch: once set it stays set, and every waiter, past and future, goes on."""
+class Promise(Protocol[T]):
+    """A result that arrives later, once: set by one, awaited by any number, before or after."""
 
-    def set(self) -> None: ...
-    def is_set(self) -> bool: ...
-    async def wait(self) -> None: ...
+    def set_result(self, result: T, /) -> None: ...
+    def done(self) -> bool: ...
+    def __await__(self) -> Generator[Any, Any, T]: ...
 
 
 class Task(Protocol[T_co]):
@@ -84,6 +89,6 @@ class Runtime(Protocol):
     async def sleep(self, duration_ns: int) -> None: ...
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer: ...
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> Task[T]: ...
-    def event(self) -> Event: ...
+    def promise(self) -> Promise[Any]: ...
     def random(self, user: str) -> Random:
         """The random stream of ``user``; equal seed and name give equal draws whatever else is drawn."""

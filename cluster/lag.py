@@ -1,0 +1,280 @@
+"""One-way delays of a link: distributions, mixtures, published fits and recorded traces.
+
+A lag is written as text, in scenario files and on the command line, and ``str`` gives the text back::
+
+    0                                       no delay, and no timer either
+    constant:2ms   uniform:1ms:5ms          normal:2ms:0.5ms (mean, deviation; cut off at 0)
+    exponential:2ms (mean)                  lognormal:2ms:15ms (median, 99th percentile)
+    pareto:1ms:1.5 (scale, shape)           0.9*constant:1ms + 0.1*exponential:50ms
+    trace:lags.csv (milliseconds, one a line, replayed in order from a drawn position)
+    lnkd-ssd  lnkd-disk-w  ymmr-w  ymmr-ars (fits of Bailis et al., PBS, VLDB 2012, table 3)
+"""
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+_NS_PER_MS = 1_000_000
+_UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
+_NORMAL_P99 = 2.3263478740408408  # 99th percentile of the standard normal distribution
+
+ACCEPTED = (
+    "0, constant:2ms, uniform:1ms:5ms, normal:2ms:0.5ms, exponential:2ms, lognormal:2ms:15ms, pareto:1ms:1.5, "
+    "trace:FILE, lnkd-ssd, lnkd-disk-w, ymmr-w, ymmr-ars, or a mixture such as 0.9*constant:1ms + 0.1*exponential:50ms"
+)
+
+
+class Lag(Protocol):
+    """A source of one-way delays. Immutable; what a link draws from it lives in the sampler."""
+
+    @property
+    def zero(self) -> bool:
+        """Every delay is 0."""
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        """A function that draws the next delay in nanoseconds, never negative."""
+
+
+def _ns(duration_ms: float) -> int:
+    return max(0, round(duration_ms * _NS_PER_MS))
+
+
+def _text(duration_ms: float) -> str:
+    return f"{duration_ms:g}ms"
+
+
+@dataclass(frozen=True)
+class Constant:
+    delay_ms: float = 0.0
+
+    @property
+    def zero(self) -> bool:
+        return self.delay_ms == 0
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        delay_ns = _ns(self.delay_ms)
+        return lambda: delay_ns
+
+    def __str__(self) -> str:
+        return "0" if self.zero else f"constant:{_text(self.delay_ms)}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A lag whose every delay is an independent draw of ``draw_ms(random)``; ``text`` is how it is written."""
+
+    text: str
+    draw_ms: Callable[[Random], float]
+    zero: bool = False
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        draw_ms = self.draw_ms
+        return lambda: _ns(draw_ms(random))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Drawn) and other.text == self.text
+
+    __hash__ = object.__hash__
+
+
+def uniform(low_ms: float, high_ms: float) -> Lag:
+    if low_ms > high_ms:
+        raise ValueError(f"uniform lag needs low <= high, got {_text(low_ms)} and {_text(high_ms)}")
+    return Drawn(f"uniform:{_text(low_ms)}:{_text(high_ms)}", lambda random: random.uniform(low_ms, high_ms))
+
+
+def normal(mean_ms: float, deviation_ms: float) -> Lag:
+    return Drawn(f"normal:{_text(mean_ms)}:{_text(deviation_ms)}", lambda random: random.gauss(mean_ms, deviation_ms))
+
+
+def exponential(mean_ms: float) -> Lag:
+    _positive("mean of an exponential lag", mean_ms)
+    return Drawn(f"exponential:{_text(mean_ms)}", lambda random: random.expovariate(1 / mean_ms))
+
+
+def lognormal(median_ms: float, p99_ms: float) -> Lag:
+    _positive("median of a log-normal lag", median_ms)
+    if p99_ms < median_ms:
+        raise ValueError(f"log-normal lag needs median <= p99, got {_text(median_ms)} and {_text(p99_ms)}")
+    mu, sigma = math.log(median_ms), math.log(p99_ms / median_ms) / _NORMAL_P99
+    text = f"lognormal:{_text(median_ms)}:{_text(p99_ms)}"
+    return Drawn(text, lambda random: random.lognormvariate(mu, sigma))
+
+
+def pareto(scale_ms: float, shape: float) -> Lag:
+    _positive("scale of a Pareto lag", scale_ms)
+    _positive("shape of a Pareto lag", shape)
+    return Drawn(f"pareto:{_text(scale_ms)}:{shape:g}", lambda random: scale_ms * random.paretovariate(shape))
+
+
+def _positive(what: str, value: float) -> None:
+    if value <= 0:
+        raise ValueError(f"{what} must be above 0, got {value:g}")
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Each delay comes from one of ``parts``, chosen with probability proportional to its weight."""
+
+    parts: tuple[tuple[float, Lag], ...]
+
+    @property
+    def zero(self) -> bool:
+        return all(lag.zero for _, lag in self.parts)
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        samplers = [lag.sampler(random) for _, lag in self.parts]
+        bounds = list(accumulate(weight for weight, _ in self.parts))
+
+        def draw() -> int:
+            part = bisect_right(bounds, random.random() * bounds[-1])
+            return samplers[min(part, len(samplers) - 1)]()
+
+        return draw
+
+    def __str__(self) -> str:
+        return " + ".join(f"{weight:g}*{lag}" for weight, lag in self.parts)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Recorded delays, replayed in order and round again, so that their autocorrelation is kept."""
+
+    path: str
+    delays_ms: tuple[float, ...]
+
+    @property
+    def zero(self) -> bool:
+        return not any(self.delays_ms)
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        delays_ns = [_ns(delay_ms) for delay_ms in self.delays_ms]
+        position = random.randrange(len(delays_ns))
+
+        def draw() -> int:
+            nonlocal position
+            position = (position + 1) % len(delays_ns)
+            return delays_ns[position]
+
+        return draw
+
+    def __str__(self) -> str:
+        return f"trace:{self.path}"
+
+
+def read_trace(path: str) -> Trace:
+    """A file of delays in milliseconds, one a line; a heading and empty lines are passed over."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read lag trace {path!r}: {error}") from None
+    delays_ms = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or (number == 1 and not _is_delay(line)):
+            continue
+        if not _is_delay(line):
+            raise ValueError(f"lag trace {path!r}, line {number}: expected milliseconds >= 0, got {line.strip()!r}")
+        delays_ms.append(float(line))
+    if not delays_ms:
+        raise ValueError(f"lag trace {path!r} holds no delays")
+    return Trace(path, tuple(delays_ms))
+
+
+def _is_delay(line: str) -> bool:
+    try:
+        delay_ms = float(line)
+    except ValueError:
+        return False
+    return delay_ms >= 0 and math.isfinite(delay_ms)
+
+
+def _named(name: str, *parts: tuple[float, Lag]) -> Lag:
+    mixture = Mixture(parts)
+    return _Named(name, mixture)
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+    lag: Lag
+    zero: bool = False
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        return self.lag.sampler(random)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# PBS gives exponential rates in 1/ms; a mean is the inverse.
+FITS: dict[str, Lag] = {
+    "lnkd-ssd": _named("lnkd-ssd", (0.9122, pareto(0.235, 10)), (0.0878, exponential(1 / 1.66))),
+    "lnkd-disk-w": _named("lnkd-disk-w", (0.38, pareto(1.05, 1.51)), (0.62, exponential(1 / 0.183))),
+    "ymmr-w": _named("ymmr-w", (0.939, pareto(3, 3.35)), (0.061, exponential(1 / 0.0028))),
+    "ymmr-ars": _named("ymmr-ars", (0.982, pareto(1.5, 3.8)), (0.018, exponential(1 / 0.0217))),
+}
+
+_FORMS: dict[str, tuple[str, Callable[..., Lag]]] = {
+    "constant": ("d", Constant),
+    "uniform": ("dd", uniform),
+    "normal": ("dd", normal),
+    "exponential": ("d", exponential),
+    "lognormal": ("dd", lognormal),
+    "pareto": ("dn", pareto),
+}
+
+
+def parse_lag(text: str) -> Lag:
+    """The lag that ``text`` describes; see the head of this module for the forms.
+
+    Raises ``ValueError`` with the text given and the forms accepted.
+    """
+    parts = [part.strip() for part in str(text).split("+")]
+    if len(parts) == 1 and "*" not in parts[0]:
+        return _parse_one(parts[0])
+    weighted = []
+    for part in parts:
+        weight, star, lag = part.partition("*")
+        if not star or not _is_delay(weight) or float(weight) == 0:
+            raise ValueError(f"lag {text!r}: each part of a mixture is WEIGHT*LAG with WEIGHT > 0, got {part!r}")
+        weighted.append((float(weight), _parse_one(lag.strip())))
+    return Mixture(tuple(weighted))
+
+
+def _parse_one(text: str) -> Lag:
+    if text == "0":
+        return Constant()
+    if text in FITS:
+        return FITS[text]
+    name, _, rest = text.partition(":")
+    if name == "trace" and rest:
+        return read_trace(rest)
+    kinds, build = _FORMS.get(name, ("", None))
+    arguments = rest.split(":")
+    if build is None or len(arguments) != len(kinds):
+        raise ValueError(f"unknown lag {text!r}; accepted: {ACCEPTED}")
+    return build(*_numbers(text, kinds, arguments))
+
+
+def _numbers(text: str, kinds: str, arguments: Sequence[str]) -> list[float]:
+    numbers = []
+    for kind, argument in zip(kinds, arguments, strict=True):
+        match = _DURATION.fullmatch(argument)
+        if kind == "d" and match:
+            numbers.append(float(match[1]) * _UNITS_MS[match[2]])
+        elif kind == "n" and _is_delay(argument):
+            numbers.append(float(argument))
+        else:
+            wanted = "a duration such as 2ms, 500us or 1s" if kind == "d" else "a number >= 0"
+            raise ValueError(f"lag {text!r}: expected {wanted}, got {argument!r}; accepted: {ACCEPTED}")
+    return numbers

@@ -1,0 +1,154 @@
+"""Consistency levels and their vote: which replies decide a command, and what the client is told.
+
+The rules are those of Netflix Dynomite at 2046b05 (``dyn_response_mgr.c``, ``dyn_client.c``): replies are compared
+by value, not by version; an error counts as an answer but never towards a quorum; the first error is the one
+returned; a reply that comes after the decision changes nothing. Dynomite compares CRC32 checksums of the reply
+bytes, this module the parsed replies, so two different replies can never pass for equal.
+
+A single zone at ``DC_SAFE_QUORUM`` answers normally here. In Dynomite every such command fails after it has been
+executed (issues 573 and 652), because the second slot of its checksum array is compared although it is empty.
+"""
+
+from enum import StrEnum
+
+from engine.ports import Reply, ServerError
+
+ZONES_MAX = 3
+"""Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764)."""
+
+NO_QUORUM = "ERR Dynomite: Failed to achieve Quorum"
+STORAGE_REFUSED = "ERR Storage: Datastore refused connection"
+PEER_NOT_CONNECTED = "ERR Peer: Peer Node is not connected"
+PEER_REFUSED = "ERR Peer: Peer Node refused connection"
+
+
+class Level(StrEnum):
+    """What a coordinator waits for. Writes go to every zone whatever the level."""
+
+    DC_ONE = "DC_ONE"
+    DC_QUORUM = "DC_QUORUM"
+    DC_SAFE_QUORUM = "DC_SAFE_QUORUM"
+
+
+class ZoneFailure(ServerError):
+    """The error reply that stands in for a zone that gave none.
+
+    ``maybe_applied`` is false only if the command certainly never reached the zone's server.
+    """
+
+    def __init__(self, text: str, *, maybe_applied: bool) -> None:
+        super().__init__(text)
+        self.maybe_applied = maybe_applied
+
+
+class Decision(StrEnum):
+    """How a vote ended."""
+
+    LOCAL = "local"  # DC_ONE: the local zone's answer, good or error
+    AGREED = "agreed"  # the first replies that could decide were equal
+    MAJORITY = "majority"  # the first two differed, the third agreed with one of them
+    FIRST_ARRIVED = "first_arrived"  # DC_QUORUM, no two equal: whichever reply came first
+    NO_QUORUM = "no_quorum"  # DC_SAFE_QUORUM, no two equal
+    ERRORS = "errors"  # too many errors for a quorum: the first of them
+
+
+def quorum(zones: int) -> int:
+    return zones // 2 + 1
+
+
+class Vote:
+    """The vote on one command over the replies of the zones that it was sent to.
+
+    ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
+    ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
+    drops such replies unread, this lab counts them.
+    """
+
+    __slots__ = (
+        "_first_error",
+        "_good",
+        "_level",
+        "_local",
+        "_maybe_applied",
+        "_pending",
+        "_quorum",
+        "answer",
+        "decided",
+        "decision",
+        "late_disagreement",
+    )
+
+    answer: Reply
+    decision: Decision
+
+    def __init__(self, level: Level, *, zones: int, local: int = 0) -> None:
+        assert 1 <= zones <= ZONES_MAX, zones
+        assert 0 <= local < zones, local
+        self._level = level
+        self._local = local
+        self._pending = zones
+        self._quorum = quorum(zones)
+        self._good: list[Reply] = []
+        self._first_error: ServerError | None = None
+        self._maybe_applied = False
+        self.decided = False
+        self.late_disagreement = False
+
+    @property
+    def complete(self) -> bool:
+        """Every zone has answered."""
+        return self._pending == 0
+
+    @property
+    def maybe_applied(self) -> bool:
+        """Some zone executed the command, or may have, or may yet."""
+        return self._maybe_applied or self._pending > 0 or bool(self._good)
+
+    def submit(self, zone: int, reply: Reply) -> bool:
+        """Count ``zone``'s reply. True if this reply decided the vote."""
+        assert self._pending > 0, "a zone answered twice"
+        self._pending -= 1
+        if isinstance(reply, ServerError):
+            if self._first_error is None:
+                self._first_error = reply
+            if isinstance(reply, ZoneFailure) and reply.maybe_applied:
+                self._maybe_applied = True
+        else:
+            self._good.append(reply)
+            if self.decided and reply != self.answer and not isinstance(self.answer, ServerError):
+                self.late_disagreement = True
+        if self.decided:
+            return False
+        if self._level is Level.DC_ONE:
+            return self._decide_locally(zone, reply)
+        return self._decide_by_quorum()
+
+    def _decide_locally(self, zone: int, reply: Reply) -> bool:
+        if zone != self._local:
+            return False
+        if not isinstance(reply, ServerError):
+            self.late_disagreement = any(other != reply for other in self._good)
+        return self._decide(Decision.LOCAL, reply)
+
+    def _decide_by_quorum(self) -> bool:
+        good = self._good
+        count = len(good)
+        if count < self._quorum:
+            if self._pending + count < self._quorum:
+                return self._decide(Decision.ERRORS, self._first_error)
+            return False
+        if self._quorum == 1 or good[0] == good[1]:
+            return self._decide(Decision.AGREED, good[0])
+        if count == ZONES_MAX and good[2] in (good[0], good[1]):
+            return self._decide(Decision.MAJORITY, good[2])
+        if self._pending > 0:
+            return False
+        if self._level is Level.DC_QUORUM:
+            return self._decide(Decision.FIRST_ARRIVED, good[0])
+        return self._decide(Decision.NO_QUORUM, ServerError(NO_QUORUM))
+
+    def _decide(self, decision: Decision, answer: Reply) -> bool:
+        self.decided = True
+        self.decision = decision
+        self.answer = answer
+        return True
