@@ -1,0 +1,48 @@
+"""Settings of zones on real servers."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.real.zones.configuration import DEFAULT_SAVE_POINTS
+from cluster.zone import Persistence, ZoneError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneSettings:
+    """What process zones and container zones have in common."""
+
+    persistence: Persistence = Persistence.NONE
+    port: int | None = None
+    """Port of 127.0.0.1; None picks a free one."""
+    save_points: tuple[tuple[int, int], ...] = DEFAULT_SAVE_POINTS
+    """When RDB persistence takes a snapshot: (seconds, changes) pairs."""
+    start_timeout_s: float = 30.0
+    warm_timeout_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.port is not None and not 1 <= self.port <= 65_535:
+            raise ZoneError(f"port {self.port!r} is not accepted; accepted: 1 to 65535, or none for a free one")
+        if self.start_timeout_s <= 0 or self.warm_timeout_s <= 0:
+            shortest = min(self.start_timeout_s, self.warm_timeout_s)
+            raise ZoneError(f"time-out {shortest!r} s is not accepted; accepted: more than 0")
+        if not self.save_points or any(seconds < 1 or changes < 1 for seconds, changes in self.save_points):
+            raise ZoneError(
+                f"save points {self.save_points!r} are not accepted; accepted: (seconds, changes) of 1 or more"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessZoneSettings(ZoneSettings):
+    """``binary``: a path or a name on PATH of redis-server or valkey-server; None runs the packaged Valkey."""
+
+    binary: str | Path | None = None
+
+
+def checked_name(name: str) -> str:
+    """Zone names become parts of directory and container names."""
+    if not _NAME.fullmatch(name):
+        raise ZoneError(f"zone name {name!r} is not accepted; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first")
+    return name
