@@ -1,0 +1,52 @@
+"""The JSON form of a message in the payload hash.
+
+Field order, omitted empty strings and the tolerant reader are those of the Jackson mapper in
+https://github.com/Netflix/dyno-queues (``RedisDynoQueue.om``), so either side reads what the other wrote.
+"""
+
+import json
+from typing import Any
+
+from engine.dyno.errors import PayloadError
+from engine.message import Message
+
+
+def encode(message: Message) -> bytes:
+    """JSON of ``message``: id, payload, timeout (ms), priority, shard; empty strings are left out.
+
+    Raises ``ValueError`` if a string cannot be written as UTF-8.
+    """
+    fields: dict[str, str | int] = {"id": message.id}
+    if message.payload:
+        fields["payload"] = message.payload
+    fields["timeout"] = message.timeout_ms
+    fields["priority"] = message.priority
+    if message.shard:
+        fields["shard"] = message.shard
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode(raw: bytes, *, message_id: str) -> Message:
+    """The message stored under ``message_id``. Unknown fields are ignored, missing and null ones take defaults.
+
+    Raises ``PayloadError`` if ``raw`` is no JSON object or a field has no value that a message can hold.
+    """
+    try:
+        fields = json.loads(raw)
+        if not isinstance(fields, dict):
+            raise TypeError(f"expected an object, got {type(fields).__name__}")
+        return Message(
+            id=_text(fields.get("id")) or message_id,
+            payload=_text(fields.get("payload")),
+            timeout_ms=int(fields.get("timeout") or 0),
+            priority=int(fields.get("priority") or 0),
+            shard=_text(fields.get("shard")) or None,
+        )
+    except (ValueError, TypeError) as error:
+        raise PayloadError(f"stored payload of {message_id!r} is not a message: {error}") from error
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value)

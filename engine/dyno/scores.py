@@ -1,0 +1,18 @@
+"""Scores of the two sorted sets.
+
+Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.push`` and ``peekIds``. A double near 1.7e12 resolves
+2**-12, so steps of .01 stay distinct. Priority orders only messages that fall due in the same millisecond.
+"""
+
+
+def due_score(due_ms: int, *, priority: int) -> float:
+    """Score of a waiting message: due time in ms, and its priority 0..99 as the fraction .00...99."""
+    return float(due_ms) + priority / 100.0
+
+
+def eligible_until(now_ms: int) -> int:
+    """Highest score, inclusive, that may be delivered at ``now_ms``.
+
+    The extra millisecond lets in every priority of the current one; hence a delivery may come up to 1 ms early.
+    """
+    return now_ms + 1

@@ -1,0 +1,48 @@
+"""Settings of a queue, checked when they are made."""
+
+from dataclasses import dataclass
+
+POLL_INTERVAL_MS = 50
+COMPAT_POLL_INTERVAL_MS = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DynoSettings:
+    """How one instance of a queue behaves.
+
+    ``shards``: every shard of the queue, in the order in which they are searched. ``shard``: the one this instance
+    pops from and whose expired leases it requeues. ``unack_ms``: length of a lease. ``unack_interval_ms``: period of
+    the unack handler, so an unacknowledged message comes back between ``unack_ms`` and the sum of both.
+    ``poll_interval_ms``: pause between two reads of a waiting pop (50, or 200 with ``compat``, if not given).
+    ``unack_batch``: expired leases read at a time. ``compat``: reproduce the defects of the original that are
+    listed in docs/dyno-queues.md.
+
+    Note that the original's lease is 60 *milliseconds* unless it is set; its users set 60 000.
+    """
+
+    prefix: str
+    shards: tuple[str, ...]
+    shard: str
+    unack_ms: int = 60_000
+    unack_interval_ms: int = 60_000
+    poll_interval_ms: int | None = None
+    unack_batch: int = 1000
+    compat: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.prefix:
+            raise ValueError(f"prefix must be a non-empty string, got {self.prefix!r}")
+        if not self.shards or not all(self.shards) or len(set(self.shards)) != len(self.shards):
+            raise ValueError(f"shards must be one or more distinct non-empty names, got {self.shards!r}")
+        if self.shard not in self.shards:
+            raise ValueError(f"shard must be one of {', '.join(self.shards)}, got {self.shard!r}")
+        for name in ("unack_ms", "unack_interval_ms", "poll_interval_ms", "unack_batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+
+    @property
+    def pop_poll_ms(self) -> int:
+        if self.poll_interval_ms is not None:
+            return self.poll_interval_ms
+        return COMPAT_POLL_INTERVAL_MS if self.compat else POLL_INTERVAL_MS
