@@ -1,0 +1,36 @@
+"""What the parts of one queue object share."""
+
+from dataclasses import dataclass, field
+
+from engine.dyno.commands import Commands
+from engine.dyno.keys import Keys
+from engine.dyno.settings import DynoSettings
+from engine.ports import Clock, Runtime
+
+
+@dataclass(kw_only=True, slots=True)
+class Counters:
+    """Totals since the queue object was made.
+
+    ``misses``: candidates that could not be leased (another consumer was first, or the payload is missing).
+    ``curtailed_pops``: pops that an error cut short and that returned the messages leased before it. ``requeued`` and
+    ``stale``: as in ``UnackResult``, over all runs, those that failed half-way included.
+    """
+
+    misses: int = 0
+    curtailed_pops: int = 0
+    requeued: int = 0
+    stale: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """``quorum`` carries writes and the point reads that safety depends on, ``local`` the range and size reads."""
+
+    runtime: Runtime
+    clock: Clock
+    quorum: Commands
+    local: Commands
+    keys: Keys
+    settings: DynoSettings
+    counters: Counters = field(default_factory=Counters)

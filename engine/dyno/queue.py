@@ -1,0 +1,255 @@
+"""The dyno-queues V1 queue: a delay queue with one shard per zone.
+
+Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue``: same keys, same JSON, same commands in the same
+order, one round trip each. docs/dyno-queues.md lists where the default departs from it and why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from engine.dyno.acks import Acks
+from engine.dyno.codec import decode, encode
+from engine.dyno.commands import Commands
+from engine.dyno.context import Context, Counters
+from engine.dyno.errors import COMMAND_FAILURES, PayloadError, ack_failure, operation, push_failure
+from engine.dyno.keys import Keys
+from engine.dyno.pop import FreshPopper, OriginalPopper, Popper
+from engine.dyno.scores import due_score, eligible_until
+from engine.dyno.settings import DynoSettings
+from engine.dyno.sharding import RoundRobin, ShardingStrategy
+from engine.dyno.unack import UnackHandler, UnackResult, process_unacks, waiting_total
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Clock, Connection, Runtime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardSize:
+    """Entries of one shard: ``waiting`` or delayed, and leased (``unacked``)."""
+
+    waiting: int
+    unacked: int
+
+
+class DynoQueue:
+    """One instance of the queue ``name``, which pops from and looks after the shard ``settings.shard``.
+
+    Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
+    done) or ``ServerError`` (refused, without effect). ``quorum`` carries the writes and the point reads, ``local``
+    the reads whose answer may be old: ranges, sizes, ``peek``, and the payload in ``set_timeout``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        runtime: Runtime,
+        clock: Clock,
+        quorum: Connection,
+        local: Connection,
+        settings: DynoSettings,
+        strategy: ShardingStrategy | None = None,
+    ) -> None:
+        if not name:
+            raise ValueError(f"name must be a non-empty string, got {name!r}")
+        self.name = name
+        self.settings = settings
+        self.keys = Keys(prefix=settings.prefix, queue=name)
+        self._context = Context(
+            runtime=runtime,
+            clock=clock,
+            quorum=Commands(quorum),
+            local=Commands(local),
+            keys=self.keys,
+            settings=settings,
+        )
+        self._clock = clock
+        self._quorum = self._context.quorum
+        self._local = self._context.local
+        self._strategy = RoundRobin() if strategy is None else strategy
+        self._acks = Acks(self._context)
+        self._popper: Popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
+        self.unack_handler = UnackHandler(self._context)
+
+    @property
+    def counters(self) -> Counters:
+        return self._context.counters
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        """Put ``messages`` into the queue, one after the other; receipts in their order.
+
+        An id that is already there is moved to its new due time if the strategy chooses the same shard, and doubled if
+        not. Raises ``PushFailure`` (which is also the port's or the server's error) with the receipts so far.
+        """
+        receipts: list[Receipt] = []
+        for message, raw in [(message, encode(message)) for message in messages]:
+            try:
+                receipts.append(await self._push_one(message, raw))
+            except COMMAND_FAILURES as error:
+                raise push_failure(error, receipts=tuple(receipts), failed_id=message.id) from error
+        return receipts
+
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """Lease up to ``count`` due messages of the own shard, waiting up to ``wait_ms`` until so many are due.
+
+        Fewer than ``count`` come back only when the wait is over, when other consumers took some, or when an error cut
+        the call short after at least one lease (with ``compat`` the error is raised and those leases are lost to the
+        caller). A stored payload that is no message raises ``PayloadError``.
+        """
+        return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    async def ack(self, message_id: str) -> bool:
+        """Delete a leased message. False if no shard has a lease on it: it was acknowledged before, or came back."""
+        return await self._acks.ack(message_id)
+
+    async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
+        """``ack`` one by one. Raises ``AckFailure`` with the answers so far."""
+        acked: list[bool] = []
+        for message_id in message_ids:
+            try:
+                acked.append(await self.ack(message_id))
+            except COMMAND_FAILURES as error:
+                raise ack_failure(error, acked=tuple(acked), failed_id=message_id) from error
+        return acked
+
+    async def peek(self, count: int) -> list[Message]:
+        """Up to ``count`` due messages of the own shard, in order, without leasing them.
+
+        Ids without payload are left out; with ``compat`` one of them raises ``PayloadError``.
+        """
+        until = eligible_until(self._clock.now_ms())
+        ids = await self._local.ids_up_to(self._own_queue, until, limit=count) if count > 0 else []
+        messages = []
+        for message_id in ids:
+            raw = await self._local.hget(self.keys.messages, message_id)
+            if raw is not None:
+                messages.append(decode(raw, message_id=message_id))
+            elif self.settings.compat:
+                raise PayloadError(f"no payload is stored for {message_id!r}")
+        return messages
+
+    async def get(self, message_id: str) -> Message | None:
+        """The stored message, whether waiting, leased or listed nowhere."""
+        raw = await self._quorum.hget(self.keys.messages, message_id)
+        return None if raw is None else decode(raw, message_id=message_id)
+
+    async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
+        """Let the lease of ``message_id`` end ``timeout_ms`` from now. False if no shard has a lease on it."""
+        for shard in self.settings.shards:
+            key = self.keys.unack(shard)
+            if await self._quorum.zscore(key, message_id) is not None:
+                await self._quorum.zadd(key, self._clock.now_ms() + timeout_ms, message_id)
+                return True
+        return False
+
+    async def set_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
+        """Make a waiting message due ``timeout_ms`` from now. False if it is not waiting, for instance leased.
+
+        Its priority is kept; with ``compat`` its score loses it.
+        """
+        raw = await self._local.hget(self.keys.messages, message_id)
+        if raw is None:
+            return False
+        message = replace(decode(raw, message_id=message_id), timeout_ms=timeout_ms)
+        for shard in self.settings.shards:
+            if await self._quorum.zscore(self.keys.queue_of(shard), message_id) is not None:
+                await self._reschedule(message, shard)
+                return True
+        return False
+
+    async def remove(self, message_id: str) -> bool:
+        """Take ``message_id`` out of every shard, waiting or leased, and delete its payload.
+
+        True if there was anything to remove. With ``compat`` as the original: it ends at the first shard where the
+        message is waiting, and for a leased message it leaves the payload and says False.
+        """
+        if self.settings.compat:
+            return await self._remove_waiting(message_id)
+        self._acks.forget(message_id)
+        with operation(f"remove of {message_id!r}") as effects:
+            for shard in self.settings.shards:
+                effects.count += await self._quorum.zrem(self.keys.unack(shard), message_id)
+                effects.count += await self._quorum.zrem(self.keys.queue_of(shard), message_id)
+            effects.count += await self._quorum.hdel(self.keys.messages, message_id)
+        return effects.count > 0
+
+    async def ensure(self, message: Message) -> bool:
+        """Push ``message`` unless its id is waiting or leased in some shard. True if it was pushed."""
+        for shard in self.settings.shards:
+            for key in (self.keys.queue_of(shard), self.keys.unack(shard)):
+                if await self._quorum.zscore(key, message.id) is not None:
+                    return False
+        await self.push([message])
+        return True
+
+    async def size(self) -> int:
+        """Messages waiting or delayed in all shards; leased ones are not counted."""
+        return await waiting_total(self._context)
+
+    async def shard_sizes(self) -> dict[str, ShardSize]:
+        sizes = {}
+        for shard in self.settings.shards:
+            waiting = await self._local.zcard(self.keys.queue_of(shard))
+            sizes[shard] = ShardSize(waiting=waiting, unacked=await self._local.zcard(self.keys.unack(shard)))
+        return sizes
+
+    async def clear(self) -> None:
+        """Delete every key of the queue."""
+        self._acks.forget_all()
+        with operation(f"clear of {self.name!r}") as effects:
+            for shard in self.settings.shards:
+                effects.count += await self._quorum.delete(self.keys.queue_of(shard))
+                effects.count += await self._quorum.delete(self.keys.unack(shard))
+            await self._quorum.delete(self.keys.messages)
+
+    async def process_unacks(self) -> UnackResult:
+        """Bring back the messages of the own shard whose lease has ended."""
+        return await process_unacks(self._context)
+
+    async def start(self) -> None:
+        """Run ``process_unacks`` every ``settings.unack_interval_ms`` from now on."""
+        self.unack_handler.start()
+
+    async def close(self) -> None:
+        """Stop the unack handler. Leases and messages stay as they are."""
+        await self.unack_handler.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def _own_queue(self) -> str:
+        return self.keys.queue_of(self.settings.shard)
+
+    async def _push_one(self, message: Message, raw: bytes) -> Receipt:
+        self._acks.forget(message.id)
+        await self._quorum.hset(self.keys.messages, message.id, raw)
+        shard = self._strategy.next_shard(self.settings.shards, message)
+        due_ms = self._clock.now_ms() + message.timeout_ms
+        await self._quorum.zadd(self.keys.queue_of(shard), due_score(due_ms, priority=message.priority), message.id)
+        return Receipt(id=message.id, shard=shard, due_ms=due_ms)
+
+    async def _reschedule(self, message: Message, shard: str) -> None:
+        due_ms = self._clock.now_ms() + message.timeout_ms
+        score = due_score(due_ms, priority=0 if self.settings.compat else message.priority)
+        with operation(f"set_timeout of {message.id!r}") as effects:
+            await self._quorum.zadd(self.keys.queue_of(shard), score, message.id, flag="XX")
+            effects.count += 1
+            await self._quorum.hset(self.keys.messages, message.id, encode(message))
+
+    async def _remove_waiting(self, message_id: str) -> bool:
+        with operation(f"remove of {message_id!r}") as effects:
+            for shard in self.settings.shards:
+                effects.count += await self._quorum.zrem(self.keys.unack(shard), message_id)
+                if await self._quorum.zrem(self.keys.queue_of(shard), message_id):
+                    effects.count += 1
+                    await self._quorum.hdel(self.keys.messages, message_id)
+                    return True
+        return False

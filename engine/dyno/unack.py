@@ -1,0 +1,132 @@
+"""Bringing expired leases back to the queue.
+
+Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks``.
+"""
+
+import math
+from dataclasses import dataclass
+
+from engine.dyno.codec import decode
+from engine.dyno.context import Context
+from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.scores import due_score
+from engine.ports import Task
+
+NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnackResult:
+    """What one run over the own shard did.
+
+    ``requeued``: messages moved from the leases back to the queue (both replies said so). ``stale``: leases removed
+    because their payload is gone. ``queue_depth``: waiting messages of all shards before the run.
+    """
+
+    requeued: int
+    stale: int
+    queue_depth: int
+
+
+async def process_unacks(context: Context) -> UnackResult:
+    """Requeue every message of the own shard whose lease has ended; with ``compat`` the first ``unack_batch`` only."""
+    queue_depth = await waiting_total(context)
+    counters, batch = context.counters, context.settings.unack_batch
+    requeued, stale = counters.requeued, counters.stale
+    handled: dict[str, None] = {}
+    while True:
+        expired = await _expired(context)
+        # The local replica may still list what the quorum has already moved; twice moved would be delivered twice.
+        fresh = [(message_id, score) for message_id, score in expired if message_id not in handled]
+        for message_id, score in fresh:
+            handled[message_id] = None
+            await _end_lease(context, message_id, score)
+        if context.settings.compat or len(expired) < batch or not fresh:
+            break
+    return UnackResult(requeued=counters.requeued - requeued, stale=counters.stale - stale, queue_depth=queue_depth)
+
+
+async def waiting_total(context: Context) -> int:
+    """Messages waiting or delayed in all shards, as the local replica sees them; leased ones are not among them."""
+    total = 0
+    for shard in context.settings.shards:
+        total += await context.local.zcard(context.keys.queue_of(shard))
+    return total
+
+
+async def _expired(context: Context) -> list[tuple[str, bytes]]:
+    key = context.keys.unack(context.settings.shard)
+    return await context.local.scored_ids_up_to(key, context.clock.now_ms(), limit=context.settings.unack_batch)
+
+
+async def _end_lease(context: Context, message_id: str, lease_end: bytes) -> None:
+    raw = await context.quorum.hget(context.keys.messages, message_id)
+    if raw is None:
+        await context.quorum.zrem(context.keys.unack(context.settings.shard), message_id)
+        context.counters.stale += 1
+    elif await _requeue(context, message_id, raw, lease_end):
+        context.counters.requeued += 1
+
+
+async def _requeue(context: Context, message_id: str, raw: bytes, lease_end: bytes) -> bool:
+    """Listed before unlisted: a crash in between leaves the id in both sets, and the next run mends that."""
+    shard = context.settings.shard
+    score = lease_end if context.settings.compat else _score(message_id, raw, lease_end)
+    added = await context.quorum.zadd(context.keys.queue_of(shard), score, message_id)
+    removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
+    return added > 0 and removed > 0
+
+
+def _score(message_id: str, raw: bytes, lease_end: bytes) -> float | bytes:
+    try:
+        priority = decode(raw, message_id=message_id).priority
+    except PayloadError:
+        return lease_end
+    return due_score(math.floor(float(lease_end)), priority=priority)
+
+
+class UnackHandler:
+    """Runs ``process_unacks`` at a fixed rate until it is closed.
+
+    An outage does not end it: a run that fails is counted in ``failures`` and kept in ``last_error``, and the next run
+    comes at its time. Runs that are overdue because one took long are skipped, not caught up.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._task: Task[None] | None = None
+        self.runs = 0
+        self.failures = 0
+        self.last_error: Exception | None = None
+
+    def start(self) -> None:
+        if self._task is not None:
+            raise RuntimeError("the unack handler is already running")
+        name = f"unack {self._context.keys.queue} {self._context.settings.shard}"
+        self._task = self._context.runtime.spawn(self._loop(), name=name)
+
+    async def close(self) -> None:
+        """Stop. A run cut in the middle leaves what a crash would: the next handler mends it."""
+        task, self._task = self._task, None
+        if task is not None and task.done():
+            await task.join()
+        elif task is not None:
+            task.cancel()
+
+    async def _loop(self) -> None:
+        runtime = self._context.runtime
+        interval_ns = self._context.settings.unack_interval_ms * NS_PER_MS
+        due_ns = runtime.now_ns() + interval_ns
+        while True:
+            await runtime.sleep(max(0, due_ns - runtime.now_ns()))
+            await self._run()
+            overdue = max(0, runtime.now_ns() - due_ns) // interval_ns
+            due_ns += (overdue + 1) * interval_ns
+
+    async def _run(self) -> None:
+        self.runs += 1
+        try:
+            await process_unacks(self._context)
+        except COMMAND_FAILURES as error:
+            self.failures += 1
+            self.last_error = error
