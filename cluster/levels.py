@@ -31,9 +31,9 @@ class Level(StrEnum):
 
 
 class ZoneFailure(ServerError):
-    """The error reply that stands in for a zone that gave none.
+    """An error that no server gave: it stands in for a zone's missing reply, or for an answer that no quorum gave.
 
-    ``maybe_applied`` is false only if the command certainly never reached the zone's server.
+    ``maybe_applied`` is false only if the command certainly never reached the server that it stands for.
     """
 
     def __init__(self, text: str, *, maybe_applied: bool) -> None:
@@ -76,6 +76,7 @@ class Vote:
         "decided",
         "decision",
         "late_disagreement",
+        "zones",
     )
 
     answer: Reply
@@ -84,6 +85,7 @@ class Vote:
     def __init__(self, level: Level, *, zones: int, local: int = 0) -> None:
         assert 1 <= zones <= ZONES_MAX, zones
         assert 0 <= local < zones, local
+        self.zones = zones
         self._level = level
         self._local = local
         self._pending = zones
@@ -145,7 +147,7 @@ class Vote:
             return False
         if self._level is Level.DC_QUORUM:
             return self._decide(Decision.FIRST_ARRIVED, good[0])
-        return self._decide(Decision.NO_QUORUM, ServerError(NO_QUORUM))
+        return self._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
 
     def _decide(self, decision: Decision, answer: Reply) -> bool:
         self.decided = True

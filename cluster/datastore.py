@@ -1,0 +1,101 @@
+"""A coordinator's connection to one zone's server: one FIFO pipeline that times out and breaks as a whole."""
+
+from collections import deque
+from collections.abc import Callable
+
+from cluster.batch import Answer, Batch, Upstream
+from cluster.deadlines import Deadlines
+from cluster.levels import STORAGE_REFUSED, ZoneFailure
+from cluster.reconnect import Reconnect
+from cluster.timeouts import Timeouts
+from engine.ports import Reply, Runtime
+
+
+class _Request:
+    __slots__ = ("_queue", "answered", "deadline_ns", "done")
+
+    def __init__(self, done: Callable[[Answer], None], deadline_ns: int, queue: "deque[_Request]") -> None:
+        self.done = done
+        self.deadline_ns = deadline_ns
+        self.answered = False
+        self._queue = queue
+
+    def replied(self, replies: list[Reply]) -> None:
+        """Replies come in order, so this request is the oldest. After a break nobody calls."""
+        assert self._queue[0] is self, "a reply overtook an earlier one"
+        self._queue.popleft()
+        self.answered = True
+        self.done(replies)
+
+
+class Datastore:
+    """Dynomite's rules for the datastore connection (``dyn_server.c``, ``dyn_connection_pool.c``).
+
+    Not connected: fails at once and nothing is kept. No reply within the time-out, or the connection breaks:
+    everything in flight fails, with the same text as a refusal, and may have been applied.
+    """
+
+    def __init__(self, *, upstream: Upstream, runtime: Runtime, timeouts: Timeouts) -> None:
+        self._upstream = upstream
+        self._runtime = runtime
+        self._timeout_ns = timeouts.datastore_ns
+        self._in_flight: deque[_Request] = deque()
+        self._deadlines = Deadlines(runtime=runtime, expired=self._expire, queues=1)
+        self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
+        self._connected = False
+        self._closed = False
+        self.on_connected: Callable[[], None] | None = None
+
+    @property
+    def connected(self) -> bool:
+        return self._connected
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._in_flight)
+
+    def open(self) -> None:
+        self._connect()
+
+    def close(self) -> None:
+        """Drop the connection for good; what is in flight fails."""
+        self._closed = True
+        self._reconnect.stop()
+        self._break()
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        if not self._connected:
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+            return
+        request = _Request(done, self._runtime.now_ns() + self._timeout_ns, self._in_flight)
+        self._in_flight.append(request)
+        self._deadlines.add(request, queue=0)
+        self._upstream.send(batch, request.replied)
+
+    def _connect(self) -> None:
+        self._upstream.open(on_open=self._opened, on_close=self._broken)
+
+    def _opened(self) -> None:
+        self._connected = True
+        self._reconnect.up()
+        if self.on_connected is not None:
+            self.on_connected()
+
+    def _expire(self) -> None:
+        self._break()
+        self._reconnect.down()
+
+    def _broken(self) -> None:
+        self._break()
+        if not self._closed:
+            self._reconnect.down()
+
+    def _break(self) -> None:
+        self._connected = False
+        self._upstream.close()
+        self._deadlines.clear()
+        failed = list(self._in_flight)
+        self._in_flight.clear()
+        for request in failed:
+            request.answered = True
+            request.done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))

@@ -1,0 +1,24 @@
+"""A client straight on one zone's server, past every coordinator: for administration, end states and comparisons."""
+
+from cluster.batch import Answer, Batch
+from cluster.datastore import Datastore
+from cluster.levels import ZoneFailure
+from engine.ports import Command, Indeterminate, Promise, Reply, Runtime, Unavailable
+
+
+class DirectConnection:
+    """``Connection`` to one server."""
+
+    def __init__(self, datastore: Datastore, *, runtime: Runtime) -> None:
+        self.datastore = datastore
+        self._runtime = runtime
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        batch = Batch(commands)
+        answered: Promise[Answer] = self._runtime.promise()
+        self.datastore.submit(batch, answered.set_result)
+        answer = await answered
+        if isinstance(answer, ZoneFailure):
+            applied = answer.maybe_applied and batch.writes
+            raise (Indeterminate if applied else Unavailable)(*answer.args)
+        return answer

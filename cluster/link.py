@@ -1,0 +1,148 @@
+"""One-way link between two zones: lag, retransmission, cuts. A message never overtakes an earlier one (TCP).
+
+The faults live here, between the coordinators, so they need no privileges and are the same on real servers and in
+simulation. A link with no lag and no fault delivers in the caller's turn and costs no timer.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from enum import StrEnum
+from random import Random
+
+from cluster.lag import Lag
+from engine.ports import Runtime, Timer
+
+RETRANSMIT_NS = 200_000_000
+"""First retransmission time-out of a lost segment: the floor of Linux TCP (TCP_RTO_MIN); it doubles with each loss."""
+
+RETRANSMITS_MAX = 8
+
+
+class Cut(StrEnum):
+    """How a cut link treats traffic."""
+
+    DROP = "drop"  # the connection is reset: what is on the way is gone and sending fails at once
+    HOLD = "hold"  # a black hole: nothing arrives, nobody is told; what was sent arrives after mending
+
+
+class Link:
+    """The way from ``source`` to ``target``. All settings may change while messages are on the way."""
+
+    def __init__(self, *, source: str, target: str, runtime: Runtime, lag: Lag, random: Random) -> None:
+        self.source = source
+        self.target = target
+        self._runtime = runtime
+        self._random = random
+        self._lag = lag
+        self._draw_ns = lag.sampler(random)
+        self._loss = 0.0
+        self._cut: Cut | None = None
+        self._on_break: list[Callable[[], None]] = []
+        self._moving: deque[tuple[int, Callable[[], None]]] = deque()  # (arrival time, deliver), arrival ascending
+        self._held: list[Callable[[], None]] = []
+        self._timer: Timer | None = None
+        self._update_clear()
+
+    @property
+    def lag(self) -> Lag:
+        return self._lag
+
+    @property
+    def loss(self) -> float:
+        return self._loss
+
+    @property
+    def cut_mode(self) -> Cut | None:
+        return self._cut
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._moving) + len(self._held)
+
+    def on_break(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` whenever the connection over this link is reset."""
+        self._on_break.append(listener)
+
+    def set_lag(self, lag: Lag) -> None:
+        """Messages sent from now on take delays drawn from ``lag``."""
+        self._lag = lag
+        self._draw_ns = lag.sampler(self._random)
+        self._update_clear()
+
+    def set_loss(self, probability: float) -> None:
+        """Each transmission is lost with ``probability``; TCP repeats it after 200 ms, 400 ms and so on."""
+        if not 0 <= probability < 1:
+            raise ValueError(f"loss must be at least 0 and below 1, got {probability}")
+        self._loss = probability
+        self._update_clear()
+
+    def cut(self, mode: Cut) -> None:
+        """Cut the link; cutting it again changes the mode."""
+        self._cut = mode
+        self._update_clear()
+        self._stop_timer()
+        if mode is Cut.HOLD:
+            self._held.extend(deliver for _, deliver in self._moving)
+        else:
+            self._held.clear()
+        self._moving.clear()
+        if mode is Cut.DROP:
+            for listener in self._on_break:
+                listener()
+
+    def mend(self) -> None:
+        """Undo ``cut``. Held messages set out now, in their order. Does nothing on a link that is not cut."""
+        if self._cut is None:
+            return
+        self._cut = None
+        self._update_clear()
+        held, self._held = self._held, []
+        for deliver in held:
+            self.send(deliver)
+
+    def send(self, deliver: Callable[[], None]) -> None:
+        """Call ``deliver`` when the message arrives, which may be within this call, later or never."""
+        if self._clear and not self._moving:
+            deliver()
+        elif self._cut is Cut.HOLD:
+            self._held.append(deliver)
+        elif self._cut is None:
+            self._depart(deliver)
+
+    def _depart(self, deliver: Callable[[], None]) -> None:
+        arrival_ns = self._runtime.now_ns() + self._draw_ns() + self._retransmission_ns()
+        if self._moving:
+            arrival_ns = max(arrival_ns, self._moving[-1][0])
+        self._moving.append((arrival_ns, deliver))
+        if self._timer is None:
+            self._start_timer()
+
+    def _retransmission_ns(self) -> int:
+        wait_ns = 0
+        if self._loss:
+            lost = 0
+            while lost < RETRANSMITS_MAX and self._random.random() < self._loss:
+                wait_ns += RETRANSMIT_NS << lost
+                lost += 1
+        return wait_ns
+
+    def _start_timer(self) -> None:
+        delay_ns = self._moving[0][0] - self._runtime.now_ns()
+        self._timer = self._runtime.call_later(max(0, delay_ns), self._arrive)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arrive(self) -> None:
+        self._timer = None
+        now_ns = self._runtime.now_ns()
+        while self._moving and self._moving[0][0] <= now_ns:
+            _, deliver = self._moving.popleft()
+            deliver()
+        if self._moving and self._timer is None:
+            self._start_timer()
+
+    def _update_clear(self) -> None:
+        self._clear = self._cut is None and self._loss == 0 and self._lag.zero

@@ -1,0 +1,127 @@
+"""The way from a coordinator to another zone's server: a link out, the server's connection, a link back.
+
+In Dynomite a request for another rack goes to that rack's Dynomite, which passes it to its Redis. The two hops have
+their own time-outs and error texts, and clients can tell them apart: a stalled Redis is reported by the far side
+after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
+"""
+
+from collections.abc import Callable
+
+from cluster.batch import Answer, Batch
+from cluster.datastore import Datastore
+from cluster.deadlines import Deadlines
+from cluster.levels import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
+from cluster.link import Link
+from cluster.reconnect import Reconnect
+from cluster.timeouts import Timeouts
+from engine.ports import Runtime
+
+
+class _Flight:
+    """One batch on its way there and back."""
+
+    __slots__ = ("_batch", "_done", "_lost", "_peer", "_reached", "answer", "answered", "deadline_ns")
+
+    def __init__(self, peer: "Peer", batch: Batch, done: Callable[[Answer], None], deadline_ns: int) -> None:
+        self._peer = peer
+        self._batch = batch
+        self._done = done
+        self._reached = False
+        self._lost = False
+        self.deadline_ns = deadline_ns
+        self.answered = False
+
+    def arrive(self) -> None:
+        """At the far side. It goes on to the server even if the near side has given up waiting for the answer."""
+        if self._lost:
+            return
+        self._reached = True
+        self._peer.datastore.submit(self._batch, self.turn)
+
+    def turn(self, answer: Answer) -> None:
+        """The server's answer sets out on the way back."""
+        self.answer = answer
+        self._peer.inbound.send(self.land)
+
+    def land(self) -> None:
+        if not self.answered:
+            self.answered = True
+            self._peer.landed(self)
+            self._done(self.answer)
+
+    def fail(self, text: str, *, lost_if_not_there: bool) -> None:
+        """``lost_if_not_there``: what has not reached the far side by now never will."""
+        self.answered = True
+        self._lost = lost_if_not_there and not self._reached
+        self._done(ZoneFailure(text, maybe_applied=not self._lost))
+
+
+class Peer:
+    """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept."""
+
+    def __init__(
+        self, *, datastore: Datastore, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts
+    ) -> None:
+        self.datastore = datastore
+        self.outbound = outbound
+        self.inbound = inbound
+        self._runtime = runtime
+        self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
+        self._flights: dict[_Flight, None] = {}  # in order of departure
+        self._deadlines = Deadlines(runtime=runtime, expired=self._expire, queues=2)
+        self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
+        self._up = True
+        self._closed = False
+        outbound.on_break(self._reset)
+        inbound.on_break(self._reset)
+
+    @property
+    def connected(self) -> bool:
+        return self._up and self.datastore.connected
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._flights)
+
+    def close(self) -> None:
+        self._closed = True
+        self._reconnect.stop()
+        self._break(lost_if_not_there=True)
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        if not self._up:
+            done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
+            return
+        flight = _Flight(self, batch, done, self._runtime.now_ns() + self._timeouts_ns[batch.writes])
+        self._flights[flight] = None
+        self._deadlines.add(flight, queue=int(batch.writes))
+        self.outbound.send(flight.arrive)
+
+    def landed(self, flight: _Flight) -> None:
+        self._flights.pop(flight, None)
+
+    def _connect(self) -> None:
+        cut = self.outbound.cut_mode or self.inbound.cut_mode
+        if cut is None:
+            self._up = True
+            self._reconnect.up()
+        else:
+            self._reconnect.down()
+
+    def _expire(self) -> None:
+        # What is held on the way still sits in socket buffers and is applied when the way opens again.
+        self._break(lost_if_not_there=False)
+        self._reconnect.down()
+
+    def _reset(self) -> None:
+        self._break(lost_if_not_there=True)
+        if not self._closed:
+            self._reconnect.down()
+
+    def _break(self, *, lost_if_not_there: bool) -> None:
+        self._up = False
+        self._deadlines.clear()
+        failed = list(self._flights)
+        self._flights.clear()
+        for flight in failed:
+            flight.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)

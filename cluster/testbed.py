@@ -1,0 +1,40 @@
+"""What a scenario can do with a cluster, whichever arm it runs on."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from cluster.coordinator import Coordinator
+from cluster.levels import Level
+from cluster.link import Link
+from cluster.zone import Zone
+from engine.ports import Clock, Connection, Runtime
+
+
+class Testbed(Protocol):
+    """Zones, the links between them, and a coordinator in each."""
+
+    @property
+    def runtime(self) -> Runtime: ...
+    @property
+    def epoch_ns(self) -> int:
+        """Wall clock (Unix time, ns) at run time 0; every clock of the run is this plus run time."""
+
+    @property
+    def zones(self) -> Mapping[str, Zone]: ...
+    @property
+    def links(self) -> Mapping[tuple[str, str], Link]:
+        """One per ordered pair of zones, by (source, target)."""
+
+    @property
+    def coordinators(self) -> Mapping[str, Coordinator]: ...
+    def connection(self, zone: str, level: Level) -> Connection:
+        """A client's connection to the coordinator of ``zone``."""
+
+    def direct(self, zone: str) -> Connection:
+        """A connection straight to the server of ``zone``."""
+
+    def clock(self, zone: str) -> Clock: ...
+    async def start(self) -> None:
+        """Start every zone and connect every coordinator. On failure nothing is left running."""
+
+    async def stop(self) -> None: ...
