@@ -7,6 +7,7 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue._pop``.
 
 from engine.dyno.codec import decode
 from engine.dyno.context import Context
+from engine.dyno.errors import operation
 from engine.message import Delivery
 
 
@@ -19,10 +20,11 @@ async def lease(context: Context, message_id: str, *, lease_end_ms: int | None =
     shard = context.settings.shard
     start_ms = context.clock.now_ms()
     end_ms = start_ms + context.settings.unack_ms if lease_end_ms is None else lease_end_ms
-    added = await context.quorum.zadd(context.keys.unack(shard), end_ms, message_id, flag="NX")
-    removed = added and await context.quorum.zrem(context.keys.queue_of(shard), message_id)
-    leased_ms = context.clock.now_ms()
-    raw = await context.quorum.hget(context.keys.messages, message_id) if removed else None
+    with operation(f"pop of {message_id!r}") as effects:
+        effects.count = await context.quorum.zadd(context.keys.unack(shard), end_ms, message_id, flag="NX")
+        removed = effects.count and await context.quorum.zrem(context.keys.queue_of(shard), message_id)
+        leased_ms = context.clock.now_ms()
+        raw = await context.quorum.hget(context.keys.messages, message_id) if removed else None
     if raw is None:
         context.counters.misses += 1
         return None

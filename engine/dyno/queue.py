@@ -36,8 +36,9 @@ class DynoQueue:
     """One instance of the queue ``name``, which pops from and looks after the shard ``settings.shard``.
 
     Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
-    done) or ``ServerError`` (refused, without effect). ``quorum`` carries the writes and the point reads, ``local``
-    the reads whose answer may be old: ranges, sizes, ``peek``, and the payload in ``set_timeout``.
+    done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.
+    ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes,
+    ``peek``, and the payload in ``set_timeout``.
     """
 
     def __init__(
