@@ -1,0 +1,71 @@
+"""Rows too many for memory, split by a hash of their message id into temporary files that fit one at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pandas.util import hash_array  # type: ignore[import-untyped]
+
+
+def partition_by_id(ids: pa.Array, partitions: int) -> NDArray[np.int64]:
+    """The partition of each id: the same in every process and on every machine (pandas' SipHash with a fixed key)."""
+    if partitions == 1:
+        return np.zeros(len(ids), dtype=np.int64)
+    encoded = ids.dictionary_encode()
+    hashes = hash_array(encoded.dictionary.to_numpy(zero_copy_only=False), categorize=False)
+    wanted: NDArray[np.int64] = (hashes % np.uint64(partitions)).astype(np.int64)[encoded.indices.to_numpy()]
+    return wanted
+
+
+class Spill:
+    """Row batches divided over ``partitions`` Arrow files in ``directory``, read back one partition at a time.
+
+    Rows keep their order within a partition. With one partition nothing touches the disk.
+    """
+
+    def __init__(self, directory: Path, name: str, schema: pa.Schema, *, partitions: int) -> None:
+        self._schema = schema
+        self._paths = [directory / f"{name}-{number}.arrow" for number in range(partitions)]
+        self._kept: list[pa.RecordBatch] = []
+        self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
+        if partitions > 1:
+            self._writers = [pa.ipc.new_stream(str(path), schema) for path in self._paths]
+
+    def add(self, batch: pa.RecordBatch, partition: NDArray[np.int64]) -> None:
+        if not self._writers:
+            self._kept.append(batch)
+            return
+        order = np.argsort(partition, kind="stable")
+        grouped = batch.take(pa.array(order))
+        bounds = np.searchsorted(partition[order], np.arange(len(self._writers) + 1))
+        for writer, begin, end in zip(self._writers, bounds[:-1], bounds[1:], strict=True):
+            if end > begin:
+                writer.write_batch(grouped.slice(begin, end - begin))
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Each partition as one table; its file is removed once read."""
+        if not self._writers:
+            yield pa.Table.from_batches(self._kept, schema=self._schema)
+            return
+        self.close()
+        for path in self._paths:
+            with pa.OSFile(str(path)) as source:
+                table = pa.ipc.open_stream(source).read_all()
+            path.unlink()
+            yield table
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
