@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from cluster.commands import is_read
 from cluster.levels import ZoneFailure
 from engine.ports import Command, Reply
 
@@ -12,13 +11,16 @@ Answer = list[Reply] | ZoneFailure
 
 
 class Batch:
-    """Commands that travel and are executed together, in order. One batch may go to several zones."""
+    """Commands that travel and are executed together, in order. One batch may go to several zones.
+
+    ``writes`` tells whether any of them may change something.
+    """
 
     __slots__ = ("commands", "packed", "writes")
 
-    def __init__(self, commands: Sequence[Command]) -> None:
+    def __init__(self, commands: Sequence[Command], *, writes: bool) -> None:
         self.commands = commands
-        self.writes = not all(is_read(command) for command in commands)
+        self.writes = writes
         self.packed: bytes | None = None  # wire form, made by the first real connection that needs it
 
 

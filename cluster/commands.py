@@ -5,6 +5,8 @@ forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE and SORT … STORE as reads, which l
 DC_ONE; here they are writes.
 """
 
+from enum import Enum, auto
+
 from engine.ports import Command
 
 
@@ -32,11 +34,30 @@ BROADCASTS = frozenset({"SCRIPT"})
 """Go to every zone and are answered by the coordinator's own, whatever the level."""
 
 
-def name(command: Command) -> str:
-    first = command[0]
-    return first.upper() if isinstance(first, str) else str(first, "ascii").upper() if isinstance(first, bytes) else ""
+class Route(Enum):
+    """Where a command goes and who answers it."""
+
+    READ = auto()  # own zone at DC_ONE, every zone at the quorum levels
+    LOCAL_READ = auto()  # own zone
+    BROADCAST = auto()  # every zone, own zone answers
+    WRITE = auto()  # every zone
 
 
-def is_read(command: Command) -> bool:
-    """The command changes nothing, so it can safely be said of it that it was not applied."""
-    return name(command) in READS or name(command) in LOCAL_READS
+READING = (Route.READ, Route.LOCAL_READ)
+
+_CLASSES = ((READS, Route.READ), (LOCAL_READS, Route.LOCAL_READ), (BROADCASTS, Route.BROADCAST))
+_ROUTES = {name: kind for names, kind in _CLASSES for name in sorted(names)}
+
+
+def route(command: Command) -> Route:
+    """The route of ``command``; its name may be text or bytes, in any case."""
+    name = command[0]
+    if name in _ROUTES:
+        return _ROUTES[name]
+    text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
+    return _ROUTES.get(text.upper(), Route.WRITE)
+
+
+def is_write(command: Command) -> bool:
+    """The command may change something. Of any other it can safely be said that it was not applied."""
+    return route(command) not in READING

@@ -8,8 +8,8 @@ they differ.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from cluster import commands as routing
 from cluster.batch import Answer, Batch, Channel
+from cluster.commands import READING, Route, route
 from cluster.levels import ZONES_MAX, Level, Vote, ZoneFailure
 from cluster.statistics import CoordinatorStatistics
 from engine.ports import (
@@ -38,11 +38,11 @@ class Coordinator:
         self._runtime = runtime
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self._zones = [zone, *(name for name in channels if name != zone)]
-        self._channels = [channels[name] for name in self._zones]
+        self.channels = [channels[name] for name in self._zones]
 
     @property
     def connected(self) -> bool:
-        return all(channel.connected for channel in self._channels)
+        return all(channel.connected for channel in self.channels)
 
     def connection(self, level: Level) -> Connection:
         """A client's connection at ``level``. It holds no state, so any number of clients may share it."""
@@ -57,18 +57,11 @@ class Coordinator:
         await operation.decided
         return operation.result()
 
-    def channel(self, position: int) -> Channel:
-        return self._channels[position]
-
     def zone_name(self, position: int) -> str:
         return self._zones[position]
 
     def new_promise(self) -> Promise[None]:
         return self._runtime.promise()
-
-    @property
-    def positions(self) -> range:
-        return range(len(self._zones))
 
 
 class CoordinatedConnection:
@@ -85,35 +78,40 @@ class CoordinatedConnection:
 class _Operation:
     """One pipeline: a vote for each command, over the zones that the command was routed to."""
 
-    __slots__ = ("_commands", "_coordinator", "_level", "_undecided", "_votes", "decided")
+    __slots__ = ("_commands", "_coordinator", "_level", "_routes", "_undecided", "_votes", "decided")
 
     def __init__(self, coordinator: Coordinator, level: Level, commands: Sequence[Command]) -> None:
         self._coordinator = coordinator
         self._level = level
         self._commands = commands
-        self._votes = [self._new_vote(command) for command in commands]
+        self._routes = [route(command) for command in commands]
+        self._votes = [self._new_vote(kind) for kind in self._routes]
         self._undecided = len(commands)
         self.decided = coordinator.new_promise()
 
-    def _new_vote(self, command: Command) -> Vote:
-        name = routing.name(command)
-        zones = len(self._coordinator.positions)
-        if name in routing.LOCAL_READS or (self._level is Level.DC_ONE and name in routing.READS):
+    def _new_vote(self, kind: Route) -> Vote:
+        zones = len(self._coordinator.channels)
+        if kind is Route.LOCAL_READ or (kind is Route.READ and self._level is Level.DC_ONE):
             return Vote(Level.DC_ONE, zones=1)
-        if name in routing.BROADCASTS:
+        if kind is Route.BROADCAST:
             return Vote(Level.DC_ONE, zones=zones)
         return Vote(self._level, zones=zones)
 
     def send(self) -> None:
         """Hand each zone its part of the pipeline, in the order of the commands."""
-        everywhere = [index for index, vote in enumerate(self._votes) if vote.zones > 1]
-        whole = Batch(self._commands)
-        rest = whole if len(everywhere) == len(self._commands) else Batch([self._commands[i] for i in everywhere])
-        for position in self._coordinator.positions:
-            indexes: Sequence[int] = range(len(self._commands)) if position == 0 else everywhere
-            if indexes:
-                batch = whole if position == 0 else rest
-                self._coordinator.channel(position).submit(batch, partial(self._answer, position, indexes))
+        writes = any(kind not in READING for kind in self._routes)
+        indexes = range(len(self._commands))
+        everywhere: Sequence[int] = [index for index in indexes if self._votes[index].zones > 1]
+        whole = rest = Batch(self._commands, writes=writes)
+        if len(everywhere) == len(indexes):
+            everywhere = indexes
+        else:
+            rest = Batch([self._commands[index] for index in everywhere], writes=writes)
+        channels = self._coordinator.channels
+        channels[0].submit(whole, partial(self._answer, 0, indexes))
+        if everywhere:
+            for position in range(1, len(channels)):
+                channels[position].submit(rest, partial(self._answer, position, everywhere))
 
     def _answer(self, position: int, indexes: Sequence[int], answer: Answer) -> None:
         replies: Iterable[Reply] = answer if isinstance(answer, list) else [answer] * len(indexes)
@@ -131,6 +129,9 @@ class _Operation:
 
     def result(self) -> list[Reply]:
         """The answers; raises if any command has none of its own."""
+        answers = [vote.answer for vote in self._votes]
+        if not any(isinstance(answer, ServerError) for answer in answers):
+            return answers
         failures = [self._failure(index) for index in range(len(self._votes))]
         certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
         unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
@@ -140,14 +141,14 @@ class _Operation:
             if self._anything_applied():
                 raise Indeterminate(*certain.args)
             raise certain
-        return [vote.answer for vote in self._votes]
+        return answers
 
     def _failure(self, index: int) -> PortError | None:
         vote = self._votes[index]
         answer = vote.answer
         if not isinstance(answer, ServerError):
             return None
-        if routing.is_read(self._commands[index]):
+        if self._routes[index] in READING:
             return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
         if vote.maybe_applied:
             return Indeterminate(*answer.args)
@@ -155,6 +156,5 @@ class _Operation:
 
     def _anything_applied(self) -> bool:
         return any(
-            vote.maybe_applied and not routing.is_read(command)
-            for vote, command in zip(self._votes, self._commands, strict=True)
+            vote.maybe_applied and kind not in READING for vote, kind in zip(self._votes, self._routes, strict=True)
         )

@@ -12,19 +12,17 @@ from engine.ports import Reply, Runtime
 
 
 class _Request:
-    __slots__ = ("_queue", "answered", "deadline_ns", "done")
+    __slots__ = ("_queue", "deadline_ns", "done")
 
     def __init__(self, done: Callable[[Answer], None], deadline_ns: int, queue: "deque[_Request]") -> None:
         self.done = done
         self.deadline_ns = deadline_ns
-        self.answered = False
         self._queue = queue
 
     def replied(self, replies: list[Reply]) -> None:
         """Replies come in order, so this request is the oldest. After a break nobody calls."""
-        assert self._queue[0] is self, "a reply overtook an earlier one"
-        self._queue.popleft()
-        self.answered = True
+        oldest = self._queue.popleft()
+        assert oldest is self, "a reply overtook an earlier one"
         self.done(replies)
 
 
@@ -40,7 +38,7 @@ class Datastore:
         self._runtime = runtime
         self._timeout_ns = timeouts.datastore_ns
         self._in_flight: deque[_Request] = deque()
-        self._deadlines = Deadlines(runtime=runtime, expired=self._expire, queues=1)
+        self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
         self._connected = False
         self._closed = False
@@ -67,9 +65,10 @@ class Datastore:
         if not self._connected:
             done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
             return
-        request = _Request(done, self._runtime.now_ns() + self._timeout_ns, self._in_flight)
+        deadline_ns = self._runtime.now_ns() + self._timeout_ns
+        request = _Request(done, deadline_ns, self._in_flight)
         self._in_flight.append(request)
-        self._deadlines.add(request, queue=0)
+        self._deadlines.watch(deadline_ns)
         self._upstream.send(batch, request.replied)
 
     def _connect(self) -> None:
@@ -80,6 +79,9 @@ class Datastore:
         self._reconnect.up()
         if self.on_connected is not None:
             self.on_connected()
+
+    def _earliest_ns(self) -> int | None:
+        return self._in_flight[0].deadline_ns if self._in_flight else None
 
     def _expire(self) -> None:
         self._break()
@@ -97,5 +99,4 @@ class Datastore:
         failed = list(self._in_flight)
         self._in_flight.clear()
         for request in failed:
-            request.answered = True
             request.done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))

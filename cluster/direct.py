@@ -1,6 +1,7 @@
 """A client straight on one zone's server, past every coordinator: for administration, end states and comparisons."""
 
 from cluster.batch import Answer, Batch
+from cluster.commands import is_write
 from cluster.datastore import Datastore
 from cluster.levels import ZoneFailure
 from engine.ports import Command, Indeterminate, Promise, Reply, Runtime, Unavailable
@@ -14,7 +15,7 @@ class DirectConnection:
         self._runtime = runtime
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        batch = Batch(commands)
+        batch = Batch(commands, writes=any(map(is_write, commands)))
         answered: Promise[Answer] = self._runtime.promise()
         self.datastore.submit(batch, answered.set_result)
         answer = await answered

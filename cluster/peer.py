@@ -68,7 +68,7 @@ class Peer:
         self._runtime = runtime
         self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
         self._flights: dict[_Flight, None] = {}  # in order of departure
-        self._deadlines = Deadlines(runtime=runtime, expired=self._expire, queues=2)
+        self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
         self._up = True
         self._closed = False
@@ -92,9 +92,10 @@ class Peer:
         if not self._up:
             done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
             return
-        flight = _Flight(self, batch, done, self._runtime.now_ns() + self._timeouts_ns[batch.writes])
+        deadline_ns = self._runtime.now_ns() + self._timeouts_ns[batch.writes]
+        flight = _Flight(self, batch, done, deadline_ns)
         self._flights[flight] = None
-        self._deadlines.add(flight, queue=int(batch.writes))
+        self._deadlines.watch(deadline_ns)
         self.outbound.send(flight.arrive)
 
     def landed(self, flight: _Flight) -> None:
@@ -107,6 +108,9 @@ class Peer:
             self._reconnect.up()
         else:
             self._reconnect.down()
+
+    def _earliest_ns(self) -> int | None:
+        return min((flight.deadline_ns for flight in self._flights), default=None)
 
     def _expire(self) -> None:
         # What is held on the way still sits in socket buffers and is applied when the way opens again.
