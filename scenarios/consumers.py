@@ -1,0 +1,139 @@
+"""Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
+
+from contextlib import suppress
+from typing import Protocol
+
+from cluster.lag import parse_lag
+from engine.ports import Command, Connection, Reply, Runtime
+from scenarios import spec
+from scenarios.crew import Crew
+from scenarios.queues import ConsumerQueue, Wrap
+from scenarios.recorder import Actor, ConsumerCrashed, Recorder
+
+BACK_OFF_NS = 100_000_000
+"""Mean pause of a consumer after an operation that failed; drawn between half and one and a half of it."""
+
+IDLE_NS = 5_000_000
+"""Pause after an empty pop that did not wait, so that it does not spin."""
+
+STOP_MARGIN_S = 2.0
+"""How much longer than its longest pop and its work a consumer may take to stop by itself."""
+
+
+class CrashSwitch:
+    """Ends one program: after ``crash`` none of its commands is sent, and it stops where it would send the next."""
+
+    def __init__(self) -> None:
+        self._crashed = False
+
+    def crash(self) -> None:
+        self._crashed = True
+
+    def check(self) -> None:
+        if self._crashed:
+            raise ConsumerCrashed
+
+    def wrap(self, connection: Connection) -> Connection:
+        return CrashableConnection(connection, self)
+
+
+class CrashableConnection:
+    """``Connection`` of a program that ``switch`` can end between any two commands."""
+
+    def __init__(self, connection: Connection, switch: CrashSwitch) -> None:
+        self._connection = connection
+        self._switch = switch
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._switch.check()
+        return await self._connection.execute(*commands)
+
+
+class OpenQueue(Protocol):
+    """Makes the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
+
+    async def __call__(self, zone: str, wrap: Wrap) -> ConsumerQueue: ...
+
+
+class _Program:
+    """One consumer program, from its start to its stop or crash."""
+
+    def __init__(
+        self, *, actor: Actor, settings: spec.Consumers, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime
+    ) -> None:
+        self.switch = CrashSwitch()
+        self.stopping = False
+        self._actor = actor
+        self._settings = settings
+        self._open_queue = open_queue
+        self._recorder = recorder
+        self._runtime = runtime
+        random = runtime.random(f"work {actor.process}")
+        self._draw_work_ns = parse_lag(settings.processing).sampler(random)
+        self._random = random
+
+    async def run(self) -> None:
+        queue = await self._open_queue(self._actor.zone, self.switch.wrap)
+        try:
+            while not self.stopping:
+                await self._turn(queue)
+        except ConsumerCrashed:
+            pass  # the program is dead; its leases stay where they are
+        finally:
+            await self._close(queue)
+
+    async def _turn(self, queue: ConsumerQueue) -> None:
+        self.switch.check()
+        settings = self._settings
+        popped = await self._recorder.pop(queue, self._actor, count=settings.batch, wait_ms=settings.wait_ms)
+        if popped is None:
+            await self._runtime.sleep(round(BACK_OFF_NS * self._random.uniform(0.5, 1.5)))
+            return
+        if not popped.deliveries and settings.wait_ms == 0:
+            await self._runtime.sleep(IDLE_NS)
+        for delivery in popped.deliveries:
+            await self._runtime.sleep(self._draw_work_ns())
+            self.switch.check()
+            await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
+
+    async def _close(self, queue: ConsumerQueue) -> None:
+        with suppress(ConsumerCrashed):  # a dead program tidies nothing
+            await queue.close()
+
+
+class Consumers:
+    """All consumers of a run, by zone and number. A replacement of a crashed one is a new process in the history."""
+
+    def __init__(
+        self, *, settings: spec.Consumers, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime, crew: Crew
+    ) -> None:
+        self._settings = settings
+        self._open_queue = open_queue
+        self._recorder = recorder
+        self._runtime = runtime
+        self._crew = crew
+        self._programs: dict[tuple[str, int], _Program] = {}
+        self._lives: dict[tuple[str, int], int] = {}
+
+    def start(self, zone: str, number: int) -> None:
+        life = self._lives[zone, number] = self._lives.get((zone, number), 0) + 1
+        name = f"consumer-{zone}-{number}" + (f".{life}" if life > 1 else "")
+        program = _Program(
+            actor=Actor(name, zone),
+            settings=self._settings,
+            open_queue=self._open_queue,
+            recorder=self._recorder,
+            runtime=self._runtime,
+        )
+        self._programs[zone, number] = program
+        self._crew.spawn(program.run(), name=name)
+
+    def crash(self, zone: str, number: int) -> None:
+        self._programs[zone, number].switch.crash()
+
+    async def stop(self) -> None:
+        """Let every consumer finish what it holds; whoever takes too long is cancelled, with its operation open."""
+        for program in self._programs.values():
+            program.stopping = True
+        await self._crew.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)
+        await self._crew.dismiss()

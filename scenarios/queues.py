@@ -1,0 +1,214 @@
+"""What a run needs of a queue, whatever its engine: instances for producers and consumers, depths and end states."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.levels import Level
+from cluster.testbed import Testbed
+from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, PayloadError, RoundRobin, ShardingStrategy
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Connection, Indeterminate, Reply, ServerError, Unavailable
+from scenarios.spec import Scenario, Sharding
+
+PREFIX = "zonelab"
+NAME = "jobs"
+
+CHUNK_ROWS = 1_000
+"""Entries of a sorted set or hash that are read at a time, so that a large end state blocks no server."""
+
+Wrap = Callable[[Connection], Connection]
+
+
+class ProducerQueue(Protocol):
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]: ...
+    async def close(self) -> None: ...
+
+
+class ConsumerQueue(Protocol):
+    async def pop(self, count: int, wait_ms: int) -> list[Delivery]: ...
+    async def ack(self, message_id: str) -> bool: ...
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How many messages a shard lists: waiting or delayed, and leased."""
+
+    waiting: int
+    leased: int
+
+    @property
+    def empty(self) -> bool:
+        return self.waiting == 0 and self.leased == 0
+
+
+class QueueUnderTest(Protocol):
+    """One queue on one testbed."""
+
+    @property
+    def shards(self) -> Mapping[str, str]:
+        """Shard → the zone whose consumers serve it."""
+
+    async def producer(self, zone: str) -> ProducerQueue: ...
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        """A queue instance of its own, as a program of its own would have; all its commands pass through ``wrap``."""
+
+    async def depth(self, shard: str) -> Depth:
+        """As the server of the serving zone has it. Raises ``PortError`` if it does not answer."""
+
+    def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        """Rows of ``analysis.history.FINAL_STATE`` as the server of ``zone`` has them. Raises ``PortError``."""
+
+
+def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
+    """The queue that ``scenario.queue.engine`` names."""
+    return DynoUnderTest(testbed, scenario)
+
+
+class DynoUnderTest:
+    """dyno-queues with a shard per zone, each served by the zone of its name, as its users deploy it.
+
+    Every consumer has an instance with its own unack handler; producers' instances only push.
+    """
+
+    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+        self._testbed = testbed
+        self._scenario = scenario
+        self._keys = Keys(prefix=PREFIX, queue=NAME)
+        self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
+
+    async def producer(self, zone: str) -> ProducerQueue:
+        return _DynoProducer(self._instance(zone, lambda connection: connection))
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        queue = self._instance(zone, wrap)
+        await queue.start()
+        return _DynoConsumer(queue)
+
+    async def depth(self, shard: str) -> Depth:
+        direct = self._testbed.direct(self.shards[shard])
+        replies = await direct.execute(("ZCARD", self._keys.queue_of(shard)), ("ZCARD", self._keys.unack(shard)))
+        waiting, leased = (_answer(reply) for reply in replies)
+        return Depth(waiting, leased)
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        direct = self._testbed.direct(zone)
+        for shard, serving_zone in self.shards.items():
+            serving = serving_zone == zone
+            for place, key in (("queue", self._keys.queue_of(shard)), ("unack", self._keys.unack(shard))):
+                async for member, score in _sorted_set(direct, key):
+                    yield _row(zone, place, member, shard=shard, score=score, serving=serving)
+        async for field in _hash_fields(direct, self._keys.messages):
+            yield _row(zone, "payload", field)
+
+    def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
+        settings = self._scenario.queue
+        return DynoQueue(
+            NAME,
+            runtime=self._testbed.runtime,
+            clock=self._testbed.clock(zone),
+            quorum=wrap(self._testbed.connection(zone, self._scenario.level)),
+            local=wrap(self._testbed.connection(zone, Level.DC_ONE)),
+            settings=DynoSettings(
+                prefix=PREFIX,
+                shards=tuple(self.shards),
+                shard=zone,
+                unack_ms=settings.unack_ms,
+                unack_interval_ms=settings.unack_interval_ms,
+                compat=settings.compat,
+            ),
+            strategy=_strategy(settings.sharding, zone),
+        )
+
+
+def _strategy(sharding: Sharding, zone: str) -> ShardingStrategy:
+    if sharding is Sharding.ID_HASH:
+        return IdHash()
+    return LocalOnly(zone) if sharding is Sharding.LOCAL_ONLY else RoundRobin()
+
+
+class _DynoProducer:
+    def __init__(self, queue: DynoQueue) -> None:
+        self._queue = queue
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        return await self._queue.push(messages)
+
+    async def close(self) -> None:
+        await self._queue.close()
+
+
+class _DynoConsumer:
+    def __init__(self, queue: DynoQueue) -> None:
+        self._queue = queue
+
+    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+        try:
+            return await self._queue.pop(count, wait_ms=wait_ms)
+        except PayloadError as error:
+            # The lease was written and the message is not delivered, so the pop neither worked nor failed cleanly.
+            raise Indeterminate(*error.args) from error
+
+    async def ack(self, message_id: str) -> bool:
+        return await self._queue.ack(message_id)
+
+    async def close(self) -> None:
+        await self._queue.close()
+
+
+async def _sorted_set(direct: Connection, key: str) -> AsyncIterator[tuple[str, float]]:
+    first = 0
+    while True:
+        flat = await _ask(direct, "ZRANGE", key, first, first + CHUNK_ROWS - 1, "WITHSCORES")
+        for member, score in zip(flat[::2], flat[1::2], strict=True):
+            yield member.decode(), float(score)
+        if len(flat) < 2 * CHUNK_ROWS:
+            return
+        first += CHUNK_ROWS
+
+
+async def _hash_fields(direct: Connection, key: str) -> AsyncIterator[str]:
+    """Every field once: HSCAN may name one twice while the server still reorganises the hash."""
+    cursor = 0
+    seen: set[bytes] = set()
+    while True:
+        raw_cursor, flat = await _ask(direct, "HSCAN", key, cursor, "COUNT", CHUNK_ROWS)
+        for field in flat[::2]:
+            if field not in seen:
+                seen.add(field)
+                yield field.decode()
+        cursor = int(raw_cursor)
+        if cursor == 0:
+            return
+
+
+async def _ask(direct: Connection, *words: str | int) -> Any:
+    (reply,) = await direct.execute(words)
+    return _answer(reply)
+
+
+def _answer(reply: Reply) -> Any:
+    """A server that answers an administrative read with an error (loading its files, say) is as good as none."""
+    if isinstance(reply, ServerError):
+        raise Unavailable(*reply.args)
+    return reply
+
+
+def _row(
+    zone: str,
+    place: str,
+    message_id: str,
+    *,
+    shard: str | None = None,
+    score: float | None = None,
+    serving: bool = False,
+) -> dict[str, Any]:
+    return {
+        "zone": zone,
+        "shard": shard,
+        "place": place,
+        "message_id": message_id,
+        "score": score,
+        "serving": serving,
+    }

@@ -1,0 +1,170 @@
+"""Runs on real servers: makes the testbed, gives it an event loop, and turns signals into an orderly end."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from cluster.lag import parse_lag
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.zones import ProcessZone, ProcessZoneSettings
+from cluster.real.zones.zone_set import ZoneSet
+from cluster.timeouts import Timeouts
+from cluster.zone import Zone
+from scenarios.crew import Halt
+from scenarios.files import LOGGER, create_run_directory, environment, logging_to, write_json
+from scenarios.load import RESOLVED_NAME, dump_scenario
+from scenarios.queues import queue_under_test
+from scenarios.recorder import Outcome
+from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
+from scenarios.spec import Scenario, parse_link
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ZoneKind(StrEnum):
+    """What a zone's server runs in."""
+
+    PROCESS = "process"
+    DOCKER = "docker"
+
+
+class Servers:
+    """The zones of one run: started together, stopped together."""
+
+    def __init__(self, scenario: Scenario, kind: ZoneKind) -> None:
+        self._set = ZoneSet([_zone(name, scenario, kind) for name in scenario.zones])
+        self.zones: Mapping[str, Zone] = {zone.name: zone for zone in self._set}
+        self._started = False
+
+    async def start(self) -> None:
+        await self._set.__aenter__()
+        self._started = True
+
+    async def stop(self) -> None:
+        if self._started:
+            self._started = False
+            await self._set.__aexit__(None, None, None)
+
+
+def _zone(name: str, scenario: Scenario, kind: ZoneKind) -> Any:
+    if kind is ZoneKind.DOCKER:
+        from cluster.real.zones.docker import DockerZone, DockerZoneSettings  # only who asks for containers needs it
+
+        return DockerZone(name, DockerZoneSettings(persistence=scenario.persistence))
+    return ProcessZone(name, ProcessZoneSettings(persistence=scenario.persistence))
+
+
+def run_on_servers(
+    scenario: Scenario,
+    *,
+    kind: ZoneKind,
+    runs: Path,
+    watcher: Watcher,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+) -> tuple[Path, RunRecord]:
+    """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
+
+    Blocks until the run is over. Ctrl-C, SIGTERM and SIGHUP end it early and in order; a second one cuts short what is
+    left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    """
+    started = datetime.now(UTC)
+    directory = create_run_directory(runs, scenario, started)
+    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
+    with logging_to(directory / "lab.log"):
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            record, epoch_ns = runner.run(_run(scenario, kind, directory, watcher, make_queue))
+        write_json(
+            directory / "run.json",
+            {
+                **environment(),
+                "scenario": scenario.name,
+                "level": scenario.level,
+                "seed": scenario.seed,
+                "arm": "real",
+                "zones": kind,
+                "server": record.server,
+                "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+                "epoch_ns": epoch_ns,
+                "status": record.status,
+                "error": record.error,
+                "phases": record.phases,
+                "drained": record.drained,
+                "unread_zones": record.unread_zones,
+                "queue": {"engine": scenario.queue.engine, "shards": record.shards},
+                "coordinators": record.coordinators,
+                "forbid": list(scenario.checks.forbid),
+                "command": command,
+            },
+        )
+    return directory, record
+
+
+async def _run(
+    scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
+) -> tuple[RunRecord, int]:
+    testbed = RealCluster(Servers(scenario, kind), _settings(scenario))
+    halt = Halt(testbed.runtime)
+    phase = _Phase(watcher)
+    main = asyncio.current_task()
+    assert main is not None
+
+    def end() -> None:
+        # Nothing of the run exists during set-up, and whoever asks twice does not want to wait for the rest.
+        cut_short = halt.called or phase.name == "set-up"
+        halt.interrupt()
+        LOGGER.warning("asked to end%s", " at once" if cut_short else "")
+        if cut_short:
+            main.cancel()
+
+    with _signals(end):
+        try:
+            record = await carry_out(scenario, testbed, directory, halt=halt, watcher=phase, make_queue=make_queue)
+        except asyncio.CancelledError:
+            if not halt.interrupted:
+                raise
+            record = RunRecord(status="interrupted", error="interrupted by the user")
+    return record, testbed.epoch_ns
+
+
+class _Phase:
+    """Passes everything on and remembers the phase."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.name = ""
+        self._watcher = watcher
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        self.name = name
+        self._watcher.phase(name, bound_s)
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        self._watcher.progress(elapsed_s, counts)
+
+
+@contextmanager
+def _signals(end: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in _ENDING:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+
+def _settings(scenario: Scenario) -> RealSettings:
+    return RealSettings(
+        seed=scenario.seed,
+        lag=parse_lag(scenario.links.lag),
+        lags={parse_link(link): parse_lag(lag) for link, lag in scenario.links.overrides.items()},
+        timeouts=Timeouts(factor=scenario.replication.time_factor),
+    )

@@ -1,0 +1,146 @@
+"""Runs queue operations and writes each into the history as what it turned out to be: ok, fail or info."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.history import HistoryWriter, Touched
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Indeterminate, PortError, Runtime, ServerError
+from scenarios.queues import ConsumerQueue, ProducerQueue
+
+OPERATION_ERRORS = (PortError, ServerError)
+"""What a queue operation raises when the cluster, and not the program, is at fault."""
+
+NO_LEASE = "no lease"
+CRASHED = "consumer crashed"
+
+Outcome = Literal["ok", "fail", "info"]
+
+
+class ConsumerCrashed(BaseException):
+    """The consumer's program has ended here. Not an ``Exception``: nothing inside a dead program can handle it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does an operation: the process, and the zone whose coordinator it talks to."""
+
+    process: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Popped:
+    """What one pop delivered, and the number of its operation."""
+
+    op: int
+    deliveries: tuple[Delivery, ...]
+
+
+class Recorder:
+    """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress."""
+
+    def __init__(self, history: HistoryWriter, runtime: Runtime) -> None:
+        self._history = history
+        self._runtime = runtime
+        self.counts: dict[tuple[str, Outcome], int] = {}
+
+    async def push(self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int) -> None:
+        """Push ``messages`` in one call. Each is an operation of its own, since each has a fate of its own."""
+        ops = self._begin_pushes(actor, messages, intended_ns)
+        try:
+            receipts: Sequence[Receipt] = await queue.push(messages)
+        except OPERATION_ERRORS as error:
+            receipts = getattr(error, "receipts", ())
+            for index in range(len(receipts), len(messages)):
+                # The error speaks of the message that it stopped at; those after it were never tried.
+                outcome = _outcome(error) if index == len(receipts) else "fail"
+                self._end(ops[index], "push", outcome, error=_text(error))
+        by_id: Mapping[str, tuple[int, Message]] = {
+            message.id: (op, message) for op, message in zip(ops, messages, strict=True)
+        }
+        for receipt in receipts:
+            op, message = by_id[receipt.id]
+            touched = _pushed(message, receipt)
+            self._end(op, "push", "ok", [touched])
+
+    def refuse(self, actor: Actor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
+        """Record a push that the load generator itself could not begin."""
+        for op in self._begin_pushes(actor, messages, intended_ns):
+            self._end(op, "push", "fail", error=error)
+
+    async def pop(self, queue: ConsumerQueue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
+        """What was delivered, or None if the pop failed."""
+        op = self._begin(actor, "pop")
+        try:
+            deliveries = tuple(await queue.pop(count, wait_ms))
+        except OPERATION_ERRORS as error:
+            self._end(op, "pop", _outcome(error), error=_text(error))
+            return None
+        except ConsumerCrashed:
+            self._end(op, "pop", "info", error=CRASHED)
+            raise
+        self._end(op, "pop", "ok", [_delivered(delivery, op) for delivery in deliveries])
+        return Popped(op, deliveries)
+
+    async def ack(self, queue: ConsumerQueue, actor: Actor, delivery: Delivery, *, popped_by: int) -> None:
+        op = self._begin(actor, "ack", [_delivered(delivery, popped_by)])
+        try:
+            acknowledged = await queue.ack(delivery.message.id)
+        except OPERATION_ERRORS as error:
+            self._end(op, "ack", _outcome(error), error=_text(error))
+        except ConsumerCrashed:
+            self._end(op, "ack", "info", error=CRASHED)
+            raise
+        else:
+            self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
+
+    def _begin_pushes(self, actor: Actor, messages: Sequence[Message], intended_ns: int) -> list[int]:
+        return [
+            self._begin(actor, "push", [Touched(message_id=message.id, priority=message.priority)], intended_ns)
+            for message in messages
+        ]
+
+    def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
+        return self._history.invoke(
+            time_ns=self._runtime.now_ns(),
+            process=actor.process,
+            zone=actor.zone,
+            f=f,
+            intended_ns=intended_ns,
+            messages=messages,
+        )
+
+    def _end(
+        self, op: int, f: str, outcome: Outcome, messages: Sequence[Touched] | None = None, *, error: str | None = None
+    ) -> None:
+        touched = 1 if messages is None else len(messages)
+        self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
+        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, messages=messages, error=error)
+
+
+def _outcome(error: Exception) -> Outcome:
+    return "info" if isinstance(error, Indeterminate) else "fail"
+
+
+def _text(error: Exception) -> str:
+    """The words of the server or the coordinator, without the engine's own around them: reports group by them."""
+    cause = error.__cause__ if isinstance(error.__cause__, OPERATION_ERRORS) else error
+    return str(cause) or type(cause).__name__
+
+
+def _pushed(message: Message, receipt: Receipt) -> Touched:
+    return Touched(message_id=message.id, shard=receipt.shard, due_ms=receipt.due_ms, priority=message.priority)
+
+
+def _delivered(delivery: Delivery, op: int) -> Touched:
+    return Touched(
+        message_id=delivery.message.id,
+        shard=delivery.shard,
+        delivery=op,
+        lease_start_ms=delivery.lease_start_ms,
+        leased_ms=delivery.leased_ms,
+        lease_end_ms=delivery.lease_end_ms,
+        priority=delivery.message.priority,
+    )

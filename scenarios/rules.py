@@ -1,0 +1,177 @@
+"""Rules of a scenario that span its sections: each refuses what could only give a run without meaning."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from cluster.lag import parse_lag
+from scenarios.spec import AnyFault, ConsumerCrash, CutFault, Kill, LagFault, Pause, Scenario, Wipe, parse_link
+
+RECONNECT_MAX_S = 10.0
+"""Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
+
+_DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one value of a scenario: where it is, the value, and what would be accepted."""
+
+    path: str
+    text: str
+
+    @classmethod
+    def of(cls, path: str, value: Any, accepted: str) -> "Problem":
+        return cls(path, f"got {value!r}; accepted: {accepted}")
+
+
+def problems(scenario: Scenario) -> list[Problem]:
+    found = [*_topology(scenario), *_links(scenario), *_load(scenario)]
+    for index, fault in enumerate(scenario.faults):
+        found += _fault(scenario, f"faults[{index}]", fault)
+    if not found:
+        found += [*_overlaps(scenario), *_drain(scenario)]
+    return found
+
+
+def fault_links(scenario: Scenario, fault: LagFault | CutFault) -> tuple[tuple[str, str], ...]:
+    """The links that ``fault`` changes, in the order of the topology."""
+    if isinstance(fault, LagFault):
+        if fault.link is not None:
+            return (parse_link(fault.link),)
+        return tuple(link for link in scenario.links_all if fault.zone is None or fault.zone in link)
+    if fault.one_way is not None:
+        return (parse_link(fault.one_way),)
+    side = (fault.isolate,) if fault.isolate is not None else fault.halves or ()
+    return tuple(link for link in scenario.links_all if (link[0] in side) != (link[1] in side))
+
+
+def _topology(scenario: Scenario) -> Iterator[Problem]:
+    zones = scenario.zones
+    if len(set(zones)) < len(zones):
+        yield Problem.of("topology.zones", list(zones), "names that differ from each other")
+
+
+def _zone(scenario: Scenario, path: str, zone: str | None) -> Iterator[Problem]:
+    if zone is not None and zone not in scenario.zones:
+        yield Problem.of(path, zone, f"a zone of the topology ({', '.join(scenario.zones)})")
+
+
+def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
+    links = ", ".join(f"{source}>{target}" for source, target in scenario.links_all) or "none, there is one zone"
+    if text is None:
+        return
+    try:
+        pair = parse_link(text)
+    except ValueError as error:
+        yield Problem(path, str(error))
+        return
+    if pair not in scenario.links_all:
+        yield Problem.of(path, text, f"a link of the topology ({links})")
+
+
+def _links(scenario: Scenario) -> Iterator[Problem]:
+    for text in scenario.links.overrides:
+        yield from _link(scenario, f"links.overrides[{text!r}]", text)
+
+
+def _load(scenario: Scenario) -> Iterator[Problem]:
+    load, queue = scenario.load, scenario.queue
+    if isinstance(load.rate_per_s, dict):
+        for zone in load.rate_per_s:
+            yield from _zone(scenario, f"load.rate_per_s[{zone!r}]", zone)
+    if load.priority.min > load.priority.max:
+        yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
+    shortest_ms = shortest_ns(scenario.consumers.processing) / 1e6
+    if queue.unack_ms <= shortest_ms:
+        accepted = f"more than the shortest processing time ({shortest_ms:g} ms), or no ack could come in time"
+        yield Problem.of("queue.unack_ms", queue.unack_ms, accepted)
+
+
+def shortest_ns(text: str) -> int:
+    """The shortest of a fixed sample of a distribution's draws."""
+    draw = parse_lag(text).sampler(Random(0))
+    return min(draw() for _ in range(_DRAWS))
+
+
+def _fault(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
+    duration_s = scenario.load.duration_s
+    if fault.at_s >= duration_s:
+        yield Problem.of(f"{path}.at_s", fault.at_s, f"less than load.duration_s ({duration_s:g})")
+    elif fault.at_s + fault.for_s > duration_s:
+        yield Problem.of(f"{path}.for_s", fault.for_s, f"at most {duration_s - fault.at_s:g}: all heals with the load")
+    if isinstance(fault, LagFault):
+        yield from _lag_target(scenario, path, fault)
+    elif isinstance(fault, CutFault):
+        yield from _cut_target(scenario, path, fault)
+    else:
+        yield from _zone(scenario, f"{path}.zone", fault.zone)
+    if isinstance(fault, Kill) and fault.restart == "warm" and len(scenario.zones) == 1:
+        yield Problem.of(f"{path}.restart", fault.restart, "keep, as there is no other zone to copy from")
+    if isinstance(fault, ConsumerCrash):
+        yield from _consumer(scenario, path, fault)
+
+
+def _lag_target(scenario: Scenario, path: str, fault: LagFault) -> Iterator[Problem]:
+    if fault.zone is not None and fault.link is not None:
+        yield Problem.of(f"{path}.link", fault.link, "zone or link, not both")
+    yield from _zone(scenario, f"{path}.zone", fault.zone)
+    yield from _link(scenario, f"{path}.link", fault.link)
+
+
+def _cut_target(scenario: Scenario, path: str, fault: CutFault) -> Iterator[Problem]:
+    given = [name for name in ("isolate", "halves", "one_way") if getattr(fault, name) is not None]
+    if len(given) != 1:
+        yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of isolate, halves, one_way")
+    yield from _zone(scenario, f"{path}.isolate", fault.isolate)
+    yield from _link(scenario, f"{path}.one_way", fault.one_way)
+    for index, zone in enumerate(fault.halves or ()):
+        yield from _zone(scenario, f"{path}.halves[{index}]", zone)
+    if fault.halves is not None and not 0 < len(set(fault.halves) & set(scenario.zones)) < len(scenario.zones):
+        yield Problem.of(f"{path}.halves", list(fault.halves), "some zones, but not all")
+
+
+def _consumer(scenario: Scenario, path: str, fault: ConsumerCrash) -> Iterator[Problem]:
+    count = scenario.consumers.per_zone
+    if count == 0:
+        yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} crashes a consumer")
+    elif isinstance(fault.consumer, int) and fault.consumer >= count:
+        yield Problem.of(f"{path}.consumer", fault.consumer, f"0..{count - 1} or all")
+
+
+def _overlaps(scenario: Scenario) -> Iterator[Problem]:
+    for (first, one), (second, other) in combinations(enumerate(scenario.faults), 2):
+        if not (one.at_s < other.at_s + other.for_s and other.at_s < one.at_s + one.for_s):
+            continue
+        shared = _grip(scenario, one) & _grip(scenario, other)
+        if shared:
+            mine = f"{other.kind} at {other.at_s:g} s for {other.for_s:g} s"
+            theirs = f"faults[{first}] ({one.kind}, {one.at_s:g} to {one.at_s + one.for_s:g} s)"
+            taken = ", ".join(sorted(shared))
+            yield Problem(
+                f"faults[{second}].at_s", f"got {mine}; accepted: a time when {theirs} does not already hold {taken}"
+            )
+
+
+def _grip(scenario: Scenario, fault: AnyFault) -> set[str]:
+    """What only one fault can hold at a time."""
+    if isinstance(fault, Kill | Wipe | Pause):
+        return {f"zone {fault.zone}"}
+    if isinstance(fault, ConsumerCrash):
+        numbers: Iterable[int] = range(scenario.consumers.per_zone) if fault.consumer == "all" else (fault.consumer,)
+        return {f"consumer {fault.zone}-{number}" for number in numbers}
+    return {f"{fault.kind} of {source}>{target}" for source, target in fault_links(scenario, fault)}
+
+
+def _drain(scenario: Scenario) -> Iterator[Problem]:
+    queue = scenario.queue
+    lease_s = (queue.unack_ms + queue.unack_interval_ms) / 1000
+    reconnect_s = RECONNECT_MAX_S * scenario.replication.time_factor if scenario.faults else 0.0
+    if scenario.drain.bound_s < lease_s + reconnect_s:
+        accepted = (
+            f"at least {lease_s + reconnect_s:g}: one lease and one look for ended leases ({lease_s:g} s)"
+            f" after the longest reconnection ({reconnect_s:g} s)"
+        )
+        yield Problem.of("drain.bound_s", scenario.drain.bound_s, accepted)

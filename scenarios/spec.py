@@ -1,0 +1,236 @@
+"""The scenario file: which cluster, which queue, which load, which faults, and what must hold.
+
+Every section is a frozen model that refuses unknown fields; every duration is a number with its unit in the
+name. Reading files, overrides and error lines is in ``scenarios.load``; rules that span sections are in
+``scenarios.rules``.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from cluster.lag import parse_lag
+from cluster.levels import ZONES_MAX, Level
+from cluster.zone import Persistence
+from engine.message import PRIORITY_MAX, PRIORITY_MIN
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+ZONE_PATTERN = r"^[a-z][a-z0-9]{0,15}$"
+
+
+class Arrival(StrEnum):
+    POISSON = "poisson"
+    CONSTANT = "constant"
+
+
+class Sharding(StrEnum):
+    """How a producer chooses a message's shard."""
+
+    ROUND_ROBIN = "round_robin"
+    ID_HASH = "id_hash"
+    LOCAL_ONLY = "local_only"
+
+
+class CutMode(StrEnum):
+    """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
+
+    DROP = "drop"
+    HOLD = "hold"
+
+
+def _duration_text(value: Any) -> Any:
+    """YAML reads a bare 0 as a number; it is the shortest way to write no delay."""
+    return "0" if value == 0 and not isinstance(value, bool) else value
+
+
+def _parsable(text: str) -> str:
+    parse_lag(text)
+    return text
+
+
+def _rate(value: Any) -> float | dict[str, float]:
+    accepted = "a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
+    rates = value.values() if isinstance(value, dict) else [value]
+    for rate in rates:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < float("inf"):
+            raise ValueError(f"got {value!r}; accepted: {accepted}")
+    return {str(zone): float(rate) for zone, rate in value.items()} if isinstance(value, dict) else float(value)
+
+
+def _consumer(value: Any) -> int | Literal["all"]:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"got {value!r}; accepted: a consumer's number, from 0, or all")
+
+
+Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Millis = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+ZoneName = Annotated[str, Field(pattern=ZONE_PATTERN)]
+DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
+"""A distribution of durations, written as ``cluster.lag`` reads it: ``lognormal:2ms:15ms``."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)
+
+
+class Topology(Section):
+    zones: Annotated[tuple[ZoneName, ...], Field(min_length=1, max_length=ZONES_MAX)] = ("a", "b", "c")
+
+
+class Replication(Section):
+    time_factor: Positive = 0.1
+    """Multiplies every time-out and back-off of the replication layer; 1 is Dynomite's own (5 s, 25 s, 1 to 10 s)."""
+
+
+class Links(Section):
+    lag: DelayText = "0"
+    overrides: dict[str, DelayText] = Field(default_factory=dict)
+    """By link, written ``a>b``: from coordinator a to zone b."""
+
+
+class QueueSettings(Section):
+    engine: Literal["dyno"] = "dyno"
+    unack_ms: Millis = 2_000
+    """Length of a lease: a message not acknowledged within it is delivered again."""
+    unack_interval_ms: Millis = 500
+    """Time between two looks for leases that have ended."""
+    sharding: Sharding = Sharding.ROUND_ROBIN
+    compat: Flag = False
+    """Reproduce the defects of the original dyno-queues."""
+
+
+class Priority(Section):
+    """Uniform between two priorities, both included; 0 is served first."""
+
+    min: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+    max: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+
+
+class Load(Section):
+    duration_s: Positive
+    rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)]
+    """Messages per second that the producer of each zone pushes; a zone left out of a mapping has none."""
+    arrival: Arrival = Arrival.POISSON
+    delay: DelayText = "0"
+    """Time between the push of a message and the moment from which it may be delivered."""
+    priority: Priority = Priority()
+    payload_bytes: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 64
+    batch: Count = 1
+    """Messages per push."""
+
+    def rate_of(self, zone: str) -> float:
+        return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s
+
+
+class Consumers(Section):
+    per_zone: Annotated[int, Field(strict=True, ge=0)] = 2
+    batch: Count = 10
+    wait_ms: Annotated[int, Field(strict=True, ge=0)] = 500
+    """How long one pop waits for messages."""
+    processing: DelayText = "exponential:2ms"
+    """Time between a delivery and its ack, per message, one after the other."""
+
+
+class Fault(Section):
+    at_s: NonNegative
+    """Seconds after the load begins."""
+    for_s: Positive
+
+
+class Kill(Fault):
+    kind: Literal["kill"]
+    zone: str
+    restart: Literal["keep", "warm"] = "keep"
+    """Comes back with its own files, or with a copy of a live zone's data."""
+
+
+class Wipe(Fault):
+    kind: Literal["wipe"]
+    zone: str
+
+
+class Pause(Fault):
+    kind: Literal["pause"]
+    zone: str
+
+
+class LagFault(Fault):
+    kind: Literal["lag"]
+    lag: DelayText
+    zone: str | None = None
+    """Every link from and to this zone."""
+    link: str | None = None
+    """One link; with neither zone nor link, every link."""
+
+
+class CutFault(Fault):
+    """Exactly one of ``isolate``, ``halves`` and ``one_way`` says which links are cut."""
+
+    kind: Literal["cut"]
+    mode: CutMode = CutMode.DROP
+    isolate: str | None = None
+    """A zone: every link from and to it."""
+    halves: tuple[str, ...] | None = None
+    """The zones of one side: every link between them and the others."""
+    one_way: str | None = None
+    """One link."""
+
+
+class ConsumerCrash(Fault):
+    """The consumer's program ends between two commands; after ``for_s`` another takes its place."""
+
+    kind: Literal["consumer_crash"]
+    zone: str
+    consumer: Annotated[int | Literal["all"], PlainValidator(_consumer)] = 0
+
+
+AnyFault = Annotated[Kill | Wipe | Pause | LagFault | CutFault | ConsumerCrash, Field(discriminator="kind")]
+
+
+class Drain(Section):
+    bound_s: Positive = 15.0
+    """How long the queue may take to become empty once everything is healed."""
+
+
+class Checks(Section):
+    forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
+    """Classes of messages that must stay empty for the run to be valid."""
+
+
+class Scenario(Section):
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    about: str = ""
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    level: Level = Level.DC_QUORUM
+    topology: Topology = Topology()
+    persistence: Persistence = Persistence.AOF_EVERYSEC
+    replication: Replication = Replication()
+    links: Links = Links()
+    queue: QueueSettings = QueueSettings()
+    load: Load
+    consumers: Consumers = Consumers()
+    faults: tuple[AnyFault, ...] = ()
+    drain: Drain = Drain()
+    checks: Checks = Checks()
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        return self.topology.zones
+
+    @property
+    def links_all(self) -> tuple[tuple[str, str], ...]:
+        return tuple((source, target) for source in self.zones for target in self.zones if source != target)
+
+
+def parse_link(text: str) -> tuple[str, str]:
+    """``a>b`` as a pair. Raises ``ValueError`` if it is not written so."""
+    source, arrow, target = (part.strip() for part in text.partition(">"))
+    if not (source and arrow and target):
+        raise ValueError(f"got {text!r}; accepted: a link written FROM>TO, e.g. a>b")
+    return source, target

@@ -1,0 +1,107 @@
+"""The load: open-loop producers, whose pushes begin when they were meant to, whatever became of the earlier ones.
+
+A producer that waits for one push before it begins the next stops asking exactly when the cluster is slow, and its
+latencies then leave out the worst (coordinated omission, as Gil Tene calls it). So the plan of a producer is fixed
+before the run, by the seed alone: times, ids, delays and priorities are the same at every level and under every fault.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from cluster.lag import parse_lag
+from engine.message import Message
+from engine.ports import Runtime
+from scenarios.crew import Crew, Halt
+from scenarios.queues import ProducerQueue
+from scenarios.recorder import Actor, Recorder
+from scenarios.spec import Arrival, Load
+
+IN_FLIGHT_MAX = 10_000
+"""Pushes of one producer that may be open at once. One more is recorded as failed, never silently left out."""
+
+OVERLOADED = f"load generator overloaded: {IN_FLIGHT_MAX} pushes in flight"
+
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPush:
+    """A push that is to begin ``offset_ns`` after the load begins."""
+
+    offset_ns: int
+    messages: tuple[Message, ...]
+
+
+def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> Iterator[PlannedPush]:
+    """The pushes of the producer of ``zone``, in order; drawn as they are asked for, so a long run costs no memory.
+
+    ``random`` gives the stream of a name. Times and contents have streams of their own.
+    """
+    rate_per_s = load.rate_of(zone) / load.batch
+    if rate_per_s == 0:
+        return
+    times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
+    draw_delay_ns = parse_lag(load.delay).sampler(contents)
+    end_ns = round(load.duration_s * _NS_PER_S)
+    number = 0
+    for offset_ns in _arrivals(load.arrival, rate_per_s, times):
+        if offset_ns >= end_ns:
+            return
+        messages = []
+        for _ in range(load.batch):
+            messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
+            number += 1
+        yield PlannedPush(offset_ns, tuple(messages))
+
+
+def _arrivals(arrival: Arrival, rate_per_s: float, random: Random) -> Iterator[int]:
+    """Poisson: independent exponential gaps. Constant: equal gaps, from a drawn start, so zones do not beat as one."""
+    gap_s = 1 / rate_per_s
+    time_s = random.expovariate(rate_per_s) if arrival is Arrival.POISSON else random.uniform(0, gap_s)
+    while True:
+        yield round(time_s * _NS_PER_S)
+        time_s += random.expovariate(rate_per_s) if arrival is Arrival.POISSON else gap_s
+
+
+def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:
+    return Message(
+        id=name,
+        payload=(f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes],
+        timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
+        priority=random.randint(load.priority.min, load.priority.max),
+    )
+
+
+class Producer:
+    """Pushes one zone's plan. ``run`` returns when the plan is over or the run is halted; pushes may still be open."""
+
+    def __init__(self, *, zone: str, queue: ProducerQueue, recorder: Recorder, runtime: Runtime, halt: Halt) -> None:
+        self._queue = queue
+        self._recorder = recorder
+        self._runtime = runtime
+        self._halt = halt
+        self._actor = Actor(f"producer-{zone}", zone)
+        self._pushes = Crew(runtime, halt)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._pushes)
+
+    async def run(self, plan: Iterator[PlannedPush], *, begin_ns: int) -> None:
+        for planned in plan:
+            intended_ns = begin_ns + planned.offset_ns
+            if await self._halt.sleep(intended_ns - self._runtime.now_ns()):
+                return
+            if len(self._pushes) >= IN_FLIGHT_MAX:
+                self._recorder.refuse(self._actor, planned.messages, intended_ns=intended_ns, error=OVERLOADED)
+                # A producer this far behind must not keep the event loop from ending the pushes that are open.
+                await self._runtime.sleep(0)
+                continue
+            push = self._recorder.push(self._queue, self._actor, planned.messages, intended_ns=intended_ns)
+            self._pushes.spawn(push, name=f"{self._actor.process} push")
+
+    async def close(self) -> None:
+        await self._pushes.dismiss()
+        await self._queue.close()
