@@ -1,7 +1,22 @@
 """Zones on real servers: a process or a container per zone."""
 
 from cluster.real.zones.base import RealZone
+from cluster.real.zones.container import DockerZone, remove_leftovers
+from cluster.real.zones.factory import KINDS, ZoneKind, zones
 from cluster.real.zones.process import ProcessZone
-from cluster.real.zones.settings import ProcessZoneSettings, ZoneSettings
+from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, ZoneSettings
+from cluster.real.zones.zone_set import ZoneSet
 
-__all__ = ["ProcessZone", "ProcessZoneSettings", "RealZone", "ZoneSettings"]
+__all__ = [
+    "KINDS",
+    "DockerZone",
+    "DockerZoneSettings",
+    "ProcessZone",
+    "ProcessZoneSettings",
+    "RealZone",
+    "ZoneKind",
+    "ZoneSet",
+    "ZoneSettings",
+    "remove_leftovers",
+    "zones",
+]

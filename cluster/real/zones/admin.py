@@ -8,11 +8,11 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import BusyLoadingError, RedisError
 
 from cluster.zone import Address
 
 POLL_INTERVAL_S = 0.003
+_PING_TIMEOUT_S = 1.0
 
 
 @contextlib.asynccontextmanager
@@ -35,11 +35,17 @@ async def admin_client(address: Address, *, timeout_s: float = 5.0) -> AsyncIter
 
 async def answers(address: Address) -> bool:
     """Whether a server answers PING there and has loaded its data."""
-    try:
-        async with admin_client(address, timeout_s=1.0) as client:
-            return bool(await client.ping())
-    except (BusyLoadingError, RedisError, OSError):
-        return False
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_PING_TIMEOUT_S):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+            try:
+                writer.write(b"PING\r\n")
+                return await reader.readline() == b"+PONG\r\n"
+            finally:
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+    return False
 
 
 async def execute(client: Redis, *command: str | int) -> Any:

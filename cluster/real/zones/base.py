@@ -191,6 +191,7 @@ class RealZone(ABC):
             target_name=self._name,
             target=target,
             serving_port=self._serving_port(),
+            snapshot=self.persistence is Persistence.RDB,
         )
         await copy.run(timeout_s=self._base_settings.warm_timeout_s)
 

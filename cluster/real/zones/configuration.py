@@ -28,9 +28,11 @@ def server_configuration(
         ("daemonize", "no"),
         ("dir", directory),
         ("logfile", ""),
-        # A replica of a zone is only ever a warm restart, which waits for it: begin its copy without delay, and
-        # leave no snapshot behind that a zone without persistence would find at its next restart.
+        # A replica of a zone is only ever a warm restart, which waits for it: begin its copy without delay, load it
+        # from the socket (a file is noticed a second later), and leave no file behind that a zone without persistence
+        # would find at its next restart.
         ("repl-diskless-sync-delay", "0"),
+        ("repl-diskless-load", "on-empty-db"),
         ("rdb-del-sync-files", "yes"),
         *_persistence(persistence, save_points),
     ]

@@ -1,7 +1,8 @@
 """Settings of zones on real servers."""
 
 import re
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster.real.zones.configuration import DEFAULT_SAVE_POINTS
@@ -39,6 +40,22 @@ class ProcessZoneSettings(ZoneSettings):
     """``binary``: a path or a name on PATH of redis-server or valkey-server; None runs the packaged Valkey."""
 
     binary: str | Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerZoneSettings(ZoneSettings):
+    """``image``: any image that runs a Redis or Valkey server; None is the one that ``zonelab image`` builds."""
+
+    image: str | None = None
+    run_id: str = field(default_factory=lambda: secrets.token_hex(4))
+    """Value of the label ``zonelab`` and part of the container's name; zones of one run share it."""
+
+    def __post_init__(self) -> None:
+        ZoneSettings.__post_init__(self)
+        if not _NAME.fullmatch(self.run_id):
+            raise ZoneError(
+                f"run id {self.run_id!r} is not accepted; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first"
+            )
 
 
 def checked_name(name: str) -> str:

@@ -38,6 +38,8 @@ class WarmCopy:
     target_name: str
     target: Address
     serving_port: int
+    snapshot: bool
+    """Whether the target persists by snapshots only."""
 
     async def run(self, *, timeout_s: float) -> None:
         """Raises ``ZoneError`` if the copy is not complete in time, or either server fails."""
@@ -62,10 +64,16 @@ class WarmCopy:
             await poll()
 
     async def _persisted(self, target: Redis) -> None:
-        """Wait for the append-only file that the server writes anew after a copy: a crash must not undo the copy."""
+        """Wait for the append-only file that the server writes anew after a copy, or for a snapshot of it.
+
+        A crash right after the restart must not undo the copy where the zone's persistence would have kept the data.
+        """
+        if self.snapshot:
+            await execute(target, "BGSAVE")
+        under_way = ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
         while True:
             persistence = await info(target, "persistence")
-            if not (persistence["aof_rewrite_in_progress"] or persistence["aof_rewrite_scheduled"]):
+            if not any(persistence[field] for field in under_way):
                 return
             await poll()
 

@@ -1,0 +1,42 @@
+"""The zones of one run, of the kind that the user chose."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from cluster.real.zones.base import RealZone
+from cluster.real.zones.container import DockerZone
+from cluster.real.zones.process import ProcessZone
+from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings
+from cluster.real.zones.zone_set import ZoneSet
+from cluster.zone import Persistence, ZoneError
+
+ZoneKind = Literal["process", "docker"]
+KINDS: tuple[ZoneKind, ...] = get_args(ZoneKind)
+
+
+def zones(
+    kind: ZoneKind,
+    names: Sequence[str],
+    *,
+    persistence: Persistence = Persistence.NONE,
+    binary: str | Path | None = None,
+    image: str | None = None,
+    run_id: str | None = None,
+) -> ZoneSet:
+    """One zone per name, not started yet: enter the set to start them.
+
+    ``binary`` is for process zones; ``image`` and ``run_id`` (by default a new one) are for container zones.
+    """
+    made: list[RealZone]
+    if kind == "process":
+        process = ProcessZoneSettings(persistence=persistence, binary=binary)
+        made = [ProcessZone(name, process) for name in names]
+    elif kind == "docker":
+        run = run_id or secrets.token_hex(4)
+        container = DockerZoneSettings(persistence=persistence, image=image, run_id=run)
+        made = [DockerZone(name, container) for name in names]
+    else:
+        raise ZoneError(f"zone kind {kind!r} is not accepted; accepted: {', '.join(KINDS)}")
+    return ZoneSet(made)
