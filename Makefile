@@ -1,0 +1,40 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint image bench clean
+.DELETE_ON_ERROR:
+
+demo: $(READY)
+	@$(BIN)/zonelab demo
+
+test: $(READY) lint
+	@$(BIN)/python -m pytest
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+image: $(READY)
+	@$(BIN)/zonelab image
+
+bench: $(READY)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Set up once; again only when the dependencies change.
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "zonelab needs Python 3.11 or newer: $(PYTHON) is not on the PATH"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "zonelab needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V); set PYTHON=…"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "zonelab needs Python's venv module: install python3-venv"; exit 1; }
+	@command -v java >/dev/null || echo "no Java found: install a Java 17+ runtime for the Spark aggregation; the rest works without"
+	@echo "setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
