@@ -137,7 +137,7 @@ class SimRuntime:
             except BaseException as error:
                 outcome.append((None, error))
 
-        self.environment.run(until=self.environment.process(main()))
+        self.environment.run(until=self.environment.process(main()))  # type: ignore[arg-type]
         result, error = outcome[0]
         if error is not None:
             raise error
