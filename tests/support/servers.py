@@ -1,0 +1,73 @@
+"""Real servers for tests: zones that start together, a cluster on them, and one event loop to run coroutines in."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import uvloop
+
+from cluster.levels import Level
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.zones import ProcessZone
+from cluster.zone import Zone
+from engine.ports import Connection, Runtime
+
+T = TypeVar("T")
+
+
+class ProcessZones:
+    """One server process per name, without persistence."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._zones = {name: ProcessZone(name) for name in names}
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        return self._zones
+
+    async def start(self) -> None:
+        for zone in self._zones.values():
+            await zone.start()
+
+    async def stop(self) -> None:
+        for zone in self._zones.values():
+            await zone.stop()
+
+
+class Lab:
+    """A started cluster and the event loop that it lives in."""
+
+    def __init__(self, runner: asyncio.Runner, cluster: RealCluster) -> None:
+        self._runner = runner
+        self.cluster = cluster
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.cluster.runtime
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(coroutine)
+
+    def direct(self, zone: str) -> Connection:
+        """Past the coordinators."""
+        return self.cluster.direct(zone)
+
+    def connection(self, zone: str, level: Level) -> Connection:
+        return self.cluster.connection(zone, level)
+
+
+@contextmanager
+def started_lab(*zones: str) -> Iterator[Lab]:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        cluster = runner.run(_started(zones))
+        try:
+            yield Lab(runner, cluster)
+        finally:
+            runner.run(cluster.stop())
+
+
+async def _started(zones: tuple[str, ...]) -> RealCluster:
+    cluster = RealCluster(ProcessZones(zones), RealSettings(seed=1))
+    await cluster.start()
+    return cluster
