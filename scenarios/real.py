@@ -7,16 +7,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import uvloop
 
 from cluster.lag import parse_lag
 from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import ProcessZone, ProcessZoneSettings
-from cluster.real.zones.zone_set import ZoneSet
+from cluster.real.zones import zones
 from cluster.timeouts import Timeouts
-from cluster.zone import Zone
 from scenarios.crew import Halt
 from scenarios.files import LOGGER, create_run_directory, environment, logging_to, write_json
 from scenarios.load import RESOLVED_NAME, dump_scenario
@@ -33,32 +30,6 @@ class ZoneKind(StrEnum):
 
     PROCESS = "process"
     DOCKER = "docker"
-
-
-class Servers:
-    """The zones of one run: started together, stopped together."""
-
-    def __init__(self, scenario: Scenario, kind: ZoneKind) -> None:
-        self._set = ZoneSet([_zone(name, scenario, kind) for name in scenario.zones])
-        self.zones: Mapping[str, Zone] = {zone.name: zone for zone in self._set}
-        self._started = False
-
-    async def start(self) -> None:
-        await self._set.__aenter__()
-        self._started = True
-
-    async def stop(self) -> None:
-        if self._started:
-            self._started = False
-            await self._set.__aexit__(None, None, None)
-
-
-def _zone(name: str, scenario: Scenario, kind: ZoneKind) -> Any:
-    if kind is ZoneKind.DOCKER:
-        from cluster.real.zones.docker import DockerZone, DockerZoneSettings  # only who asks for containers needs it
-
-        return DockerZone(name, DockerZoneSettings(persistence=scenario.persistence))
-    return ProcessZone(name, ProcessZoneSettings(persistence=scenario.persistence))
 
 
 def run_on_servers(
@@ -110,7 +81,7 @@ def run_on_servers(
 async def _run(
     scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
 ) -> tuple[RunRecord, int]:
-    testbed = RealCluster(Servers(scenario, kind), _settings(scenario))
+    testbed = RealCluster(zones(kind.value, scenario.zones, persistence=scenario.persistence), _settings(scenario))
     halt = Halt(testbed.runtime)
     phase = _Phase(watcher)
     main = asyncio.current_task()

@@ -1,8 +1,9 @@
 """The real arm's testbed: real servers as zones, and between them links and coordinators on asyncio."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Protocol
 
 from cluster.batch import Channel
@@ -24,13 +25,14 @@ CONNECT_NS_MAX = 10_000_000_000
 """A coordinator that has not reached every zone's running server by then never will."""
 
 
-class ZoneGroup(Protocol):
-    """Zones that start together and stop together."""
+class Servers(Protocol):
+    """Zones that are started together on entry and are all gone on exit, such as ``cluster.real.zones.ZoneSet``."""
 
-    @property
-    def zones(self) -> Mapping[str, Zone]: ...
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
+    def __iter__(self) -> Iterator[Zone]: ...
+    async def __aenter__(self) -> object: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,12 @@ class RealSettings:
 class RealCluster:
     """``Testbed`` on real servers. Make it inside a running event loop; ``start`` and ``stop``, or ``async with``."""
 
-    def __init__(self, group: ZoneGroup, settings: RealSettings) -> None:
-        self._group = group
+    def __init__(self, servers: Servers, settings: RealSettings) -> None:
+        self._servers = servers
+        self._entered = False
         self._settings = settings
         self.runtime = RealRuntime(seed=settings.seed)
-        self.zones = dict(group.zones)
+        self.zones: dict[str, Zone] = {zone.name: zone for zone in servers}
         self.links = {pair: self._link(*pair) for pair in self._pairs()}
         self.coordinators: dict[str, Coordinator] = {}
         self._datastores: list[Datastore] = []
@@ -72,7 +75,8 @@ class RealCluster:
 
     async def start(self) -> None:
         try:
-            await self._group.start()
+            await self._servers.__aenter__()
+            self._entered = True
             for zone in self.zones:
                 self._direct[zone] = DirectConnection(self._datastore(zone), runtime=self.runtime)
                 channels = {target: self._channel(zone, target) for target in self.zones}
@@ -90,7 +94,9 @@ class RealCluster:
         self._peers.clear()
         self._datastores.clear()
         await self.runtime.close()
-        await self._group.stop()
+        if self._entered:
+            self._entered = False
+            await self._servers.__aexit__(None, None, None)
 
     async def connected(self) -> None:
         """Wait until every coordinator reaches every zone. Raises ``ClusterError`` if it takes over 10 s."""

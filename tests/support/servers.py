@@ -1,7 +1,7 @@
 """Real servers for tests: zones that start together, a cluster on them, and one event loop to run coroutines in."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -9,30 +9,10 @@ import uvloop
 
 from cluster.levels import Level
 from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import ProcessZone
-from cluster.zone import Zone
+from cluster.real.zones import zones
 from engine.ports import Connection, Runtime
 
 T = TypeVar("T")
-
-
-class ProcessZones:
-    """One server process per name, without persistence."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._zones = {name: ProcessZone(name) for name in names}
-
-    @property
-    def zones(self) -> Mapping[str, Zone]:
-        return self._zones
-
-    async def start(self) -> None:
-        for zone in self._zones.values():
-            await zone.start()
-
-    async def stop(self) -> None:
-        for zone in self._zones.values():
-            await zone.stop()
 
 
 class Lab:
@@ -58,16 +38,16 @@ class Lab:
 
 
 @contextmanager
-def started_lab(*zones: str) -> Iterator[Lab]:
+def started_lab(*names: str) -> Iterator[Lab]:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        cluster = runner.run(_started(zones))
+        cluster = runner.run(_started(names))
         try:
             yield Lab(runner, cluster)
         finally:
             runner.run(cluster.stop())
 
 
-async def _started(zones: tuple[str, ...]) -> RealCluster:
-    cluster = RealCluster(ProcessZones(zones), RealSettings(seed=1))
+async def _started(names: tuple[str, ...]) -> RealCluster:
+    cluster = RealCluster(zones("process", names), RealSettings(seed=1))
     await cluster.start()
     return cluster
