@@ -45,11 +45,16 @@ class FreshPopper:
             await runtime.sleep(max(0, min(pause_ns, deadline_ns - runtime.now_ns())))
 
     async def _due(self, count: int) -> list[str]:
+        """The first ``count`` due ids that no pop of this object is leasing, or as many as there are."""
         context = self._context
         key = context.keys.queue_of(context.settings.shard)
-        until = eligible_until(context.clock.now_ms())
-        ids = await context.local.ids_up_to(key, until, limit=count + len(self._claimed))
-        return [message_id for message_id in ids if message_id not in self._claimed][:count]
+        while True:
+            limit = count + len(self._claimed)
+            ids = await context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
+            free = [message_id for message_id in ids if message_id not in self._claimed]
+            # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.
+            if len(free) >= count or len(ids) < limit:
+                return free[:count]
 
     async def _lease_up_to(self, count: int, candidates: list[str]) -> list[Delivery]:
         """Lease ``candidates``, then others that are due in place of the misses.

@@ -8,7 +8,7 @@ leased in shard x. The message is pushed to shard b, so shard a is searched befo
 import pytest
 from support.dyno import BreakingConnection, SettableClock, content, make_queue
 
-from engine.dyno import IdHash, PushFailure
+from engine.dyno import LocalOnly, PushFailure
 from engine.message import Message
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
@@ -37,7 +37,7 @@ class Bench:
             clock=self.clock,
             shard="b",
             unack_ms=LEASE_MS,
-            strategy=InShardB(),
+            strategy=LocalOnly("b"),
             **settings,
         )
 
@@ -52,11 +52,6 @@ class Bench:
             self.lab.run(operation)
         self.connection.mend()
         return raised.value
-
-
-class InShardB:
-    def next_shard(self, shards, message):
-        return "b"
 
 
 @pytest.fixture
@@ -362,7 +357,9 @@ class RefusingConnection(BreakingConnection):
 )
 def test_an_error_reply_is_raised_and_after_an_effect_it_is_indeterminate(server, allowed, error):
     connection = RefusingConnection(server.direct("a"))
-    queue = make_queue(connection, runtime=server.runtime, clock=SettableClock(), strategy=IdHash(), shards=("a",))
+    queue = make_queue(
+        connection, runtime=server.runtime, clock=SettableClock(), strategy=LocalOnly("a"), shards=("a",)
+    )
     server.run(queue.push([X]))
     connection.break_after(allowed, ServerError("LOADING"), applied=False)
     with pytest.raises(error, match="LOADING"):

@@ -1,0 +1,243 @@
+"""Every operation sends the commands of the original, in its order, on its connection, one a round trip.
+
+Method: the commands are recorded on their way to a real server. Q is the quorum connection, N the local one; keys are
+written H (payloads), Q:x and U:x (waiting and leased in shard x). The queue has the shards b and a, in that order, and
+serves a, where everything is pushed.
+"""
+
+import pytest
+from support.dyno import EPOCH_MS, SettableClock, make_queue
+
+from engine.dyno import LocalOnly
+from engine.message import Message
+
+pytestmark = pytest.mark.real
+
+NOW = EPOCH_MS
+LEASE_END = NOW + 60_000
+X = Message(id="x", payload="p", priority=3)
+Y = Message(id="y", timeout_ms=500, shard="s")
+JSON = b'{"id":"x","payload":"p","timeout":0,"priority":3}'
+RANGE = ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0)
+DEPTH = [("N", "ZCARD", "Q:b"), ("N", "ZCARD", "Q:a")]
+
+
+class Recorder:
+    def __init__(self, inner, mark, log):
+        self._inner, self._mark, self._log = inner, mark, log
+
+    async def execute(self, *commands):
+        assert len(commands) == 1, "a command a round trip"
+        self._log.append((self._mark, *commands[0]))
+        return await self._inner.execute(*commands)
+
+
+class Bench:
+    def __init__(self, lab, *, compat=False):
+        self.lab = lab
+        self.compat = compat
+        self.clock = SettableClock()
+        self._log = []
+        direct = lab.direct("a")
+        self.queue = make_queue(
+            Recorder(direct, "Q", self._log),
+            local=Recorder(direct, "N", self._log),
+            runtime=lab.runtime,
+            clock=self.clock,
+            strategy=LocalOnly("a"),
+            shards=("b", "a"),
+            compat=compat,
+        )
+        keys = self.queue.keys
+        self._names = {keys.messages: "H"}
+        for shard in "ab":
+            self._names |= {keys.queue_of(shard): f"Q:{shard}", keys.unack(shard): f"U:{shard}"}
+
+    def commands(self, operation):
+        """What ``operation`` sends, as (connection, command, short key, arguments…)."""
+        self._log.clear()
+        self.lab.run(operation)
+        return [(mark, name, self._names[key], *rest) for mark, name, key, *rest in self._log]
+
+    def push(self):
+        self.lab.run(self.queue.push([X]))
+
+    def lease(self):
+        self.push()
+        assert len(self.lab.run(self.queue.pop(1))) == 1
+
+
+@pytest.fixture(params=[False, True], ids=["default", "compat"])
+def bench(request, server):
+    return Bench(server, compat=request.param)
+
+
+@pytest.fixture
+def fixed(server):
+    return Bench(server)
+
+
+@pytest.fixture
+def original(server):
+    return Bench(server, compat=True)
+
+
+def test_push_writes_the_payload_and_then_the_id_message_by_message(bench):
+    assert bench.commands(bench.queue.push([Y, X])) == [
+        ("Q", "HSET", "H", "y", b'{"id":"y","timeout":500,"priority":0,"shard":"s"}'),
+        ("Q", "ZADD", "Q:a", NOW + 500.0, "y"),
+        ("Q", "HSET", "H", "x", JSON),
+        ("Q", "ZADD", "Q:a", NOW + 0.03, "x"),
+    ]
+
+
+def test_push_of_nothing_sends_nothing(bench):
+    assert bench.commands(bench.queue.push([])) == []
+
+
+def test_pop_leases_before_it_takes_and_takes_before_it_reads(bench):
+    bench.push()
+    assert bench.commands(bench.queue.pop(1)) == [
+        (*RANGE, 1),
+        ("Q", "ZADD", "U:a", "NX", LEASE_END, "x"),
+        ("Q", "ZREM", "Q:a", "x"),
+        ("Q", "HGET", "H", "x"),
+    ]
+
+
+def test_pop_of_an_empty_queue_is_one_range_read(bench):
+    assert bench.commands(bench.queue.pop(5)) == [(*RANGE, 5)]
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_pop_and_peek_of_none_send_nothing(bench, count):
+    assert bench.commands(bench.queue.pop(count)) == []
+    assert bench.commands(bench.queue.peek(count)) == []
+
+
+def test_peek_reads_locally_one_by_one(bench):
+    bench.push()
+    assert bench.commands(bench.queue.peek(4)) == [(*RANGE, 4), ("N", "HGET", "H", "x")]
+
+
+def test_ack_searches_the_shards_and_deletes_the_payload_last(bench):
+    bench.lease()
+    assert bench.commands(bench.queue.ack("x")) == [
+        ("Q", "ZREM", "U:b", "x"),
+        ("Q", "ZREM", "U:a", "x"),
+        ("Q", "HDEL", "H", "x"),
+    ]
+    assert bench.commands(bench.queue.ack("x")) == [("Q", "ZREM", "U:b", "x"), ("Q", "ZREM", "U:a", "x")]
+
+
+def test_get_is_a_quorum_read(bench):
+    assert bench.commands(bench.queue.get("x")) == [("Q", "HGET", "H", "x")]
+
+
+def test_set_unack_timeout_looks_before_it_writes(bench):
+    bench.lease()
+    assert bench.commands(bench.queue.set_unack_timeout("x", timeout_ms=70)) == [
+        ("Q", "ZSCORE", "U:b", "x"),
+        ("Q", "ZSCORE", "U:a", "x"),
+        ("Q", "ZADD", "U:a", NOW + 70, "x"),
+    ]
+
+
+def test_set_timeout_reads_the_payload_locally_and_writes_score_and_payload(bench):
+    bench.push()
+    assert bench.commands(bench.queue.set_timeout("x", timeout_ms=70)) == [
+        ("N", "HGET", "H", "x"),
+        ("Q", "ZSCORE", "Q:b", "x"),
+        ("Q", "ZSCORE", "Q:a", "x"),
+        ("Q", "ZADD", "Q:a", "XX", NOW + 70.0 if bench.compat else NOW + 70.03, "x"),
+        ("Q", "HSET", "H", "x", JSON.replace(b'"timeout":0', b'"timeout":70')),
+    ]
+
+
+def test_set_timeout_of_an_unknown_id_is_one_local_read(bench):
+    assert bench.commands(bench.queue.set_timeout("x", timeout_ms=70)) == [("N", "HGET", "H", "x")]
+
+
+def test_remove_goes_through_every_shard_and_deletes_the_payload(fixed):
+    fixed.push()
+    assert fixed.commands(fixed.queue.remove("x")) == [
+        ("Q", "ZREM", "U:b", "x"),
+        ("Q", "ZREM", "Q:b", "x"),
+        ("Q", "ZREM", "U:a", "x"),
+        ("Q", "ZREM", "Q:a", "x"),
+        ("Q", "HDEL", "H", "x"),
+    ]
+
+
+def test_remove_of_the_original_deletes_the_payload_of_a_waiting_message_only(original):
+    searched = [
+        ("Q", "ZREM", "U:b", "x"),
+        ("Q", "ZREM", "Q:b", "x"),
+        ("Q", "ZREM", "U:a", "x"),
+        ("Q", "ZREM", "Q:a", "x"),
+    ]
+    original.push()
+    assert original.commands(original.queue.remove("x")) == [*searched, ("Q", "HDEL", "H", "x")]
+    original.lease()
+    assert original.commands(original.queue.remove("x")) == searched
+
+
+def test_ensure_reads_every_shard_and_then_pushes(bench):
+    assert bench.commands(bench.queue.ensure(X)) == [
+        ("Q", "ZSCORE", "Q:b", "x"),
+        ("Q", "ZSCORE", "U:b", "x"),
+        ("Q", "ZSCORE", "Q:a", "x"),
+        ("Q", "ZSCORE", "U:a", "x"),
+        ("Q", "HSET", "H", "x", JSON),
+        ("Q", "ZADD", "Q:a", NOW + 0.03, "x"),
+    ]
+    assert bench.commands(bench.queue.ensure(X)) == [
+        ("Q", "ZSCORE", "Q:b", "x"),
+        ("Q", "ZSCORE", "U:b", "x"),
+        ("Q", "ZSCORE", "Q:a", "x"),
+    ]
+
+
+def test_sizes_are_local_reads(bench):
+    assert bench.commands(bench.queue.size()) == DEPTH
+    assert bench.commands(bench.queue.shard_sizes()) == [
+        ("N", "ZCARD", "Q:b"),
+        ("N", "ZCARD", "U:b"),
+        ("N", "ZCARD", "Q:a"),
+        ("N", "ZCARD", "U:a"),
+    ]
+
+
+def test_clear_deletes_the_sets_and_the_payloads_last(bench):
+    assert bench.commands(bench.queue.clear()) == [
+        ("Q", "DEL", "Q:b"),
+        ("Q", "DEL", "U:b"),
+        ("Q", "DEL", "Q:a"),
+        ("Q", "DEL", "U:a"),
+        ("Q", "DEL", "H"),
+    ]
+
+
+def test_process_unacks_lists_the_message_again_before_it_ends_the_lease(bench):
+    bench.lease()
+    bench.clock.advance(60_000)
+    score = str(LEASE_END).encode() if bench.compat else LEASE_END + 0.03
+    assert bench.commands(bench.queue.process_unacks()) == [
+        *DEPTH,
+        ("N", "ZRANGEBYSCORE", "U:a", 0, LEASE_END, "WITHSCORES", "LIMIT", 0, 1000),
+        ("Q", "HGET", "H", "x"),
+        ("Q", "ZADD", "Q:a", score, "x"),
+        ("Q", "ZREM", "U:a", "x"),
+    ]
+
+
+def test_process_unacks_removes_a_lease_without_payload(bench):
+    bench.lease()
+    bench.lab.run(bench.lab.direct("a").execute(("HDEL", bench.queue.keys.messages, "x")))
+    bench.clock.advance(60_000)
+    assert bench.commands(bench.queue.process_unacks()) == [
+        *DEPTH,
+        ("N", "ZRANGEBYSCORE", "U:a", 0, LEASE_END, "WITHSCORES", "LIMIT", 0, 1000),
+        ("Q", "HGET", "H", "x"),
+        ("Q", "ZREM", "U:a", "x"),
+    ]
