@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 
 import uvloop
@@ -20,16 +19,9 @@ from scenarios.load import RESOLVED_NAME, dump_scenario
 from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
 from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
-from scenarios.spec import Scenario, parse_link
+from scenarios.spec import Scenario, ZoneKind, parse_link
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class ZoneKind(StrEnum):
-    """What a zone's server runs in."""
-
-    PROCESS = "process"
-    DOCKER = "docker"
 
 
 def run_on_servers(

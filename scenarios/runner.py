@@ -93,9 +93,16 @@ async def carry_out(
         halt.fail(error)
     finally:
         record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
-        await testbed.stop()
+        await _stop(testbed, halt)
     _conclude(record, halt)
     return record
+
+
+async def _stop(testbed: Testbed, halt: Halt) -> None:
+    try:
+        await testbed.stop()
+    except Exception as error:  # it must not hide what happened before
+        halt.fail(error)
 
 
 def _conclude(record: RunRecord, halt: Halt) -> None:

@@ -33,6 +33,13 @@ class Sharding(StrEnum):
     LOCAL_ONLY = "local_only"
 
 
+class ZoneKind(StrEnum):
+    """What a zone's server runs in; chosen for a run, not by the scenario."""
+
+    PROCESS = "process"
+    DOCKER = "docker"
+
+
 class CutMode(StrEnum):
     """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
 

@@ -1,0 +1,233 @@
+"""The ``zonelab`` command.
+
+Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file. What a command
+needs is imported when it runs, so that ``--help`` does not wait for plotting and Spark.
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cluster.levels import Level
+from cluster.zone import ClusterError
+from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
+from scenarios.spec import ZoneKind
+
+EXIT_VALID = 0
+EXIT_INVALID = 1
+EXIT_UNKNOWN = 2
+EXIT_LAB_FAILED = 3
+EXIT_USAGE = 64
+
+_EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
+_CODES = "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file."
+
+app = typer.Typer(
+    name="zonelab",
+    help="A multi-zone cluster testbed and consistency lab for delay queues on Redis.",
+    epilog=_CODES,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
+Runs = Annotated[Path, typer.Option(help="Where run directories are made.", metavar="DIR")]
+Zones = Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
+
+
+class LabError(Exception):
+    """The lab itself failed: one line for the user and exit code 3."""
+
+
+class UsageProblem(Exception):
+    """What was asked for cannot be: one line for the user and exit code 64."""
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 (how typer calls it)
+    if wanted:
+        typer.echo(f"zonelab {version('zonelab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    *, zones: Zones = ZoneKind.PROCESS, seed: Seed = None, runs: Runs = Path("runs"), as_json: AsJson = False
+) -> None:
+    """Crash a zone at each consistency level, under the same load, and compare what happened.
+
+    Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
+    """
+    from scenarios.demo import run_demo
+
+    outcome = run_demo(zones=zones, seed=seed, runs=runs)
+    if as_json:
+        _print_json(outcome.to_json())
+    else:
+        outcome.print()
+    failed = [run for run in outcome.runs if run.record.status != "complete"]
+    if failed:
+        raise LabError(f"{failed[0].scenario.level}: {failed[0].record.error}; see {failed[0].directory / 'lab.log'}")
+
+
+@app.command()
+def run(
+    scenario: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")],
+    *,
+    level: Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")] = None,
+    zones: Zones = ZoneKind.PROCESS,
+    seed: Seed = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
+    ] = None,
+    runs: Runs = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario once, check it and say what was lost, delivered twice or late."""
+    from scenarios.perform import perform, run_command
+    from scenarios.progress import display
+
+    overrides = list(set_ or [])
+    given = [f"level={level}"] if level is not None else []
+    given += [f"seed={seed}"] if seed is not None else []
+    loaded = load_scenario(scenario, overrides=overrides + given)
+    command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
+    with display() as shown:
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
+    if as_json:
+        _print_json(done.to_json())
+    else:
+        done.print()
+    if done.result is None:
+        raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
+    raise typer.Exit(_EXITS[done.result.verdict.valid])
+
+
+@app.command()
+def scenarios(*, as_json: AsJson = False) -> None:
+    """List the scenarios that come with zonelab."""
+    library = [load_scenario(name) for name in library_names()]
+    if as_json:
+        files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
+        _print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
+        return
+    from scenarios.table import print_table, scenario_table
+
+    print_table(scenario_table(library))
+
+
+@app.command()
+def check(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Check a run again, from its directory alone."""
+    from scenarios.examine import examine, title_of
+    from scenarios.table import print_table, result_table
+
+    directory = _run_directory(run)
+    result = examine(directory, title=title_of(directory))
+    if as_json:
+        _print_json(
+            {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
+        )
+    else:
+        print_table(result_table([result], title=str(directory)))
+        for reason in result.verdict.reasons:
+            typer.echo(reason)
+    raise typer.Exit(_EXITS[result.verdict.valid])
+
+
+@app.command()
+def image(*, as_json: AsJson = False) -> None:
+    """Build the image of container zones out of the packaged server."""
+    from cluster.real.image import build_image
+
+    built = build_image()
+    if as_json:
+        _print_json({"image": built.name, "size_bytes": built.size_bytes})
+    else:
+        typer.echo(f"{built.name}: {built.size_bytes / 1e6:.1f} MB")
+
+
+def _run_directory(path: Path) -> Path:
+    if not path.is_dir():
+        raise UsageProblem(f"{path}: {'is not a directory' if path.exists() else 'no such run directory'}")
+    return path.resolve()
+
+
+def _print_json(value: Any) -> None:
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    sys.exit(run_cli(sys.argv[1:]))
+
+
+def run_cli(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code. Prints one line per expected error, and no traceback of it."""
+    try:
+        return _exit_code(app(args=list(arguments), prog_name="zonelab", standalone_mode=False))
+    except ScenarioError as error:
+        return _refuse(arguments, error.lines, EXIT_USAGE)
+    except UsageProblem as error:
+        return _refuse(arguments, [str(error)], EXIT_USAGE)
+    except (LabError, ClusterError) as error:
+        return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)
+    except BrokenPipeError:
+        return _pipe_closed()
+    except OSError as error:
+        return _refuse(arguments, [f"{error.filename or 'zonelab'}: {error.strerror or error}"], EXIT_LAB_FAILED)
+    except KeyboardInterrupt:
+        return _refuse(arguments, ["interrupted"], EXIT_UNKNOWN)
+    except Exception as error:
+        return _unexpected(arguments, error)
+
+
+def _exit_code(returned: object) -> int:
+    return returned if isinstance(returned, int) else EXIT_VALID
+
+
+def _unexpected(arguments: Sequence[str], error: Exception) -> int:
+    from analysis.rundir import RunError
+
+    if isinstance(error, RunError):
+        return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)
+    # Typer carries click under another name in some versions, so its errors are told by what they can do.
+    words = getattr(error, "format_message", None)
+    if words is not None:
+        return _refuse(arguments, [f"{words()} (try: zonelab --help)"], EXIT_USAGE)
+    traceback.print_exception(error)
+    return _refuse(arguments, [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED)
+
+
+def _refuse(arguments: Sequence[str], lines: Sequence[str], code: int) -> int:
+    for line in lines:
+        print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
+    if "--json" in arguments:
+        _print_json({"errors": list(lines), "exit_code": code})
+    return code
+
+
+def _pipe_closed() -> int:
+    """Who read our output has gone, as ``head`` does; keep Python from complaining about it while it exits."""
+    sys.stdout = None
+    return EXIT_LAB_FAILED

@@ -1,0 +1,98 @@
+"""One run from scenario to report: the servers' part, then the analysis of what they left."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from scenarios.examine import Illustrations, examine, illustrate
+from scenarios.progress import Display
+from scenarios.queues import queue_under_test
+from scenarios.real import run_on_servers
+from scenarios.runner import MakeQueue, RunRecord
+from scenarios.spec import Scenario, ZoneKind
+from scenarios.table import Result, print_table, result_table
+from scenarios.words import conclusion
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Performed:
+    """A run and what the analysis made of it; ``result`` is None if the lab failed: then there is no run to judge."""
+
+    scenario: Scenario
+    directory: Path
+    record: RunRecord
+    command: str
+    result: Result | None
+    illustrations: Illustrations
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": str(self.directory),
+            "scenario": self.scenario.name,
+            "level": self.scenario.level,
+            "seed": self.scenario.seed,
+            "status": self.record.status,
+            "error": self.record.error,
+            "valid": self.result.verdict.valid if self.result else None,
+            "verdict": self.result.verdict.to_json() if self.result else None,
+            "summary": self.result.summary.to_json() if self.result else None,
+            "plots": [str(path) for path in self.illustrations.plots],
+            "report": str(self.illustrations.report) if self.illustrations.report else None,
+            "command": self.command,
+        }
+
+    def print(self) -> None:
+        console = Console()
+        if self.result is not None:
+            print_table(result_table([self.result], title=self.scenario.name))
+            console.print()
+            for line in (*self.result.verdict.reasons, *conclusion([self.result])):
+                console.print(line, highlight=False)
+            console.print()
+        for path in (self.directory, *self.illustrations.paths):
+            console.print(str(path), highlight=False, soft_wrap=True)
+        console.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+
+
+def perform(
+    scenario: Scenario,
+    *,
+    zones: ZoneKind,
+    runs: Path,
+    shown: Display,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+) -> Performed:
+    """Run, check, draw. Raises ``OSError`` if the run directory cannot be written."""
+    directory, record = run_on_servers(
+        scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue
+    )
+    result, illustrations = None, Illustrations()
+    if record.status != "failed":
+        shown.phase("check", None)
+        result = examine(directory, title=scenario.level)
+        shown.phase("plots", None)
+        illustrations = illustrate(directory)
+    shown.done(record.status if result is None else result.words)
+    return Performed(
+        scenario=scenario,
+        directory=directory,
+        record=record,
+        command=command,
+        result=result,
+        illustrations=illustrations,
+    )
+
+
+def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
+    """The command line that repeats a run: everything that decides it is spelled out."""
+    words = ["zonelab", "run", source, "--level", scenario.level, "--zones", zones, "--seed", str(scenario.seed)]
+    for override in overrides:
+        words += ["--set", override]
+    if runs != Path("runs"):
+        words += ["--runs", str(runs)]
+    return shlex.join(words)

@@ -1,0 +1,72 @@
+"""What results mean, in plain words, worked out from the verdicts and the figures."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from analysis.checkers.verdict import MessageClass
+from scenarios.table import Result
+
+_MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
+
+
+def conclusion(results: Sequence[Result]) -> list[str]:
+    """Two or three sentences about runs that differ in one setting, which their titles name."""
+    return [sentence for sentence in (_promise(results), _missing(results), _price(results)) if sentence]
+
+
+def listed_by(run: Path, message_class: MessageClass) -> str:
+    """Which zones still list the messages of a class at the end, most frequent case first: ``a and c (132)``."""
+    table = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
+    cases: Counter[str] = Counter()
+    for row in table:
+        if row["class"] == message_class:
+            places = [part.split(": ") for part in row["detail"].split(", ") if ": " in part]
+            zones = dict.fromkeys(zone for zone, place in places if place != "payload")
+            cases[_and(list(zones)) or "no zone"] += 1
+    return ", ".join(f"{zones} ({count:,})" for zones, count in cases.most_common(3))
+
+
+def _promise(results: Sequence[Result]) -> str:
+    by_validity: dict[str, list[str]] = {"kept": [], "broke": [], "left open": []}
+    for result in results:
+        name = {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
+        by_validity[name].append(result.title)
+    parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
+    return (
+        f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time and by one lease at a time."
+    )
+
+
+def _missing(results: Sequence[Result]) -> str:
+    parts = []
+    for result in results:
+        counts, acknowledged = result.verdict.counts, result.verdict.totals.acknowledged
+        missing = sum(counts[name] for name in _MISSING)
+        if not missing:
+            parts.append(f"none at {result.title}")
+            continue
+        split = _and([f"{counts[name]:,} {name.value}" for name in _MISSING if counts[name]])
+        share = f", {100 * missing / acknowledged:.1f} %" if acknowledged else ""
+        parts.append(f"{missing:,} of {acknowledged:,} at {result.title} ({split}{share})")
+    if all(part.startswith("none") for part in parts):
+        return "Every acknowledged message was delivered and acknowledged by its consumer."
+    return f"Acknowledged messages that their consumers never finished: {'; '.join(parts)}."
+
+
+def _price(results: Sequence[Result]) -> str:
+    parts = []
+    for result in results:
+        push = result.summary.operation("push")
+        if push is None or "p99" not in push.response_ms:
+            continue
+        doubtful = result.verdict.totals.failed + result.verdict.totals.indeterminate
+        refused = f"{doubtful:,} not confirmed" if doubtful else "all confirmed"
+        parts.append(f"{result.title}: {refused}, p99 {push.response_ms['p99']:.1f} ms")
+    return f"What that cost the producers, in pushes: {'; '.join(parts)}." if len(parts) > 1 else ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
