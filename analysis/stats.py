@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
@@ -39,8 +39,8 @@ def quantile_interval(sample: ArrayLike, probability: float, *, confidence: floa
     _check_probability(probability)
     values = np.asarray(sample)
     tail = (1 - confidence) / 2
-    low = int(stats.binom.ppf(tail, values.size, probability)) - 1
-    high = int(stats.binom.ppf(1 - tail, values.size, probability))
+    low = _binomial_quantile(tail, values.size, probability) - 1
+    high = _binomial_quantile(1 - tail, values.size, probability)
     if low < 0 or high >= values.size:
         return None
     part = np.partition(values, [low, high])
@@ -54,8 +54,8 @@ def proportion_interval(hits: int, trials: int, *, confidence: float = 0.95) -> 
     if not trials:
         return Interval(0.0, 1.0)
     tail = (1 - confidence) / 2
-    low = stats.beta.ppf(tail, hits, trials - hits + 1) if hits else 0.0
-    high = stats.beta.ppf(1 - tail, hits + 1, trials - hits) if hits < trials else 1.0
+    low = special.betaincinv(hits, trials - hits + 1, tail) if hits else 0.0
+    high = special.betaincinv(hits + 1, trials - hits, 1 - tail) if hits < trials else 1.0
     return Interval(float(low), float(high))
 
 
@@ -67,8 +67,8 @@ def rate_interval(events: int, exposure: float, *, confidence: float = 0.95) -> 
     if events < 0 or exposure <= 0:
         raise ValueError(f"events must be >= 0 and exposure > 0, got {events} and {exposure}")
     tail = (1 - confidence) / 2
-    low = stats.chi2.ppf(tail, 2 * events) / 2 if events else 0.0
-    high = stats.chi2.ppf(1 - tail, 2 * events + 2) / 2
+    low = special.gammaincinv(events, tail) if events else 0.0
+    high = special.gammaincinv(events + 1, 1 - tail)
     return Interval(float(low / exposure), float(high / exposure))
 
 
@@ -89,6 +89,17 @@ def empirical_cdf(sample: ArrayLike, *, points: int) -> tuple[NDArray[np.float64
     if values.size > points:
         ranks = np.unique(np.linspace(0, values.size - 1, points).round().astype(np.int64))
     return values[ranks], (ranks + 1) / values.size
+
+
+def _binomial_quantile(share: float, trials: int, probability: float) -> int:
+    """The smallest number of successes whose cumulative probability is at least ``share``."""
+    near = max(0, int(np.ceil(special.bdtrik(share, trials, probability)))) if trials else 0
+    # The inverse is a root of a continuous extension: settle the last step on the exact distribution.
+    while near and special.bdtr(near - 1, trials, probability) >= share:
+        near -= 1
+    while special.bdtr(near, trials, probability) < share:
+        near += 1
+    return near
 
 
 def _check_probability(probability: float) -> None:

@@ -4,7 +4,6 @@ Message *m* was passed over if a message *o* with a higher priority number exist
 confirmed before *o*'s pop was invoked, and *m*'s own pop was invoked only after *o*'s pop had completed.
 """
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,6 +24,9 @@ SERVED = pa.schema(
 )
 
 
+_NEVER = int(np.iinfo(np.int64).min)
+
+
 def partition_by_group(batch: pa.RecordBatch, partitions: int) -> NDArray[np.int64]:
     """A partition for each row of ``SERVED``, the same for all rows of one shard and due time."""
     due_ms, shard = batch["due_ms"].to_numpy(), batch["shard"].to_numpy().astype(np.int64)
@@ -37,32 +39,30 @@ def passed_over(table: pa.Table) -> Ints:
     due_ms, shard, priority, pushed, popped, served = (
         table[name].to_numpy() for name in ("due_ms", "shard", "priority", "pushed_ns", "popped_ns", "served_ns")
     )
-    order = np.lexsort((popped, due_ms, shard))
-    changes = (np.diff(due_ms[order]) != 0) | (np.diff(shard[order]) != 0)
-    bounds = [0, *(np.flatnonzero(changes) + 1).tolist(), len(order)]
+    order = np.lexsort((priority, popped, due_ms, shard))
+    same_group = (np.diff(due_ms[order]) == 0) & (np.diff(shard[order]) == 0)
+    bounds = np.concatenate([[0], np.flatnonzero(~same_group) + 1, [len(order)]])
+    # A group that was popped in the order of priority holds no inversion, and most groups are popped so.
+    suspect = np.flatnonzero(same_group & (np.diff(priority[order]) < 0))
     found: list[int] = []
-    for begin, end in itertools.pairwise(bounds):
-        if end - begin > 1:
-            rows = order[begin:end]
-            found.extend(rows[_passed_over_in_group(priority[rows], pushed[rows], popped[rows], served[rows])].tolist())
+    for group in np.unique(np.searchsorted(bounds, suspect, side="right") - 1).tolist():
+        rows = order[bounds[group] : bounds[group + 1]]
+        columns = (column[rows].tolist() for column in (priority, pushed, popped, served))
+        found.extend(rows[list(_sweep(*columns))].tolist())
     return np.array(sorted(found), dtype=np.int64)
 
 
-def _passed_over_in_group(priority: NDArray[np.int16], pushed: Ints, popped: Ints, served: Ints) -> list[int]:
-    """Positions of the passed-over messages of one group; ``popped`` is sorted."""
-    if priority.min() == priority.max():
-        return []
-    return list(_sweep(priority.astype(np.int64) - int(priority.min()), pushed, popped, served))
+def _sweep(priority: list[int], pushed: list[int], popped: list[int], served: list[int]) -> Iterator[int]:
+    """Positions of the passed-over messages of one group, whose ``popped`` is sorted.
 
-
-def _sweep(rank: Ints, pushed: Ints, popped: Ints, served: Ints) -> Iterator[int]:
-    """Walk the messages in the order of their pops; remember the latest finished pop of every priority."""
-    latest_pop = np.full(int(rank.max()) + 2, np.iinfo(np.int64).min)
-    finished = iter(np.argsort(served, kind="stable").tolist())
+    Walks the messages in the order of their pops and keeps, for every priority, the latest pop that has completed.
+    """
+    latest_pop = [_NEVER] * (max(priority) + 2)
+    finished = iter(sorted(range(len(served)), key=served.__getitem__))
     other = next(finished, None)
-    for mine in range(len(rank)):
+    for mine, urgency in enumerate(priority):
         while other is not None and served[other] < popped[mine]:
-            latest_pop[rank[other]] = max(latest_pop[rank[other]], popped[other])
+            latest_pop[priority[other]] = max(latest_pop[priority[other]], popped[other])
             other = next(finished, None)
-        if latest_pop[rank[mine] + 1 :].max() > pushed[mine]:
+        if max(latest_pop[urgency + 1 :]) > pushed[mine]:
             yield mine

@@ -33,7 +33,7 @@ from analysis.checkers.verdict import MessageClass, Totals, Verdict, judge
 from analysis.rundir import ROWS_PER_BATCH, RunDirectory, RunInfo
 from analysis.stats import quantiles
 
-ROWS_PER_PARTITION = 250_000
+ROWS_PER_PARTITION = 125_000
 PARTITIONS_MAX = 128  # open files per table while rows are divided
 
 
@@ -82,6 +82,7 @@ class _Check:
         for batch in self._run.final_state(STATE_COLUMNS, batch_rows=batch_rows):
             states = state_batch(batch, zones=self._zones, shards=self._shards)
             self._states.add(states, partition_by_id(states["message_id"], self._partitions))
+        pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
 
     def verdict(self) -> Verdict:
         info = self._run.info
