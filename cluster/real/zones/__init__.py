@@ -3,12 +3,14 @@
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.container import DockerZone, remove_leftovers
 from cluster.real.zones.factory import KINDS, ZoneKind, zones
+from cluster.real.zones.image import BuiltImage, build_image
 from cluster.real.zones.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, ZoneSettings
 from cluster.real.zones.zone_set import ZoneSet
 
 __all__ = [
     "KINDS",
+    "BuiltImage",
     "DockerZone",
     "DockerZoneSettings",
     "ProcessZone",
@@ -17,6 +19,7 @@ __all__ = [
     "ZoneKind",
     "ZoneSet",
     "ZoneSettings",
+    "build_image",
     "remove_leftovers",
     "zones",
 ]

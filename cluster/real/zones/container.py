@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import LogConfig
 
-from cluster.real.image import default_image
 from cluster.real.zones import last_resort
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.configuration import server_configuration
 from cluster.real.zones.daemon import connect, daemon_errors
+from cluster.real.zones.image import default_image
 from cluster.real.zones.owner import Owner
 from cluster.real.zones.port import HOST, PortReservation
 from cluster.real.zones.settings import DockerZoneSettings

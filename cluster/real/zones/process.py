@@ -95,10 +95,13 @@ class ProcessZone(RealZone):
         )
         python = [sys.executable, "-I", "-S", str(_LAUNCHER)]
         command = [*python, str(os.getpid()), str(self._binary), str(configuration)]
-        with self._log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=self._data
-            )
+        try:
+            with self._log_file.open("ab") as log:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=self._data
+                )
+        except OSError as error:
+            raise ZoneError(f"zone {self.name}: the server cannot be started: {error}") from error
 
     async def _terminate(self) -> None:
         self._signal(signal.SIGKILL)

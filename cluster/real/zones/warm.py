@@ -24,8 +24,11 @@ from cluster.real.zones.admin import admin_client, execute, info, poll
 from cluster.real.zones.waiting import to_completion
 from cluster.zone import Address, ZoneError
 
-HOLD_LIMIT_MS = 1000
-"""Writes on the source are never held longer than this, also when the lab dies in the middle."""
+HOLD_LIMIT_MS = 5000
+"""The source ends a hold by itself after this time, should the lab be unable to."""
+
+_CATCH_UP_S = 0.1
+"""How long one attempt holds the source's writes before it lets them go and tries again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +81,23 @@ class WarmCopy:
             await poll()
 
     async def _switch(self, source: Redis, target: Redis) -> None:
-        async with _writes_held(source):
-            end = (await info(source, "replication"))["master_repl_offset"]
-            async with asyncio.timeout(HOLD_LIMIT_MS / 1000 * 0.8):
-                while (await info(target, "replication"))["slave_repl_offset"] < end:
-                    await poll()
-            await execute(target, "REPLICAOF", "NO", "ONE")
-            await execute(target, "CONFIG", "SET", "port", self.serving_port)
+        """Serve the data of one instant. A source that streams late is not held up for it, but tried again."""
+        while True:
+            await _caught_up(source, target)
+            async with _writes_held(source):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_CATCH_UP_S):
+                        await _caught_up(source, target)
+                    await execute(target, "REPLICAOF", "NO", "ONE")
+                    await execute(target, "CONFIG", "SET", "port", self.serving_port)
+                    return
+
+
+async def _caught_up(source: Redis, target: Redis) -> None:
+    """Return when the target has all that the source had written when asked."""
+    end = (await info(source, "replication"))["master_repl_offset"]
+    while (await info(target, "replication"))["slave_repl_offset"] < end:
+        await poll()
 
 
 @contextlib.asynccontextmanager
