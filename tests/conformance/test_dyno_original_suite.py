@@ -1,0 +1,177 @@
+"""The expectations of dyno-queues' own test suite hold, on one server and on three zones at every level.
+
+Method: the cases of ``RedisDynoQueueTest``, ``BaseQueueTests``, ``DefaultShardingStrategyTest``,
+``CustomShardingStrategyTest`` and ``TestMessage`` of https://github.com/Netflix/dyno-queues, with what they say about a
+real Redis (the original's mock of it orders and overwrites differently). Where they sleep, the clock is set instead.
+"""
+
+import pytest
+
+from engine.dyno import IdHash, RoundRobin
+from engine.message import Message
+
+pytestmark = pytest.mark.real
+
+LEASE_MS = 1000
+WAIT_MS = 1000
+
+
+@pytest.fixture
+def queue(target):
+    """One shard, a lease of a second, and a handler that never runs by itself."""
+    return target.queue(shards=("a",), unack_ms=LEASE_MS, unack_interval_ms=1_000_000)
+
+
+@pytest.fixture
+def pop(target, queue):
+    return lambda count, wait_ms=WAIT_MS: [
+        delivery.message for delivery in target.run(queue.pop(count, wait_ms=wait_ms))
+    ]
+
+
+def test_get_name(queue, target):
+    assert queue.name == target.name
+
+
+def test_get_unack_time(queue):
+    assert queue.settings.unack_ms == 1000
+
+
+def test_timeout_update(target, queue, pop):
+    run, clock = target.run, target.clock
+    message = Message(id="1", payload="Hello World", timeout_ms=100)
+    run(queue.push([message]))
+    assert pop(1, wait_ms=10) == []
+    clock.advance(500)
+    assert pop(1) == [message]
+    assert run(queue.set_unack_timeout("1", timeout_ms=500)) is True
+    assert pop(1, wait_ms=10) == []
+    clock.advance(1000)
+    run(queue.process_unacks())
+    assert pop(1) == [message]
+    assert run(queue.set_unack_timeout("1", timeout_ms=10_000)) is True
+    run(queue.process_unacks())
+    assert pop(1, wait_ms=10) == []
+    assert run(queue.set_unack_timeout("1", timeout_ms=0)) is True
+    run(queue.process_unacks())
+    assert pop(1) == [message]
+    assert run(queue.ack("1")) is True
+    size = run(queue.shard_sizes())["a"]
+    assert size.waiting + size.unacked == 0
+    assert pop(1, wait_ms=10) == []
+
+
+def test_concurrency(target, queue):
+    count = 10_000 if target.level is None else 1_000
+    runtime = target.lab.runtime
+    received = []
+
+    async def publish(first):
+        priorities = runtime.random("priorities")
+        for batch in range(first, count, 30):
+            ids = range(batch, min(batch + 10, count))
+            await queue.push([Message(id=str(number), priority=priorities.randrange(98)) for number in ids])
+
+    async def consume():
+        while len(received) < count:
+            received.extend(await queue.pop(100, wait_ms=1))
+            await runtime.sleep(10_000_000)
+
+    async def publish_and_consume():
+        tasks = [runtime.spawn(publish(first), name="publisher") for first in (0, 10, 20)]
+        tasks += [runtime.spawn(consume(), name="consumer") for _ in range(2)]
+        for task in tasks:
+            await task.join()
+        begin_ns = runtime.now_ns()
+        return await queue.pop(1, wait_ms=WAIT_MS), runtime.now_ns() - begin_ns
+
+    rest, waited_ns = target.run(publish_and_consume())
+    assert len(received) == count
+    assert len({delivery.message.id for delivery in received}) == count
+    assert rest == []
+    assert waited_ns >= WAIT_MS * 1_000_000
+
+
+def test_set_timeout(target, queue, pop):
+    target.run(queue.push([Message(id="x001yx", payload="Hello World", priority=3, timeout_ms=20_000)]))
+    assert pop(1, wait_ms=10) == []
+    assert target.run(queue.set_timeout("x001yx", timeout_ms=1)) is True
+    target.clock.advance(1)
+    (message,) = pop(1)
+    assert (message.id, message.timeout_ms) == ("x001yx", 1)
+    assert target.run(queue.set_timeout("x001yx", timeout_ms=1)) is False
+
+
+def test_all(target, queue, pop):
+    run = target.run
+    messages = [Message(id=str(number), payload=f"Hello World-{number}", priority=10 - number) for number in range(10)]
+    run(queue.push(messages))
+    peeked = run(queue.peek(10))
+    assert [message.priority for message in peeked] == list(range(1, 11))
+    assert run(queue.size()) == 10
+    assert run(queue.peek(10)) == peeked
+    assert pop(10) == peeked
+
+    target.clock.advance(2 * LEASE_MS)
+    run(queue.process_unacks())
+    for message in messages:
+        stored = run(queue.get(message.id))
+        assert (stored.payload, stored.timeout_ms) == (message.payload, message.timeout_ms)
+    assert run(queue.get("some fake id")) is None
+
+    popped = pop(10)
+    assert sorted(message.id for message in popped) == sorted(message.id for message in messages)
+    if not target.compat:  # the original has lost the priorities by now
+        assert popped == peeked
+    assert len(target.content(queue).payloads) == 10
+    for message in messages:
+        assert run(queue.ack(message.id)) is True
+        assert run(queue.ack(message.id)) is False
+    target.clock.advance(2 * LEASE_MS)
+    run(queue.process_unacks())
+    assert pop(1, wait_ms=10) == []
+    for message in messages:
+        assert run(queue.remove(message.id)) is False
+    assert run(queue.size()) == 0
+    assert target.content(queue).payloads == {}
+
+
+def test_remove(target, queue):
+    messages = [Message(id=str(number)) for number in range(10)]
+    target.run(queue.push(messages))
+    assert [target.run(queue.remove(message.id)) for message in messages] == [True] * 10
+    assert target.run(queue.size()) == 0
+    assert target.content(queue).payloads == {}
+
+
+def test_clear_queues(target, queue):
+    target.run(queue.push([Message(id=str(number)) for number in range(10)]))
+    assert target.run(queue.size()) == 10
+    target.run(queue.clear())
+    assert target.run(queue.size()) == 0
+
+
+def test_default_sharding_strategy(target):
+    """Pushed three times, a message goes to three shards and is delivered by each."""
+    queues = [target.queue(zone, strategy=RoundRobin()) for zone in target.zones]
+    message = Message(id="1", payload="Hello World")
+    for _ in range(3):
+        target.run(queues[0].push([message]))
+    deliveries = [target.run(queue.pop(1, wait_ms=WAIT_MS)) for queue in queues]
+    assert [[delivery.message for delivery in batch] for batch in deliveries] == [[message]] * 3
+    assert [batch[0].shard for batch in deliveries] == list(target.zones)
+
+
+def test_custom_sharding_strategy(target):
+    """Pushed three times, a message goes to one shard, that of its id, and is delivered once."""
+    queues = [target.queue(zone, strategy=IdHash()) for zone in target.zones]
+    for _ in range(3):
+        target.run(queues[0].push([Message(id="1", payload="Hello World")]))
+    assert [delivery.message.id for delivery in target.run(queues[1].pop(1, wait_ms=WAIT_MS))] == ["1"]
+    assert [target.run(queue.pop(1, wait_ms=10)) for queue in queues] == [[], [], []]
+
+
+@pytest.mark.parametrize("priority", [-1, 100])
+def test_message_refuses_priorities_outside_0_to_99(priority):
+    with pytest.raises(ValueError, match=f"priority must be 0..99, got {priority}"):
+        Message(id="1", priority=priority)
