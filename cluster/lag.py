@@ -15,6 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -46,8 +47,13 @@ def _ns(duration_ms: float) -> int:
     return max(0, round(duration_ms * _NS_PER_MS))
 
 
+def _exact(number: float) -> str:
+    """All digits and no exponent, so that the text reads back as the same number."""
+    return f"{Decimal(repr(float(number))):f}".removesuffix(".0")
+
+
 def _text(duration_ms: float) -> str:
-    return f"{duration_ms:g}ms"
+    return f"{_exact(duration_ms)}ms"
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def lognormal(median_ms: float, p99_ms: float) -> Lag:
 def pareto(scale_ms: float, shape: float) -> Lag:
     _positive("scale of a Pareto lag", scale_ms)
     _positive("shape of a Pareto lag", shape)
-    return Drawn(f"pareto:{_text(scale_ms)}:{shape:g}", lambda random: scale_ms * random.paretovariate(shape))
+    return Drawn(f"pareto:{_text(scale_ms)}:{_exact(shape)}", lambda random: scale_ms * random.paretovariate(shape))
 
 
 def _positive(what: str, value: float) -> None:
@@ -143,7 +149,7 @@ class Mixture:
         return draw
 
     def __str__(self) -> str:
-        return " + ".join(f"{weight:g}*{lag}" for weight, lag in self.parts)
+        return " + ".join(f"{_exact(weight)}*{lag}" for weight, lag in self.parts)
 
 
 @dataclass(frozen=True)
