@@ -25,7 +25,8 @@ def termination_interrupts() -> Iterator[None]:
         yield
     finally:
         for number in replaced:
-            signal.signal(number, signal.SIG_DFL)
+            if signal.getsignal(number) is _interrupt:
+                signal.signal(number, signal.SIG_DFL)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
