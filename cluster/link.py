@@ -91,14 +91,17 @@ class Link:
                 listener()
 
     def mend(self) -> None:
-        """Undo ``cut``. Held messages set out now, in their order. Does nothing on a link that is not cut."""
+        """Undo ``cut``. Held messages set out now, in their order, and before anything that is sent from now on.
+
+        Does nothing on a link that is not cut.
+        """
         if self._cut is None:
             return
         self._cut = None
         self._update_clear()
         held, self._held = self._held, []
         for deliver in held:
-            self.send(deliver)
+            self._depart(deliver)
 
     def send(self, deliver: Callable[[], None]) -> None:
         """Call ``deliver`` when the message arrives, which may be within this call, later or never."""

@@ -1,0 +1,239 @@
+"""Goal: a link delays, loses and holds messages as TCP does, in order. Method: single cases in virtual time."""
+
+from random import Random
+
+import pytest
+
+from cluster.lag import Constant, parse_lag
+from cluster.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
+from cluster.sim.runtime import SimRuntime
+
+MS = 1_000_000
+
+
+class Way:
+    """A link and the messages that came over it, with their times."""
+
+    def __init__(self, lag="0", random=None):
+        self.runtime = SimRuntime(seed=1)
+        self.arrived = []
+        self.timers = 0
+        call_later = self.runtime.call_later
+
+        def counted(delay_ns, callback):
+            self.timers += 1
+            return call_later(delay_ns, callback)
+
+        self.runtime.call_later = counted
+        self.link = Link(source="a", target="b", runtime=self.runtime, lag=parse_lag(lag), random=random or Random(1))
+
+    def send(self, *messages):
+        for message in messages:
+            self.link.send(lambda message=message: self.arrived.append((message, self.runtime.now_ns())))
+
+    def run(self, duration_ms=100_000):
+        self.runtime.run(for_ns=duration_ms * MS)
+
+    @property
+    def messages(self):
+        return [message for message, _ in self.arrived]
+
+
+def test_a_clear_link_delivers_within_the_call_and_sets_no_timer():
+    way = Way()
+    way.send(1, 2)
+    assert way.arrived == [(1, 0), (2, 0)]
+    assert way.timers == 0
+    assert way.link.in_flight == 0
+
+
+def test_lag_delays_each_message():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.run(1)
+    way.send(2)
+    assert (way.arrived, way.link.in_flight) == ([], 2)
+    way.run()
+    assert way.arrived == [(1, 2 * MS), (2, 3 * MS)]
+    assert way.link.in_flight == 0
+
+
+def test_a_message_never_overtakes_an_earlier_one_whatever_it_draws():
+    way = Way("exponential:5ms")
+    way.send(*range(500))
+    way.run()
+    assert way.messages == list(range(500))
+    times = [time_ns for _, time_ns in way.arrived]
+    assert times == sorted(times)
+
+
+def test_a_shorter_lag_set_while_messages_are_on_the_way_reorders_nothing():
+    way = Way("constant:50ms")
+    way.send(1)
+    way.link.set_lag(Constant(1))
+    way.send(2)
+    way.link.set_lag(Constant(0))
+    way.send(3)
+    assert way.arrived == []
+    way.run()
+    assert way.arrived == [(1, 50 * MS), (2, 50 * MS), (3, 50 * MS)]
+    way.send(4)
+    assert way.messages == [1, 2, 3, 4]
+
+
+def test_a_longer_lag_holds_for_what_is_sent_from_then_on():
+    way = Way("constant:1ms")
+    way.send(1)
+    way.link.set_lag(Constant(20))
+    way.send(2)
+    way.run()
+    assert way.arrived == [(1, 1 * MS), (2, 20 * MS)]
+    assert way.link.lag == Constant(20)
+
+
+@pytest.mark.parametrize("lag", ["0", "constant:2ms"])
+def test_a_message_that_is_sent_while_another_arrives_comes_after_all_that_were_sent_before(lag):
+    way = Way("constant:2ms")
+    way.link.send(lambda: (way.arrived.append((1, way.runtime.now_ns())), way.send(3)))
+    way.send(2)
+    way.link.set_lag(parse_lag(lag))
+    way.run()
+    assert way.messages == [1, 2, 3]
+
+
+def test_a_cut_that_drops_loses_what_is_on_the_way_and_what_is_sent():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.cut(Cut.DROP)
+    way.send(2)
+    assert (way.link.cut_mode, way.link.in_flight) == (Cut.DROP, 0)
+    way.run()
+    way.link.mend()
+    way.send(3)
+    way.run()
+    assert way.messages == [3]
+
+
+def test_a_cut_that_holds_delivers_everything_in_order_after_mending():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.cut(Cut.HOLD)
+    way.send(2)
+    way.run(1_000)
+    assert (way.arrived, way.link.in_flight) == ([], 2)
+    way.link.mend()
+    way.send(3)
+    assert way.link.cut_mode is None
+    way.run()
+    assert way.arrived == [(1, 1_002 * MS), (2, 1_002 * MS), (3, 1_002 * MS)]
+
+
+def test_what_a_mended_link_held_is_not_overtaken_by_what_its_arrival_sets_off():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.link.send(lambda: (way.arrived.append((1, way.runtime.now_ns())), way.send(4)))
+    way.send(2, 3)
+    way.link.mend()
+    way.run()
+    assert way.messages == [1, 2, 3, 4]
+
+
+def test_what_was_held_is_lost_when_the_connection_is_reset_after_all():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.send(1)
+    way.link.cut(Cut.DROP)
+    way.link.mend()
+    way.run()
+    assert way.arrived == []
+
+
+def test_a_reset_link_can_become_a_black_hole():
+    way = Way()
+    way.link.cut(Cut.DROP)
+    way.send(1)
+    way.link.cut(Cut.HOLD)
+    way.send(2)
+    way.link.mend()
+    way.run()
+    assert way.messages == [2]
+
+
+def test_a_cut_from_within_an_arrival_stops_the_rest():
+    way = Way("constant:2ms")
+    way.link.send(lambda: way.link.cut(Cut.HOLD))
+    way.send(2)
+    way.run()
+    assert (way.arrived, way.link.in_flight) == ([], 1)
+    way.link.mend()
+    way.run()
+    assert way.messages == [2]
+
+
+@pytest.mark.parametrize(("mode", "breaks"), [(Cut.DROP, 1), (Cut.HOLD, 0)])
+def test_only_a_reset_is_told_to_those_who_listen(mode, breaks):
+    way = Way()
+    told = []
+    way.link.on_break(lambda: told.append("first"))
+    way.link.on_break(lambda: told.append("second"))
+    way.link.cut(mode)
+    way.link.mend()
+    assert told == ["first", "second"] * breaks
+
+
+def test_mending_a_whole_link_does_nothing():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.mend()
+    way.run()
+    assert way.arrived == [(1, 2 * MS)]
+
+
+class Draws(Random):
+    """Gives the numbers that it is told to."""
+
+    def __init__(self, *numbers):
+        super().__init__(1)
+        self._numbers = list(numbers)
+
+    def random(self):
+        return self._numbers.pop(0)
+
+
+def test_a_lost_message_is_sent_again_after_200_then_400_milliseconds():
+    way = Way("constant:2ms", Draws(0.9, 0.1, 0.9, 0.1, 0.1, 0.9, 0.9))
+    way.link.set_loss(0.5)
+    for message in range(4):
+        way.send(message)
+        way.run(1_000)
+    assert way.arrived == [(0, 2 * MS), (1, 1_202 * MS), (2, 2_602 * MS), (3, 3_002 * MS)]
+
+
+def test_a_lost_message_delays_those_behind_it():
+    way = Way("0", Draws(0.1, 0.9, 0.9))
+    way.link.set_loss(0.5)
+    way.send(1, 2)
+    way.run()
+    assert way.arrived == [(1, RETRANSMIT_NS), (2, RETRANSMIT_NS)]
+
+
+def test_retransmission_has_an_end():
+    way = Way("0", Draws(*[0.1] * RETRANSMITS_MAX))
+    way.link.set_loss(0.5)
+    way.send(1)
+    way.run()
+    assert way.arrived == [(1, RETRANSMIT_NS * (2**RETRANSMITS_MAX - 1))]
+
+
+def test_a_link_without_loss_again_is_clear_again():
+    way = Way()
+    way.link.set_loss(0.5)
+    way.link.set_loss(0)
+    way.send(1)
+    assert (way.arrived, way.link.loss) == ([(1, 0)], 0)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1, 1.5, float("nan")])
+def test_a_loss_that_is_no_probability_is_refused(probability):
+    with pytest.raises(ValueError, match=f"at least 0 and below 1, got {probability}"):
+        Way().link.set_loss(probability)
