@@ -1,7 +1,8 @@
 """``Runtime`` on SimPy: virtual time, one event at a time, every result decided by the seed.
 
-A SimPy process drives any object with ``send`` and ``throw``, so a coroutine whose awaits yield SimPy events runs
-under it unchanged. Time is in integer nanoseconds.
+A coroutine written against the ports awaits nothing but what this module hands out, and each of these awaits yields a
+SimPy event. So a task sends the event's value into its coroutine when the event happens, as a SimPy process does with
+its generator. Time is in integer nanoseconds.
 """
 
 from collections.abc import Callable, Coroutine, Generator
@@ -9,40 +10,59 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 import simpy
+from simpy.events import NORMAL, PENDING
 
+from cluster.sim.ties import Environment, Schedule, environment
+from cluster.sim.trace import Trace
 from cluster.streams import Streams
 from engine.ports import Promise
 
 T = TypeVar("T")
 
 
-class SimPromise:
-    """``Promise`` that yields a SimPy event to whoever awaits it."""
+class SimPromise(simpy.Event):
+    """``Promise`` as a SimPy event. It happens on behalf of the task that waits for it."""
 
-    def __init__(self, environment: simpy.Environment) -> None:
-        self._event = environment.event()
+    env: Environment
 
     def set_result(self, result: Any, /) -> None:
-        self._event.succeed(result)
+        self.succeed(result)
 
     def done(self) -> bool:
-        return bool(self._event.triggered)
+        return self._value is not PENDING
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        if self._event.processed:
-            return self._event.value
-        return (yield self._event)
+        if self.callbacks is None:
+            return self._value
+        self.actor = self.env.actor
+        return (yield self)
 
 
-class SimTimer:
-    def __init__(self, callback: Callable[[], None]) -> None:
+class _Sleep(simpy.Timeout):
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield self
+
+
+class SimTimer(simpy.Event):
+    """Calls ``callback`` once, on behalf of the task that set it."""
+
+    def __init__(self, env: Environment, delay_ns: int, callback: Callable[[], None]) -> None:
+        if delay_ns < 0:
+            raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
+        self.env = env
+        self.callbacks = [self._fire]
+        self._value = None
+        self._ok = True
         self._callback: Callable[[], None] | None = callback
+        self.actor = env.actor
+        env.schedule(self, NORMAL, delay_ns)
 
     def cancel(self) -> None:
         self._callback = None
 
-    def fire(self, _event: object) -> None:
+    def _fire(self, _event: object) -> None:
         if self._callback is not None:
+            self.env.actor = self.actor  # type: ignore[attr-defined]
             self._callback()
 
 
@@ -51,71 +71,145 @@ class Cancelled(BaseException):
 
 
 class SimTask(Generic[T]):
-    """``Task`` as a SimPy process. What it raises is kept for ``join``; a failure that nobody joins ends the run."""
+    """``Task`` that is driven by events. What it raises is kept for ``join``; a failure that nobody joins ends the run.
 
-    def __init__(self, runtime: "SimRuntime", coroutine: Coroutine[Any, Any, T]) -> None:
-        self._outcome: Promise[tuple[T | None, BaseException | None]] = runtime.promise()
+    Like an asyncio task it begins at the present time, but not within the call that spawns it, and one that is
+    cancelled before it began never runs.
+    """
+
+    __slots__ = (
+        "_actor",
+        "_begun",
+        "_coroutine",
+        "_doomed",
+        "_ended",
+        "_environment",
+        "_error",
+        "_joined",
+        "_name",
+        "_result",
+        "_resume",
+        "_target",
+    )
+
+    def __init__(self, runtime: "SimRuntime", coroutine: Coroutine[Any, Any, T], name: str) -> None:
+        self._environment = runtime.environment
+        self._coroutine = coroutine
+        self._name = name
+        self._actor = runtime.environment.new_actor()
+        self._ended: Promise[None] = runtime.promise()
+        self._begun = False
+        self._doomed = False
         self._joined = False
-        self._process = runtime.environment.process(self._drive(coroutine))
+        self._result: T | None = None
+        self._error: BaseException | None = None
+        self._target: simpy.Event | None = None
+        self._resume = self._wake  # one bound method for all waiting: it is put in and taken out by identity
+        self._note("spawn")
+        self._soon(self._begin)
 
     def cancel(self) -> None:
-        if self._process.is_alive:
-            self._process.interrupt()
+        if self._begun:
+            self._soon(self._interrupt)
+        else:
+            self._doomed = True
 
     def done(self) -> bool:
-        return not self._process.is_alive
+        return self._ended.done()
 
     async def join(self) -> T:
         self._joined = True
-        result, error = await self._outcome
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]
+        await self._ended
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]
 
-    def _drive(self, coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, None]:
-        """Pass events and values between SimPy and the coroutine; an interrupt becomes ``Cancelled`` inside it."""
-        go_on: Callable[[Any], Any] = coroutine.send
-        value: Any = None
-        while True:
-            try:
-                event = go_on(value)
-            except StopIteration as stop:
-                self._outcome.set_result((stop.value, None))
-                return
-            except Cancelled as cancelled:
-                self._outcome.set_result((None, cancelled))
-                return
-            except Exception as error:
-                if not self._joined:
-                    raise
-                self._outcome.set_result((None, error))
-                return
-            try:
-                go_on, value = coroutine.send, (yield event)
-            except simpy.Interrupt:
-                go_on, value = coroutine.throw, Cancelled()
+    def _soon(self, callback: Callable[[simpy.Event], None]) -> None:
+        event = self._environment.event()
+        event.actor = self._actor  # type: ignore[attr-defined]
+        event.callbacks.append(callback)
+        event.succeed()
+
+    def _begin(self, _event: simpy.Event) -> None:
+        self._begun = True
+        if self._doomed:
+            self._go_on(self._coroutine.throw, Cancelled())
+        else:
+            self._go_on(self._coroutine.send, None)
+
+    def _wake(self, event: simpy.Event) -> None:
+        self._go_on(self._coroutine.send, event._value)
+
+    def _interrupt(self, _event: simpy.Event) -> None:
+        if self.done():
+            return
+        assert self._target is not None
+        if self._target.callbacks is not None and self._resume in self._target.callbacks:
+            self._target.callbacks.remove(self._resume)
+        self._go_on(self._coroutine.throw, Cancelled())
+
+    def _go_on(self, step: Callable[[Any], Any], value: Any) -> None:
+        self._environment.actor = self._actor
+        try:
+            while True:
+                target = step(value)
+                self._target = target
+                if target.callbacks is not None:
+                    target.callbacks.append(self._resume)
+                    return
+                step, value = self._coroutine.send, target._value
+        except StopIteration as stop:
+            self._result = stop.value
+            self._end("end")
+        except Cancelled as cancelled:
+            self._error = cancelled
+            self._end("cancelled")
+        except Exception as error:
+            if not self._joined:
+                raise
+            self._error = error
+            self._end("failed")
+
+    def _end(self, how: str) -> None:
+        self._note(how)
+        self._ended.set_result(None)
+
+    def _note(self, kind: str) -> None:
+        self._environment.trace.note(self._environment._now, kind, self._name)  # type: ignore[arg-type]
 
 
 class SimRuntime:
-    """``Runtime`` whose time passes only while ``run`` or ``run_until`` is executing."""
+    """``Runtime`` whose time passes only while ``run`` or ``run_until_complete`` is executing.
 
-    def __init__(self, *, seed: int) -> None:
-        self.environment = simpy.Environment(initial_time=0)
+    ``trace_hash`` is equal for runs of equal seed, schedule and program, and for no others. ``keep_trace`` keeps what
+    was noted, for ``cluster.sim.trace.first_difference``.
+    """
+
+    def __init__(self, *, seed: int, schedule: Schedule = Schedule(), keep_trace: bool = False) -> None:  # noqa: B008
+        self.trace = Trace(keep=keep_trace)
         self._streams = Streams(seed)
+        random = self._streams.stream("order of simultaneous events")
+        self.environment = environment(schedule, trace=self.trace, random=random)
+        self._tasks: dict[SimTask[Any], None] = {}
+
+    @property
+    def trace_hash(self) -> str:
+        return self.trace.hexdigest()
 
     def now_ns(self) -> int:
-        return int(self.environment.now)
+        return self.environment._now  # type: ignore[return-value]
 
     async def sleep(self, duration_ns: int) -> None:
-        await _Wait(self.environment.timeout(duration_ns))
+        await _Sleep(self.environment, duration_ns)
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> SimTimer:
-        timer = SimTimer(callback)
-        self.environment.timeout(delay_ns).callbacks.append(timer.fire)
-        return timer
+        return SimTimer(self.environment, delay_ns, callback)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> SimTask[T]:
-        return SimTask(self, coroutine)
+        task = SimTask(self, coroutine, name)
+        self._tasks[task] = None
+        task._ended.callbacks.append(lambda _: self._tasks.pop(task))  # type: ignore[attr-defined]
+        return task
 
     def promise(self) -> Promise[Any]:
         return SimPromise(self.environment)
@@ -123,30 +217,42 @@ class SimRuntime:
     def random(self, user: str) -> Random:
         return self._streams.stream(user)
 
+    def note(self, kind: str, name: str) -> None:
+        """Something worth comparing between two runs happens now."""
+        self.trace.note(self.now_ns(), kind, name)
+
     def run(self, *, for_ns: int) -> None:
-        """Let ``for_ns`` of virtual time pass."""
-        self.environment.run(until=self.environment.now + for_ns)
+        """Let ``for_ns`` of virtual time pass; what is due exactly at its end does not happen yet."""
+        until_ns = self.now_ns() + for_ns
+        self.environment.process_events(before_ns=until_ns)
+        self.environment.pass_time(until_ns)
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run the simulation until the coroutine returns; raises what it raises."""
-        outcome: list[tuple[T | None, BaseException | None]] = []
+        """Run the simulation until the coroutine returns; returns what it returns and raises what it raises.
 
-        async def main() -> None:
-            try:
-                outcome.append((await coroutine, None))
-            except BaseException as error:
-                outcome.append((None, error))
-
-        self.environment.run(until=self.environment.process(main()))  # type: ignore[arg-type]
-        result, error = outcome[0]
+        Raises ``RuntimeError`` if it waits for something that can never happen.
+        """
+        main = SimTask(self, self._stopping(coroutine), "main")
+        self.environment.process_events()
+        if not main.done():
+            main._coroutine.close()
+            raise RuntimeError(f"at {self.now_ns()} ns nothing is left to happen, but the program has not ended")
+        result, error = main._result  # type: ignore[misc]
         if error is not None:
             raise error
         return result  # type: ignore[return-value]
 
+    def close(self) -> None:
+        """Cancel every task that has not ended, in the order in which they were spawned."""
+        for task in list(self._tasks):
+            task.cancel()
 
-class _Wait:
-    def __init__(self, event: simpy.Event) -> None:
-        self._event = event
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return (yield self._event)
+    async def _stopping(self, coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+        try:
+            return await coroutine, None
+        except BaseException as error:
+            if isinstance(error, GeneratorExit):
+                raise
+            return None, error
+        finally:
+            self.environment.stopped = True

@@ -1,0 +1,144 @@
+"""Which of several events of equal time and priority comes first: the simulation's choice of schedule.
+
+SimPy alone always takes the one that was scheduled first, so a race that needs another order is never seen.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from heapq import heappop, heappush
+from random import Random
+from typing import Any
+
+import simpy
+from simpy.events import NORMAL
+
+from cluster.sim.trace import Trace
+
+_NUMBER_BITS = 40
+"""Room for the running number of an event below its rank, so that two keys are never equal."""
+
+_RANK_BITS = 23
+"""Ranks and numbers together stay within one machine word."""
+
+
+class TieBreak(StrEnum):
+    """The order of events that have the same time and the same priority."""
+
+    FIFO = "fifo"  # first scheduled, first served: plain SimPy
+    RANDOM = "random"  # each event gets a random rank
+    PCT = "pct"  # each task gets a random rank, which some tasks lose at random points of the run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How ties are broken.
+
+    ``change_points`` and ``steps`` are for PCT: at so many random points of the first ``steps`` events the running
+    task falls behind all others. A bug that needs d ordering constraints needs d - 1 change points.
+    """
+
+    tie_break: TieBreak = TieBreak.RANDOM
+    change_points: int = 2
+    steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        if self.tie_break not in tuple(TieBreak):
+            raise ValueError(f"tie_break must be one of {', '.join(TieBreak)}, got {self.tie_break!r}")
+        if self.change_points < 0 or self.steps < 1 or self.change_points > self.steps:
+            raise ValueError(
+                "change_points must be 0 or more and steps at least as many and at least 1, "
+                f"got {self.change_points} and {self.steps}"
+            )
+
+
+class Actor:
+    """Whatever runs on its own: a task, with all that it sets going. Lower ranks run first."""
+
+    __slots__ = ("rank",)
+
+    def __init__(self, rank: int = 0) -> None:
+        self.rank = rank
+
+
+class Environment(simpy.Environment):
+    """SimPy's environment with a trace. ``actor`` is on whose behalf the present event happens."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(initial_time=0)
+        self.trace = trace
+        self.actor = Actor()
+        self.stopped = False
+
+    def new_actor(self) -> Actor:
+        return self.actor
+
+    def process_events(self, *, before_ns: int | None = None) -> None:
+        """Let events happen until ``stopped`` is set, nothing is left to happen, or the next is not before that time.
+
+        Unlike SimPy's ``run`` this does not put an event of its own among the others.
+        """
+        queue, add_time = self._queue, self.trace.times_ns.append
+        self.stopped = False
+        while queue and not self.stopped:
+            if before_ns is not None and queue[0][0] >= before_ns:
+                return
+            self._now, _, _, event = heappop(queue)
+            add_time(self._now)  # type: ignore[arg-type]
+            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+            for callback in callbacks:
+                callback(event)
+            if not event._ok and not hasattr(event, "_defused"):
+                raise event._value
+
+    def pass_time(self, until_ns: int) -> None:
+        """Go on to ``until_ns`` although nothing happens then."""
+        self._now = until_ns
+
+
+class RandomEnvironment(Environment):
+    """Every event draws a rank."""
+
+    def __init__(self, trace: Trace, random: Random) -> None:
+        super().__init__(trace)
+        self._draw = random.getrandbits
+
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
+        rank = self._draw(_RANK_BITS) << _NUMBER_BITS
+        heappush(self._queue, (self._now + delay, priority, rank | next(self._eid), event))
+
+
+class PctEnvironment(Environment):
+    """Every task draws a rank when it begins, and its events take it, those included that end its waiting.
+
+    In the manner of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic
+    Guarantees of Finding Bugs", ASPLOS 2010. The paper orders every step of every thread. Here time orders most events
+    already, so ranks order those of equal time, and an event keeps the rank that its task had when it was scheduled.
+    """
+
+    def __init__(self, trace: Trace, random: Random, schedule: Schedule) -> None:
+        super().__init__(trace)
+        self._draw = random.getrandbits
+        self._scheduled = 0
+        self._change_at = dict.fromkeys(sorted(random.sample(range(schedule.steps), schedule.change_points)))
+        self._lowest = 1 << (_RANK_BITS - 1)
+        self.actor = self.new_actor()
+
+    def new_actor(self) -> Actor:
+        return Actor(self._draw(_RANK_BITS - 1))
+
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
+        if self._scheduled in self._change_at:
+            self.actor.rank = self._lowest
+            self._lowest += 1
+        self._scheduled += 1
+        actor: Actor = getattr(event, "actor", self.actor)
+        heappush(self._queue, (self._now + delay, priority, actor.rank << _NUMBER_BITS | next(self._eid), event))
+
+
+def environment(schedule: Schedule, *, trace: Trace, random: Random) -> Environment:
+    """An environment that breaks ties as ``schedule`` says, drawing from ``random``."""
+    if schedule.tie_break is TieBreak.RANDOM:
+        return RandomEnvironment(trace, random)
+    if schedule.tie_break is TieBreak.PCT:
+        return PctEnvironment(trace, random, schedule)
+    return Environment(trace)

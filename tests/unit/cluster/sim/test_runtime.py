@@ -1,0 +1,229 @@
+"""Goal: the simulated runtime keeps the promises of the Runtime port. Method: small programs in virtual time."""
+
+import pytest
+
+from cluster.sim.runtime import Cancelled, SimRuntime
+from cluster.sim.ties import Schedule, TieBreak
+
+ORDERS = tuple(TieBreak)
+
+
+def runtime(tie_break=TieBreak.FIFO, *, seed=1, **schedule):
+    return SimRuntime(seed=seed, schedule=Schedule(tie_break=tie_break, **schedule))
+
+
+@pytest.mark.parametrize("tie_break", ORDERS)
+def test_sleeping_takes_virtual_time_in_whole_nanoseconds(tie_break):
+    sim = runtime(tie_break)
+
+    async def program():
+        await sim.sleep(3)
+        await sim.sleep(10**18)
+        return sim.now_ns()
+
+    assert sim.run_until_complete(program()) == 10**18 + 3
+    assert isinstance(sim.now_ns(), int)
+
+
+def test_a_time_that_is_not_whole_is_refused():
+    sim = runtime()
+    with pytest.raises(TypeError):
+        sim.run_until_complete(sim.sleep(1.5))
+
+
+@pytest.mark.parametrize("delay_ns", [-1])
+def test_a_delay_below_zero_is_refused(delay_ns):
+    with pytest.raises(ValueError, match="-1"):
+        runtime().call_later(delay_ns, lambda: None)
+
+
+def test_a_timer_that_was_cancelled_does_nothing():
+    sim, fired = runtime(), []
+    sim.call_later(5, lambda: fired.append("kept"))
+    sim.call_later(5, lambda: fired.append("cancelled")).cancel()
+    sim.run(for_ns=6)
+    assert fired == ["kept"]
+
+
+def test_run_stops_before_what_is_due_at_its_end():
+    sim, fired = runtime(), []
+    sim.call_later(5, lambda: fired.append(sim.now_ns()))
+    sim.run(for_ns=5)
+    assert (fired, sim.now_ns()) == ([], 5)
+    sim.run(for_ns=1)
+    assert (fired, sim.now_ns()) == ([5], 6)
+
+
+@pytest.mark.parametrize("tie_break", ORDERS)
+def test_a_promise_wakes_everybody_who_waits_and_answers_at_once_afterwards(tie_break):
+    sim, got = runtime(tie_break), []
+    promise = sim.promise()
+
+    async def waiter(number):
+        got.append((number, await promise))
+
+    async def program():
+        tasks = [sim.spawn(waiter(number), name=f"waiter {number}") for number in range(3)]
+        await sim.sleep(10)
+        assert not promise.done()
+        promise.set_result("x")
+        assert promise.done()
+        for task in tasks:
+            await task.join()
+        assert await promise == "x"
+
+    sim.run_until_complete(program())
+    assert sorted(got) == [(0, "x"), (1, "x"), (2, "x")]
+
+
+def test_a_task_that_is_spawned_does_not_begin_within_the_call():
+    sim, log = runtime(), []
+
+    async def child():
+        log.append("child")
+
+    async def program():
+        task = sim.spawn(child(), name="child")
+        log.append("parent")
+        await task.join()
+
+    sim.run_until_complete(program())
+    assert log == ["parent", "child"]
+
+
+def test_join_returns_the_result_or_raises_the_failure_of_a_task():
+    sim = runtime()
+
+    async def good():
+        await sim.sleep(1)
+        return 7
+
+    async def bad():
+        await sim.sleep(1)
+        raise KeyError("gone")
+
+    async def program():
+        good_task, bad_task = sim.spawn(good(), name="good"), sim.spawn(bad(), name="bad")
+        assert await good_task.join() == 7
+        with pytest.raises(KeyError):
+            await bad_task.join()
+
+    with pytest.raises(KeyError):
+        # Nobody had joined "bad" when it failed: the run ends there instead of hiding it.
+        sim.run_until_complete(program())
+
+
+def test_a_failure_reaches_whoever_already_joins():
+    sim = runtime()
+
+    async def bad():
+        await sim.sleep(1)
+        raise KeyError("gone")
+
+    async def program():
+        with pytest.raises(KeyError):
+            await sim.spawn(bad(), name="bad").join()
+        return "went on"
+
+    assert sim.run_until_complete(program()) == "went on"
+
+
+@pytest.mark.parametrize("tie_break", ORDERS)
+def test_cancelling_runs_the_cleanup_of_a_task_and_it_never_wakes_again(tie_break):
+    sim, log = runtime(tie_break), []
+
+    async def child():
+        try:
+            await sim.sleep(100)
+            log.append("woke")
+        finally:
+            log.append(sim.now_ns())
+
+    async def program():
+        task = sim.spawn(child(), name="child")
+        await sim.sleep(10)
+        task.cancel()
+        task.cancel()
+        await sim.sleep(1)
+        assert task.done()
+        with pytest.raises(Cancelled):
+            await task.join()
+        await sim.sleep(1000)
+
+    sim.run_until_complete(program())
+    assert log == [10]
+
+
+def test_a_task_that_is_cancelled_at_the_instant_of_its_waking_wakes_once_at_most():
+    for seed in range(20):
+        sim, log = runtime(TieBreak.RANDOM, seed=seed), []
+
+        async def child(sim=sim, log=log):
+            await sim.sleep(10)
+            log.append("woke")
+            await sim.sleep(10)
+            log.append("woke again")
+
+        async def program(sim=sim, child=child):
+            task = sim.spawn(child(), name="child")
+            await sim.sleep(10)
+            task.cancel()
+            await sim.sleep(100)
+            assert task.done()
+
+        sim.run_until_complete(program())
+        assert log in ([], ["woke"]), seed
+
+
+@pytest.mark.parametrize("tie_break", ORDERS)
+def test_a_task_that_is_cancelled_before_it_began_never_runs(tie_break):
+    sim, log = runtime(tie_break), []
+
+    async def child():
+        log.append("ran")
+
+    async def program():
+        task = sim.spawn(child(), name="child")
+        task.cancel()
+        await sim.sleep(1)
+        return task.done()
+
+    assert sim.run_until_complete(program())
+    assert log == []
+
+
+def test_a_program_that_can_never_end_is_told_so():
+    sim = runtime()
+
+    async def program():
+        await sim.promise()
+
+    with pytest.raises(RuntimeError, match="nothing is left to happen"):
+        sim.run_until_complete(program())
+
+
+def test_closing_cancels_what_still_runs():
+    sim, log = runtime(), []
+
+    async def child(number):
+        try:
+            await sim.promise()
+        finally:
+            log.append(number)
+
+    async def program():
+        for number in range(3):
+            sim.spawn(child(number), name=f"child {number}")
+        await sim.sleep(1)
+        sim.close()
+        await sim.sleep(1)
+
+    sim.run_until_complete(program())
+    assert log == [0, 1, 2]
+
+
+def test_random_streams_depend_on_seed_and_name_only():
+    one, other = runtime(seed=4), runtime(seed=4)
+    other.random("somebody else").random()
+    assert one.random("user").random() == other.random("user").random()
+    assert runtime(seed=5).random("user").random() != runtime(seed=4).random("user").random()
