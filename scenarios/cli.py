@@ -157,7 +157,7 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
 @app.command()
 def image(*, as_json: AsJson = False) -> None:
     """Build the image of container zones out of the packaged server."""
-    from cluster.real.image import build_image
+    from cluster.real.zones.image import build_image
 
     built = build_image()
     if as_json:

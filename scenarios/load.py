@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.rules import problems
+from scenarios.rules import path_of, problems
 from scenarios.spec import AnyFault, Scenario
 
 LIBRARY = Path(__file__).parent / "library"
@@ -17,6 +17,17 @@ RESOLVED_NAME = "scenario.yaml"
 
 _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
 _FAULT_KINDS = {get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(AnyFault)[0])}
+
+_WRONG_TYPE = ("_type", "_parsing", "_from_float")
+_ACCEPTED = {
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "string": "a string",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
 
 
 class ScenarioError(Exception):
@@ -94,7 +105,7 @@ def _override(document: dict[str, Any], text: str) -> str:
             _assign(node, step, value)
         else:
             node = _descend(node, step)
-    return _path(steps)
+    return path_of(steps)
 
 
 def _descend(node: Any, step: str | int) -> Any:
@@ -111,7 +122,7 @@ def _assign(node: Any, step: str | int, value: Any) -> None:
 
 
 def _check_step(text: str, node: Any, parents: Sequence[str | int], step: str | int, *, last: bool) -> None:
-    where = _path(parents) or "the scenario"
+    where = path_of(parents) or "the scenario"
     if isinstance(node, list):
         limit = len(node) if last else len(node) - 1
         if not isinstance(step, int) or step > limit:
@@ -150,14 +161,14 @@ def _validate(document: Mapping[str, Any], file: str, overridden: Sequence[str])
 def _source(path: str, file: str, overridden: Sequence[str]) -> str:
     """A value that came from the command line is not in the file; say where it is."""
     for name in overridden:
-        if path == name or path.startswith((f"{name}.", f"{name}[")):
+        if path == name or path.startswith((f"{name}.", f"{name}[")) or name.startswith((f"{path}.", f"{path}[")):
             return "--set"
     return file
 
 
 def _explain(detail: ErrorDetails) -> tuple[str, str]:
     steps = _without_tags(detail["loc"])
-    path = _path(steps) or "the scenario"
+    path = path_of(steps) or "the scenario"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         return path, f"unknown field, got {_short(value)}; accepted fields: {_fields(_model_at(detail['loc'][:-1]))}"
@@ -171,8 +182,8 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
         return f"{path}.kind", f"missing; accepted: {', '.join(_FAULT_KINDS)}"
     if kind in ("enum", "literal_error"):
         return path, f"got {_short(value)}; accepted: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
-    message = detail["msg"].removeprefix("Input should be ")
-    return path, f"got {_short(value)}; accepted: {message}"
+    accepted = _ACCEPTED.get(kind.partition("_")[0]) if kind.endswith(_WRONG_TYPE) else None
+    return path, f"got {_short(value)}; accepted: {accepted or detail['msg'].removeprefix('Input should be ')}"
 
 
 def _without_tags(location: tuple[int | str, ...]) -> list[int | str]:
@@ -195,18 +206,6 @@ def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
 
 def _fields(model: type[BaseModel]) -> str:
     return ", ".join(model.model_fields)
-
-
-def _path(steps: Sequence[int | str]) -> str:
-    text = ""
-    for step in steps:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.isidentifier():
-            text += f".{step}" if text else step
-        else:
-            text += f"[{step!r}]"
-    return text
 
 
 def _short(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Rules of a scenario that span its sections: each refuses what could only give a run without meaning."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
@@ -27,8 +27,21 @@ class Problem:
         return cls(path, f"got {value!r}; accepted: {accepted}")
 
 
+def path_of(steps: Sequence[int | str]) -> str:
+    """``faults[1].zone`` of ``faults, 1, zone``."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.isidentifier():
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step!r}]"
+    return text
+
+
 def problems(scenario: Scenario) -> list[Problem]:
-    found = [*_topology(scenario), *_links(scenario), *_load(scenario)]
+    found = [*_links(scenario), *_load(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += _fault(scenario, f"faults[{index}]", fault)
     if not found:
@@ -46,12 +59,6 @@ def fault_links(scenario: Scenario, fault: LagFault | CutFault) -> tuple[tuple[s
         return (parse_link(fault.one_way),)
     side = (fault.isolate,) if fault.isolate is not None else fault.halves or ()
     return tuple(link for link in scenario.links_all if (link[0] in side) != (link[1] in side))
-
-
-def _topology(scenario: Scenario) -> Iterator[Problem]:
-    zones = scenario.zones
-    if len(set(zones)) < len(zones):
-        yield Problem.of("topology.zones", list(zones), "names that differ from each other")
 
 
 def _zone(scenario: Scenario, path: str, zone: str | None) -> Iterator[Problem]:
@@ -74,14 +81,14 @@ def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
 
 def _links(scenario: Scenario) -> Iterator[Problem]:
     for text in scenario.links.overrides:
-        yield from _link(scenario, f"links.overrides[{text!r}]", text)
+        yield from _link(scenario, path_of(["links", "overrides", text]), text)
 
 
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
     if isinstance(load.rate_per_s, dict):
         for zone in load.rate_per_s:
-            yield from _zone(scenario, f"load.rate_per_s[{zone!r}]", zone)
+            yield from _zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
     if load.priority.min > load.priority.max:
         yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
     shortest_ms = shortest_ns(scenario.consumers.processing) / 1e6

@@ -5,6 +5,7 @@ name. Reading files, overrides and error lines is in ``scenarios.load``; rules t
 ``scenarios.rules``.
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -16,8 +17,8 @@ from cluster.levels import ZONES_MAX, Level
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
-ZONE_PATTERN = r"^[a-z][a-z0-9]{0,15}$"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
 class Arrival(StrEnum):
@@ -45,6 +46,24 @@ class CutMode(StrEnum):
 
     DROP = "drop"
     HOLD = "hold"
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"got {text!r}; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
+    return text
+
+
+def _zone(text: str) -> str:
+    if not _ZONE.fullmatch(text):
+        raise ValueError(f"got {text!r}; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter")
+    return text
+
+
+def _different_zones(zones: tuple[str, ...]) -> tuple[str, ...]:
+    if not 1 <= len(set(zones)) == len(zones) <= ZONES_MAX:
+        raise ValueError(f"got {list(zones)}; accepted: 1 to {ZONES_MAX} different zone names")
+    return zones
 
 
 def _duration_text(value: Any) -> Any:
@@ -77,7 +96,7 @@ NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Millis = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
-ZoneName = Annotated[str, Field(pattern=ZONE_PATTERN)]
+ZoneName = Annotated[str, AfterValidator(_zone)]
 DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
 """A distribution of durations, written as ``cluster.lag`` reads it: ``lognormal:2ms:15ms``."""
 
@@ -87,7 +106,7 @@ class Section(BaseModel):
 
 
 class Topology(Section):
-    zones: Annotated[tuple[ZoneName, ...], Field(min_length=1, max_length=ZONES_MAX)] = ("a", "b", "c")
+    zones: Annotated[tuple[ZoneName, ...], AfterValidator(_different_zones)] = ("a", "b", "c")
 
 
 class Replication(Section):
@@ -211,7 +230,7 @@ class Checks(Section):
 
 
 class Scenario(Section):
-    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    name: Annotated[str, AfterValidator(_name)]
     about: str = ""
     seed: Annotated[int, Field(strict=True, ge=0)] = 1
     level: Level = Level.DC_QUORUM
