@@ -1,7 +1,9 @@
 """A cluster in virtual time on scripted servers: small stores that are killed, frozen and revived at will."""
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
 from typing import Any
 
 from cluster.batch import Batch
@@ -11,7 +13,7 @@ from cluster.lag import Constant, Lag
 from cluster.levels import Level
 from cluster.link import Cut, Link
 from cluster.peer import Peer
-from cluster.sim.runtime import SimRuntime, SimTask
+from cluster.sim.runtime import SimRuntime
 from cluster.timeouts import Timeouts
 from engine.ports import Command, Indeterminate, Reply, ServerError, Unavailable
 
@@ -19,6 +21,22 @@ MS = 1_000_000
 S = 1_000_000_000
 
 ZERO = Constant()
+
+
+class Until:
+    """A lag that delivers at one moment all that is sent before: a process that is stopped until then reads like this.
+
+    Its kernel goes on accepting connections and bytes; what was sent is handled, in order, when the process goes on.
+    """
+
+    zero = False
+
+    def __init__(self, time_ns: int, runtime: SimRuntime) -> None:
+        self._time_ns = time_ns
+        self._runtime = runtime
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        return lambda: max(0, self._time_ns - self._runtime.now_ns())
 
 
 class ScriptedServer:
@@ -39,6 +57,7 @@ class ScriptedServer:
         self.paused = False
         self._runtime = runtime
         self._sockets: dict[ScriptedUpstream, None] = {}
+        self._arriving: deque[Callable[[], None]] = deque()
         self._buffered: deque[Callable[[], None]] = deque()
         self._life = 0
 
@@ -86,10 +105,11 @@ class ScriptedServer:
             else:
                 reply([self._execute(command) for command in commands])
 
+        self._arriving.append(work)
         if self.service_ns:
-            self._runtime.call_later(self.service_ns, work)
+            self._runtime.call_later(self.service_ns, self._work)
         else:
-            work()
+            self._work()
 
     def commands(self) -> list[Command]:
         """What was executed, in order."""
@@ -98,6 +118,9 @@ class ScriptedServer:
     def count(self, *arguments: Any) -> int:
         """How often a command that begins with ``arguments`` was executed."""
         return sum(command[: len(arguments)] == arguments for _, command in self.executed)
+
+    def _work(self) -> None:
+        self._arriving.popleft()()
 
     def _execute(self, command: Command) -> Reply:
         self.executed.append((self._runtime.now_ns(), command))
@@ -139,6 +162,7 @@ class ScriptedUpstream:
         self._server = server
         self._runtime = runtime
         self._connection = 0  # callbacks of an earlier connection are void
+        self._events: deque[tuple[int, Callable[[], None]]] = deque()
         self._on_close: Callable[[], None] | None = None
 
     def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
@@ -152,7 +176,7 @@ class ScriptedUpstream:
 
         def reply(replies: list[Reply]) -> None:
             if connection == self._connection:
-                self._soon(lambda: on_replies(replies))
+                self._soon(partial(on_replies, replies))
 
         self._server.receive(tuple(batch.commands), reply)
 
@@ -167,13 +191,13 @@ class ScriptedUpstream:
             self._soon(self._on_close)
 
     def _soon(self, callback: Callable[[], None]) -> None:
-        connection = self._connection
+        self._events.append((self._connection, callback))
+        self._runtime.call_later(0, self._next)
 
-        def call() -> None:
-            if connection == self._connection:
-                callback()
-
-        self._runtime.call_later(0, call)
+    def _next(self) -> None:
+        connection, callback = self._events.popleft()
+        if connection == self._connection:
+            callback()
 
 
 class Call:
@@ -242,12 +266,11 @@ class ScriptedCluster:
         self.runtime.spawn(self._carry(call, zone, level), name="client")
         return call
 
-    def send(self, zone: str, level: Level, *commands: Command, within_ns: int = 60 * S) -> Call:
-        """Send ``commands`` and let time pass until they are answered, at most ``within_ns``."""
-        call = self.call(zone, level, *commands)
-        limit_ns = self.runtime.now_ns() + within_ns
-        while call.ended_ns is None and self.runtime.now_ns() < limit_ns:
-            self.runtime.environment.step()
+    def send(self, zone: str, level: Level, *commands: Command) -> Call:
+        """Send ``commands`` and let time pass until they are answered."""
+        call = Call(commands, self.runtime.now_ns())
+        self.calls.append(call)
+        self.runtime.run_until_complete(self._carry(call, zone, level))
         return call
 
     def outcome(self, zone: str, level: Level, *commands: Command) -> Any:
@@ -267,9 +290,6 @@ class ScriptedCluster:
     def values(self, key: str) -> list[Any]:
         """What each server holds under ``key``, in order of the zones."""
         return [server.store.get(key) for server in self.servers.values()]
-
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> SimTask[Any]:
-        return self.runtime.spawn(coroutine, name="test")
 
     async def _carry(self, call: Call, zone: str, level: Level) -> None:
         try:
