@@ -64,7 +64,7 @@ def find_binary(given: str | Path | None) -> ServerBinary:
 def _locate(given: str | Path) -> Path:
     found = shutil.which(given)
     if found is not None:
-        return Path(found).resolve()
+        return Path(found).absolute()  # Not resolved: distributions link one program under several names.
     path = Path(given)
     if path.is_dir():
         raise ZoneError(f"server program {given} is a directory")

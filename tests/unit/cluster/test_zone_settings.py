@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, ZoneSet, zones
-from cluster.real.zones.binary import find_binary, packaged_binary
+from cluster.real.zones.binary import ServerBinary, find_binary, packaged_binary
 from cluster.real.zones.configuration import server_configuration
 from cluster.zone import Persistence, ZoneError
 
@@ -74,6 +74,16 @@ def test_the_packaged_server_is_found_and_asked_for_its_version():
 def test_a_server_is_found_by_name_on_the_path(monkeypatch):
     monkeypatch.setenv("PATH", str(packaged_binary().parent))
     assert find_binary("valkey-server").path == packaged_binary()
+
+
+def test_a_program_that_acts_by_the_name_it_is_called_by_is_called_by_the_given_name(tmp_path):
+    """Debian's redis-server is a link to redis-check-rdb."""
+    program = tmp_path / "redis-check-rdb"
+    program.write_text('#!/bin/sh\ncase $0 in *redis-server) echo "Redis server v=7.0.15 sha=0" ;; esac\n')
+    program.chmod(0o755)
+    link = tmp_path / "redis-server"
+    link.symlink_to(program)
+    assert find_binary(link) == ServerBinary(path=link, product="redis", version="7.0.15")
 
 
 @pytest.mark.parametrize(
