@@ -26,15 +26,27 @@ class Cut(StrEnum):
 
 
 class Link:
-    """The way from ``source`` to ``target``. All settings may change while messages are on the way."""
+    """The way from ``source`` to ``target``. All settings may change while messages are on the way.
 
-    def __init__(self, *, source: str, target: str, runtime: Runtime, lag: Lag, random: Random) -> None:
+    A drawn delay holds for ``coherence_ns``: messages sent within that time take equally long, as packets that share a
+    queue on their way do. With 0 every message draws its own delay. As none may overtake, each then also waits for the
+    slowest of those just before it, and the delays on a busy link are far above the distribution that was asked for.
+    """
+
+    def __init__(
+        self, *, source: str, target: str, runtime: Runtime, lag: Lag, random: Random, coherence_ns: int = 0
+    ) -> None:
+        if coherence_ns < 0:
+            raise ValueError(f"coherence must be at least 0 ns, got {coherence_ns}")
         self.source = source
         self.target = target
         self._runtime = runtime
         self._random = random
         self._lag = lag
         self._draw_ns = lag.sampler(random)
+        self._coherence_ns = coherence_ns
+        self._drawn_ns = 0
+        self._redraw_ns = 0  # when the drawn delay ceases to hold
         self._loss = 0.0
         self._cut: Cut | None = None
         self._on_break: list[Callable[[], None]] = []
@@ -67,6 +79,7 @@ class Link:
         """Messages sent from now on take delays drawn from ``lag``."""
         self._lag = lag
         self._draw_ns = lag.sampler(self._random)
+        self._redraw_ns = 0
         self._update_clear()
 
     def set_loss(self, probability: float) -> None:
@@ -113,7 +126,11 @@ class Link:
             self._depart(deliver)
 
     def _depart(self, deliver: Callable[[], None]) -> None:
-        arrival_ns = self._runtime.now_ns() + self._draw_ns() + self._retransmission_ns()
+        now_ns = self._runtime.now_ns()
+        if now_ns >= self._redraw_ns:
+            self._drawn_ns = self._draw_ns()
+            self._redraw_ns = now_ns + self._coherence_ns
+        arrival_ns = now_ns + self._drawn_ns + self._retransmission_ns()
         if self._moving:
             arrival_ns = max(arrival_ns, self._moving[-1][0])
         self._moving.append((arrival_ns, deliver))

@@ -37,9 +37,10 @@ class Servers(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RealSettings:
-    """``lags`` overrides ``lag`` for single links, by (source, target)."""
+    """``lags`` overrides ``lag`` for single links, by (source, target); a drawn lag holds for ``coherence_ns``."""
 
     seed: int
+    coherence_ns: int = 25_000_000
     lag: Lag = Constant()  # noqa: RUF009 (immutable)
     lags: Mapping[tuple[str, str], Lag] | None = None
     timeouts: Timeouts = Timeouts()  # noqa: RUF009 (immutable)
@@ -120,7 +121,14 @@ class RealCluster:
     def _link(self, source: str, target: str) -> Link:
         lag = (self._settings.lags or {}).get((source, target), self._settings.lag)
         random = self.runtime.random(f"link {source}>{target}")
-        return Link(source=source, target=target, runtime=self.runtime, lag=lag, random=random)
+        return Link(
+            source=source,
+            target=target,
+            runtime=self.runtime,
+            lag=lag,
+            random=random,
+            coherence_ns=self._settings.coherence_ns,
+        )
 
     def _datastore(self, zone: str) -> Datastore:
         upstream = RedisUpstream(self.zones[zone].address, loop=asyncio.get_running_loop())
