@@ -228,7 +228,8 @@ def _one_line(error: Exception) -> str:
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        missing = [name for name in schema.names if name not in file.schema_arrow.names]
+        found = set(file.schema_arrow.names)
+        missing = [name for name in schema.names if name not in found]
         if missing:
             raise RunError(f"{path}: not written by this version: column {', '.join(missing)} is missing")
         yield file

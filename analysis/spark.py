@@ -1,0 +1,122 @@
+"""A Spark session that keeps to itself: quiet, on the loopback interface, no UI, no files left, always stopped."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+JAVA_VERSION_MIN = 17
+_STOP_TIMEOUT_S = 20
+
+
+class JavaMissing(Exception):
+    """Spark cannot start because there is no suitable Java. The message is one line that says what to install."""
+
+
+class SparkFailed(Exception):
+    """Spark did not start, or a job of it failed. The message is one line."""
+
+
+@contextmanager
+def spark_session(*, master: str = "local[*]", app_name: str = "zonelab") -> Iterator[SparkSession]:
+    """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
+
+    One at a time in a process: Spark itself has no room for two.
+    """
+    require_java()
+    with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
+        conf = _configuration(master, app_name, Path(folder))
+        try:
+            gateway = launch_gateway(conf, popen_kwargs={"stderr": log, "stdout": log, "cwd": folder})  # type: ignore[no-untyped-call]
+        except Exception as error:
+            raise SparkFailed(f"Spark did not start: {_last_line(log) or error}") from error
+        try:
+            with _session(conf, gateway, log) as session:
+                yield session
+        finally:
+            _end_jvm(gateway)
+
+
+@contextmanager
+def _session(conf: SparkConf, gateway: JavaGateway, log: IO[bytes]) -> Iterator[SparkSession]:
+    try:
+        context = SparkContext(conf=conf, gateway=gateway)
+        context.setLogLevel("ERROR")
+        session = SparkSession(context)
+    except Exception as error:
+        raise SparkFailed(f"no Spark session on master {conf.get('spark.master')!r}: {_last_line(log)}") from error
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _configuration(master: str, app_name: str, folder: Path) -> SparkConf:
+    logging = folder / "log4j2.properties"
+    logging.write_text("rootLogger.level = error\n", encoding="ascii")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()} -Dderby.system.home={folder}",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "true",
+    }
+    if master.startswith("local"):
+        settings["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+        settings["spark.driver.memory"] = "1g"
+    else:
+        # Executors on other machines must find the driver: leave the addresses to the environment.
+        del settings["spark.driver.bindAddress"], settings["spark.driver.host"]
+    return SparkConf().setMaster(master).setAppName(app_name).setAll(list(settings.items()))
+
+
+def require_java() -> None:
+    """Raise ``JavaMissing`` unless Java 17 or newer is installed where Spark will look for it."""
+    wanted = f"Spark needs Java {JAVA_VERSION_MIN} or newer"
+    install = "install it, for example with: apt-get install openjdk-17-jre-headless"
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or (home and not Path(java).exists()):
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java command"
+        raise JavaMissing(f"{wanted}, and {where}: {install}")
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', shown)
+    if found is None or int(found[1]) < JAVA_VERSION_MIN:
+        version = found[0] if found else "of unknown version"
+        raise JavaMissing(f"{wanted}, and {java} is {version.removeprefix('version ')}: {install}")
+
+
+def _end_jvm(gateway: JavaGateway) -> None:
+    """Spark would keep its JVM until Python ends; forget it and let it go now."""
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+def _last_line(log: IO[bytes]) -> str:
+    """The last line of the log that says what went wrong, rather than where."""
+    log.seek(0)
+    lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+    said = [line for line in lines if line and not line.startswith(("at ", "...", "\t"))]
+    return said[-1] if said else ""

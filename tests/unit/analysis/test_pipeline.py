@@ -1,0 +1,192 @@
+"""Goal: Spark and the checker, which share no code, agree. Method: runs with planted cases of every class are
+aggregated by both, and the counts, error kinds and quantiles must be equal.
+"""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from support.runs import eventful_run
+
+from analysis.checkers.queue import check
+from analysis.checkers.verdict import DUPLICATE_CAUSES, Verdict
+from analysis.pipeline import Aggregates, LevelFigures, aggregate
+from analysis.rundir import RunError
+from analysis.spark import JavaMissing, SparkFailed, spark_session
+from analysis.summary import Summary, summarise
+
+QUANTILES = ("p50", "p90", "p99", "p999", "max")
+COMPARED = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected", "early", *map(str, DUPLICATE_CAUSES))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("runs") / "with a space, a + and a %"
+    return [
+        eventful_run(folder / "one").write(),
+        eventful_run(folder / "two", level="DC_ONE", offset_ms=7).write(unread_zones=["b"]),
+        eventful_run(folder / "three", level="DC_ONE", seed=2).write(status="interrupted"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def aggregates(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
+    return aggregate(runs, master="local[2]", out=tmp_path_factory.getbasetemp() / "out")
+
+
+@pytest.fixture(scope="module")
+def checked(runs: list[Path]) -> dict[Path, tuple[Verdict, Summary]]:
+    return {run: (check(run), summarise(run)) for run in runs}
+
+
+def level(aggregates: Aggregates, name: str) -> LevelFigures:
+    (figures,) = (row for row in aggregates.levels if row.level == name)
+    return figures
+
+
+@pytest.mark.java
+def test_the_counts_of_every_class_equal_those_of_the_checker(
+    aggregates: Aggregates, runs: list[Path], checked: dict[Path, tuple[Verdict, Summary]]
+) -> None:
+    for name, members in (("DC_QUORUM", runs[:1]), ("DC_ONE", runs[1:])):
+        figures, verdicts = level(aggregates, name), [checked[run][0] for run in members]
+        assert figures.runs == len(members)
+        assert figures.counts == {cls: sum(verdict.counts[cls] for verdict in verdicts) for cls in COMPARED}
+        totals = sum((verdict.totals for verdict in verdicts), start=type(verdicts[0].totals)())
+        assert figures.totals == {total: getattr(totals, total) for total in figures.totals}
+
+
+@pytest.mark.java
+def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
+    counts = level(aggregates, "DC_QUORUM").counts
+    assert counts == {
+        "lost": 3,
+        "stuck": 3,
+        "abandoned": 3,
+        "undecided": 0,
+        "recovered": 3,
+        "unexpected": 3,
+        "early": 3,
+        "redelivered": 6,  # after the lease, and after a lease that may have been shortened
+        "concurrent": 6,  # in the lease, and in its extension
+        "resurrected": 3,
+    }
+    assert level(aggregates, "DC_ONE").counts["undecided"] > 0
+
+
+@pytest.mark.java
+def test_latency_errors_and_lateness_equal_those_of_the_summary(
+    aggregates: Aggregates, runs: list[Path], checked: dict[Path, tuple[Verdict, Summary]]
+) -> None:
+    summary = checked[runs[0]][1]
+    mine = [row for row in aggregates.operations if row.level == "DC_QUORUM"]
+    assert {(row.f, row.zone) for row in mine} == {(o.f, o.zone) for o in summary.operations if o.zone != "all"}
+    for row in mine:
+        other = summary.operation(row.f, row.zone)
+        assert other is not None
+        assert {kind: getattr(row, kind) for kind in ("invoke", "ok", "fail", "info")} == other.counts
+        assert row.errors == other.errors
+        assert row.latency_ms == pytest.approx({name: other.service_ms[name] for name in row.latency_ms})
+        assert tuple(row.latency_ms) == (QUANTILES if row.ok else ())
+        if row.delivery is not None:
+            lateness_ms = summary.lateness_ms[row.zone]
+            assert row.delivery.lateness_ms == pytest.approx({name: lateness_ms[name] for name in QUANTILES})
+    assert any(row.errors for row in mine)
+
+
+@pytest.mark.java
+def test_the_seconds_add_up_to_the_run(aggregates: Aggregates) -> None:
+    assert len({row.second for row in aggregates.seconds}) > 3
+    for whole in aggregates.operations:
+        parts = [
+            row for row in aggregates.seconds if (row.level, row.f, row.zone) == (whole.level, whole.f, whole.zone)
+        ]
+        for kind in ("invoke", "ok", "fail", "info"):
+            assert sum(getattr(row, kind) for row in parts) == getattr(whole, kind)
+        assert sum((Counter(row.errors) for row in parts), Counter()) == Counter(whole.errors)
+        for cause in DUPLICATE_CAUSES:
+            added = sum(row.delivery.duplicates[cause] for row in parts if row.delivery)
+            assert added == (whole.delivery.duplicates[cause] if whole.delivery else 0)
+
+
+@pytest.mark.java
+def test_the_tables_are_on_disk_as_parquet_and_json(aggregates: Aggregates, tmp_path: Path) -> None:
+    paths = aggregates.write(tmp_path)
+    assert [path.name for path in paths] == [
+        "aggregates.json",
+        "seconds.parquet",
+        "operations.parquet",
+        "levels.parquet",
+    ]
+    stored = json.loads(paths[0].read_text(encoding="utf-8"))
+    assert [row["level"] for row in stored["levels"]] == ["DC_ONE", "DC_QUORUM"]
+    seconds = pq.read_table(paths[1])
+    assert seconds.num_rows == len(aggregates.seconds)
+    assert {"level", "f", "zone", "second", "latency_ms_p99", "delivery_duplicates_concurrent"} <= {
+        *seconds.column_names
+    }
+
+
+@pytest.mark.java
+def test_spark_is_silent_and_leaves_nothing_behind(runs: list[Path], tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from analysis.pipeline import aggregate;"
+        "print(len(aggregate([pathlib.Path(sys.argv[1])], master='local[1]').levels))"
+    )
+    (tmp_path / "cwd").mkdir()
+    (tmp_path / "tmp").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(runs[0])],
+        cwd=tmp_path / "cwd",
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert list((tmp_path / "cwd").iterdir()) == []
+    left = [path for path in (tmp_path / "tmp").iterdir() if path.name.startswith("zonelab")]
+    assert left == []
+
+
+@pytest.mark.java
+def test_a_master_that_does_not_exist_is_one_line() -> None:
+    with pytest.raises(SparkFailed, match=r"^[^\n]*Master must[^\n]*$"), spark_session(master="nonsense"):
+        pass
+
+
+def test_without_java_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    run = eventful_run(tmp_path / "run").write()
+    with pytest.raises(JavaMissing, match=r"^Spark needs Java 17 or newer.*no java command: install it[^\n]*$"):
+        aggregate([run])
+
+
+def test_a_java_that_is_too_old_is_named_with_its_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n", encoding="ascii")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    run = eventful_run(tmp_path / "run").write()
+    with pytest.raises(JavaMissing, match=r'bin/java is "1\.8: install it'):
+        aggregate([run])
+
+
+def test_a_broken_run_is_named_before_spark_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", "")
+    run = eventful_run(tmp_path / "run").write()
+    history = run / "history" / "operations.parquet"
+    history.write_bytes(history.read_bytes()[:-100])
+    with pytest.raises(RunError, match=r"operations\.parquet: truncated"):
+        aggregate([run])
+    with pytest.raises(RunError, match="no run directory was given"):
+        aggregate([])
