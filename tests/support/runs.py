@@ -1,4 +1,4 @@
-"""Short runs on real servers for tests, in this process or through the command line, and what they leave behind."""
+"""Run directories made by hand for tests: a run in which things go wrong, and its parts."""
 
 from pathlib import Path
 
