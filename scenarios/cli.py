@@ -117,9 +117,9 @@ def run(
         _print_json(done.to_json())
     else:
         done.print()
-    if done.result is None:
+    if done.record.status == "failed":
         raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
-    raise typer.Exit(_EXITS[done.result.verdict.valid])
+    raise typer.Exit(_EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
 
 
 @app.command()

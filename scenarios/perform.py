@@ -20,7 +20,10 @@ from scenarios.words import conclusion
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Performed:
-    """A run and what the analysis made of it; ``result`` is None if the lab failed: then there is no run to judge."""
+    """A run and what the analysis made of it.
+
+    ``result`` is None if the lab failed, or the run was interrupted before its load: there is nothing to judge then.
+    """
 
     scenario: Scenario
     directory: Path
@@ -72,7 +75,7 @@ def perform(
         scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue
     )
     result, illustrations = None, Illustrations()
-    if record.status != "failed":
+    if record.status != "failed" and record.phases:
         shown.phase("check", None)
         result = examine(directory, title=scenario.level)
         shown.phase("plots", None)

@@ -44,11 +44,8 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
         return
     times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
     draw_delay_ns = parse_lag(load.delay).sampler(contents)
-    end_ns = round(load.duration_s * _NS_PER_S)
     number = 0
-    for offset_ns in _arrivals(load.arrival, rate_per_s, times):
-        if offset_ns >= end_ns:
-            return
+    for offset_ns in _arrivals(load, rate_per_s, times):
         messages = []
         for _ in range(load.batch):
             messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
@@ -56,13 +53,14 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
         yield PlannedPush(offset_ns, tuple(messages))
 
 
-def _arrivals(arrival: Arrival, rate_per_s: float, random: Random) -> Iterator[int]:
+def _arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
     """Poisson: independent exponential gaps. Constant: equal gaps, from a drawn start, so zones do not beat as one."""
+    poisson = load.arrival is Arrival.POISSON
     gap_s = 1 / rate_per_s
-    time_s = random.expovariate(rate_per_s) if arrival is Arrival.POISSON else random.uniform(0, gap_s)
-    while True:
-        yield round(time_s * _NS_PER_S)
-        time_s += random.expovariate(rate_per_s) if arrival is Arrival.POISSON else gap_s
+    time_s = random.expovariate(rate_per_s) if poisson else random.uniform(0, gap_s)
+    while time_s < load.duration_s:
+        yield int(time_s * _NS_PER_S)
+        time_s += random.expovariate(rate_per_s) if poisson else gap_s
 
 
 def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:

@@ -1,0 +1,153 @@
+"""Goal: every fault of the catalogue happens when and where it should, ends, and leaves the traces that it must.
+
+Method: short runs on process zones; the fault table, the depth samples and the history are compared with the scenario.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.short_runs import Ran, run_short
+
+from analysis.checkers.verdict import MessageClass
+from scenarios.faults import COLOURS
+
+pytestmark = pytest.mark.real
+
+LOAD = {"duration_s": 4, "rate_per_s": 25, "delay": "0"}
+
+
+def run_with(directory: Path, fault: dict[str, Any], **changes: Any) -> Ran:
+    run = run_short(directory, load=LOAD, faults=[{**fault, "at_s": 1, "for_s": 1.5}], **changes)
+    assert (run.record.status, run.record.error) == ("complete", None)
+    return run
+
+
+def band(run: Ran) -> tuple[float, float]:
+    """Begin and end of the only fault, in seconds from the start of the load."""
+    (row,) = run.table("faults.parquet")
+    begin_ns = run.json("run.json")["phases"]["load"][0]
+    return (row["begin_ns"] - begin_ns) / 1e9, (row["end_ns"] - begin_ns) / 1e9
+
+
+def outcomes(run: Ran, zone: str, f: str, *, margin_s: float = 0.3) -> set[str]:
+    """How the operations that were invoked well inside the fault's band ended."""
+    begin_ns = run.json("run.json")["phases"]["load"][0]
+    first, last = band(run)
+    return {
+        row["type"]
+        for row in run.table("history/operations.parquet")
+        if (row["zone"], row["f"]) == (zone, f)
+        and row["type"] != "invoke"
+        and first + margin_s < (row["invoke_ns"] - begin_ns) / 1e9 < last - margin_s
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "target"),
+    [
+        ({"kind": "kill", "zone": "b"}, "b"),
+        ({"kind": "wipe", "zone": "b"}, "b"),
+        ({"kind": "pause", "zone": "b"}, "b"),
+        ({"kind": "lag", "lag": "constant:20ms", "link": "a>b"}, "a>b"),
+        ({"kind": "lag", "lag": "constant:20ms"}, "all links"),
+        ({"kind": "cut", "isolate": "b"}, "b"),
+        ({"kind": "cut", "halves": ["a"], "mode": "hold"}, "a|rest"),
+        ({"kind": "cut", "one_way": "a>b"}, "a>b"),
+        ({"kind": "consumer_crash", "zone": "b"}, "consumer-b-0"),
+    ],
+)
+def test_a_fault_is_recorded_with_its_name_its_times_and_its_colour(
+    tmp_path: Path, fault: dict[str, Any], target: str
+) -> None:
+    run = run_with(tmp_path, fault)
+    (row,) = run.table("faults.parquet")
+    assert (row["fault"], row["kind"], row["target"]) == (f"0:{fault['kind']} {target}", fault["kind"], target)
+    assert row["colour"] == COLOURS[fault["kind"]]
+    assert json.loads(row["detail"]).items() >= {**fault, "at_s": 1.0, "for_s": 1.5}.items()
+    first, last = band(run)
+    assert 1.0 <= first < 1.5
+    assert 2.5 <= last < 10
+
+
+def test_a_killed_zone_serves_nobody_and_what_was_pushed_meanwhile_is_stuck_when_it_returns(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "kill", "zone": "b"}, level="DC_QUORUM", persistence="aof-everysec")
+    assert outcomes(run, "b", "pop") == {"fail"}
+    assert outcomes(run, "a", "pop") == {"ok"}
+    assert outcomes(run, "a", "push") == outcomes(run, "b", "push") == {"ok"}
+    verdict = run.check()
+    assert verdict.valid is False
+    assert verdict.counts[MessageClass.STUCK] > 0
+    assert {name for name in verdict.forbid if verdict.counts[name]} == {"stuck"}
+
+
+def test_at_dc_one_the_coordinator_of_a_killed_zone_confirms_no_push(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "kill", "zone": "b"}, level="DC_ONE")
+    assert outcomes(run, "b", "push") == {"info"}
+    assert outcomes(run, "a", "push") == {"ok"}
+
+
+def test_a_zone_that_restarts_warm_has_what_it_missed(tmp_path: Path) -> None:
+    kept = run_with(tmp_path, {"kind": "kill", "zone": "b"}, persistence="aof-everysec")
+    warm = run_with(tmp_path, {"kind": "kill", "zone": "b", "restart": "warm"}, persistence="aof-everysec")
+    assert warm.check().counts[MessageClass.STUCK] < kept.check().counts[MessageClass.STUCK]
+
+
+def test_the_depth_of_a_paused_zone_is_unknown_and_known_again_afterwards(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "pause", "zone": "b"})
+    begin_ns = run.json("run.json")["phases"]["load"][0]
+    first, last = band(run)
+    samples = [((row["time_ns"] - begin_ns) / 1e9, row) for row in run.table("depth.parquet")]
+    inside = [row["waiting"] for time_s, row in samples if row["zone"] == "b" and first < time_s < last - 0.3]
+    assert inside
+    assert set(inside) == {None}
+    assert samples[-1][0] > last
+    assert all(row["waiting"] is not None for time_s, row in samples if row["zone"] != "b")
+    assert [row for time_s, row in samples if row["zone"] == "b" and time_s > last + 1][-1]["waiting"] is not None
+
+
+def test_a_cut_off_zone_cannot_confirm_at_a_quorum_level_but_can_at_dc_one(tmp_path: Path) -> None:
+    cut = {"kind": "cut", "isolate": "b"}
+    assert outcomes(run_with(tmp_path, cut, level="DC_QUORUM"), "b", "push") == {"info"}
+    assert outcomes(run_with(tmp_path, cut, level="DC_ONE"), "b", "push") == {"ok"}
+
+
+def test_a_one_way_cut_reaches_one_coordinator_only(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "cut", "one_way": "a>b"}, level="DC_QUORUM")
+    failures = {zone: told["zone_failures"] for zone, told in run.json("run.json")["coordinators"].items()}
+    assert "b" in failures["a"]
+    assert failures["c"] == {}
+
+
+def test_a_lag_slows_the_quorum_of_the_zone_that_has_it_and_ends_with_the_fault(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "lag", "lag": "constant:100ms", "zone": "b"}, level="DC_QUORUM")
+    begin_ns = run.json("run.json")["phases"]["load"][0]
+    first, last = band(run)
+    latency_ms: dict[bool, list[float]] = {True: [], False: []}
+    for row in run.table("history/operations.parquet"):
+        if (row["zone"], row["f"], row["type"]) == ("b", "push", "ok"):
+            invoked_s = (row["invoke_ns"] - begin_ns) / 1e9
+            if first < invoked_s < last or invoked_s < first - 0.3:
+                latency_ms[invoked_s > first].append((row["time_ns"] - row["invoke_ns"]) / 1e6)
+    # Two quorum writes per push, each of which now waits for one way there and one back.
+    assert min(latency_ms[True]) >= 400
+    assert sorted(latency_ms[False])[len(latency_ms[False]) // 2] < 100
+
+
+def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_path: Path) -> None:
+    run = run_with(
+        tmp_path,
+        {"kind": "consumer_crash", "zone": "b", "consumer": "all"},
+        consumers={"per_zone": 2},
+        queue={"unack_ms": 2000, "unack_interval_ms": 200},
+    )
+    processes = {row["process"] for row in run.table("history/operations.parquet")}
+    assert {name for name in processes if name.startswith("consumer-b")} == {
+        "consumer-b-0",
+        "consumer-b-1",
+        "consumer-b-0.2",
+        "consumer-b-1.2",
+    }
+    verdict = run.check()
+    assert (verdict.valid, verdict.reasons) == (True, ())
