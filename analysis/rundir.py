@@ -2,8 +2,8 @@
 
 ::
 
-    scenario.yaml  run.json  history/operations.parquet  faults.parquet  final_state.parquet  depth.parquet
-    summary.json   verdict.json  offenders.parquet  plots/*.png  report.html  lab.log
+    scenario.yaml  run.json  history/operations.parquet  faults.parquet  final_state.parquet  depth.parquet  lab.log
+    verdict.json  offenders.parquet  lateness.parquet  summary.json  plots/*.png  report.html
 
 The first row is written by the lab while it runs, the second by the analysis, which can be repeated at any time.
 """
@@ -170,6 +170,12 @@ class RunDirectory:
         if self.info.status != "complete" and not path.exists():
             return DEPTH.empty_table()
         return pa.Table.from_batches(list(_batches(path, DEPTH, None, ROWS_PER_BATCH)))
+
+    def lateness(self) -> pa.Table:
+        """The checker's ``lateness.parquet``: zone, lateness_ms, deliveries."""
+        path = self.path / "lateness.parquet"
+        with _reading(path):
+            return pq.read_table(path)
 
     def scenario_text(self) -> str:
         with _reading(self.path / "scenario.yaml") as path:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.checkers import replica
@@ -38,7 +39,9 @@ PARTITIONS_MAX = 128  # open files per table while rows are divided
 
 
 def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
-    """Check the run in ``run``; write ``verdict.json`` and ``offenders.parquet`` there. Raises ``RunError``.
+    """Check the run in ``run``; write ``verdict.json``, ``offenders.parquet`` and ``lateness.parquet`` there.
+
+    Raises ``RunError``.
 
     The verdict does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
     """
@@ -98,6 +101,7 @@ class _Check:
             served = messages.served()
             self._served.add(served, partition_by_group(served, self._partitions))
         self._report_inversions()
+        lateness.write(self._run.path / "lateness.parquet", self._zones)
         counts = {str(name): count for name, count in self._offenders.counts.items()}
         valid, reasons = judge(counts=counts, forbid=info.forbid, doubts=_doubts(self._run, totals))
         return Verdict(
@@ -137,6 +141,18 @@ class _Lateness:
     def add(self, values_ms: NDArray[np.int64], zones: NDArray[np.int16]) -> None:
         self.values_ms.append(values_ms)
         self.zones.append(zones)
+
+    def write(self, path: Path, names: Names) -> None:
+        """The whole distribution, exactly: how many first deliveries of each zone were how late."""
+        frame = pa.table(
+            {
+                "zone": pa.array(np.array([*names.codes])[np.concatenate(self.zones)], pa.string()),
+                "lateness_ms": np.concatenate(self.values_ms),
+            }
+        )
+        counted = frame.group_by(["zone", "lateness_ms"]).aggregate([([], "count_all")])
+        counted = counted.rename_columns(["zone", "lateness_ms", "deliveries"])
+        pq.write_table(counted.sort_by([("zone", "ascending"), ("lateness_ms", "ascending")]), path)
 
     def quantiles(self, names: Names) -> dict[str, dict[str, float]]:
         values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
