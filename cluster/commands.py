@@ -7,7 +7,7 @@ DC_ONE; here they are writes.
 
 from enum import Enum, auto
 
-from engine.ports import Command
+from engine.ports import Argument, Command
 
 
 def _names(text: str) -> frozenset[str]:
@@ -33,6 +33,9 @@ LOCAL_READS = _names(
 BROADCASTS = frozenset({"SCRIPT"})
 """Go to every zone and are answered by the coordinator's own, whatever the level."""
 
+SCRIPTS = frozenset({"EVAL", "EVALSHA", "FCALL"})
+"""What they have written before an error stays."""
+
 
 class Route(Enum):
     """Where a command goes and who answers it."""
@@ -54,8 +57,16 @@ def route(command: Command) -> Route:
     name = command[0]
     if name in _ROUTES:
         return _ROUTES[name]
+    return _ROUTES.get(_upper(name), Route.WRITE)
+
+
+def is_script(command: Command) -> bool:
+    return _upper(command[0]) in SCRIPTS
+
+
+def _upper(name: Argument) -> str:
     text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
-    return _ROUTES.get(text.upper(), Route.WRITE)
+    return text.upper()
 
 
 def is_write(command: Command) -> bool:

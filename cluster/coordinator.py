@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from cluster.batch import Answer, Batch, Channel
-from cluster.commands import READING, Route, route
+from cluster.commands import READING, Route, is_script, route
 from cluster.levels import ZONES_MAX, Level, Vote, ZoneFailure
 from cluster.statistics import CoordinatorStatistics
 from engine.ports import (
@@ -150,11 +150,14 @@ class _Operation:
             return None
         if self._routes[index] in READING:
             return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
-        if vote.maybe_applied:
+        if self._maybe_applied(index):
             return Indeterminate(*answer.args)
         return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
 
     def _anything_applied(self) -> bool:
-        return any(
-            vote.maybe_applied and kind not in READING for vote, kind in zip(self._votes, self._routes, strict=True)
-        )
+        indexes = range(len(self._votes))
+        return any(self._routes[index] not in READING and self._maybe_applied(index) for index in indexes)
+
+    def _maybe_applied(self, index: int) -> bool:
+        vote = self._votes[index]
+        return vote.maybe_applied or (vote.failed_inside and is_script(self._commands[index]))

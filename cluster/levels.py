@@ -16,6 +16,9 @@ from engine.ports import Reply, ServerError
 ZONES_MAX = 3
 """Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764)."""
 
+UNKNOWN_SCRIPT = "NOSCRIPT"
+"""How a server's error begins when EVALSHA names a script that it does not hold, so that nothing was begun."""
+
 NO_QUORUM = "ERR Dynomite: Failed to achieve Quorum"
 STORAGE_REFUSED = "ERR Storage: Datastore refused connection"
 PEER_NOT_CONNECTED = "ERR Peer: Peer Node is not connected"
@@ -61,7 +64,8 @@ class Vote:
 
     ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
     ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
-    drops such replies unread, this lab counts them.
+    drops such replies unread, this lab counts them. ``failed_inside`` tells that a server which began the command
+    answered with an error of its own: that leaves no effect, unless the command is a script.
     """
 
     __slots__ = (
@@ -75,6 +79,7 @@ class Vote:
         "answer",
         "decided",
         "decision",
+        "failed_inside",
         "late_disagreement",
         "zones",
     )
@@ -95,6 +100,7 @@ class Vote:
         self._maybe_applied = False
         self.decided = False
         self.late_disagreement = False
+        self.failed_inside = False
 
     @property
     def complete(self) -> bool:
@@ -113,7 +119,9 @@ class Vote:
         if isinstance(reply, ServerError):
             if self._first_error is None:
                 self._first_error = reply
-            if isinstance(reply, ZoneFailure) and reply.maybe_applied:
+            if not isinstance(reply, ZoneFailure):
+                self.failed_inside = self.failed_inside or not str(reply).startswith(UNKNOWN_SCRIPT)
+            elif reply.maybe_applied:
                 self._maybe_applied = True
         else:
             self._good.append(reply)

@@ -51,7 +51,7 @@ class ScriptedServer:
         self.name = name
         self.service_ns = service_ns
         self.store: dict[Any, Any] = {}
-        self.executed: list[tuple[int, Command]] = []  # (time, command), in order of execution
+        self.executed: list[tuple[int, Command]] = []  # (time, command) of what had an effect, in order
         self.attempts: list[int] = []  # when somebody tried to connect
         self.up = True
         self.paused = False
@@ -123,8 +123,10 @@ class ScriptedServer:
         self._arriving.popleft()()
 
     def _execute(self, command: Command) -> Reply:
-        self.executed.append((self._runtime.now_ns(), command))
-        return run(self.store, command)
+        reply = run(self.store, command)
+        if not isinstance(reply, ServerError) or command[0] == "EVAL":
+            self.executed.append((self._runtime.now_ns(), command))
+        return reply
 
 
 def run(store: dict[Any, Any], command: Command) -> Reply:
@@ -152,6 +154,11 @@ def run(store: dict[Any, Any], command: Command) -> Reply:
         return int(added)
     if name == "SCRIPT":
         return b"OK"
+    if name == "EVAL":  # writes, then fails; what a script has written before its error stays
+        store[key] = rest[-1]
+        return ServerError("ERR user_script:1: failed")
+    if name == "EVALSHA":
+        return ServerError("NOSCRIPT No matching script")
     return ServerError(f"ERR unknown command '{name}'")
 
 

@@ -211,6 +211,22 @@ def test_a_vote_knows_whether_the_command_may_have_been_applied_anywhere(arrival
     assert vote.maybe_applied is expected
 
 
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (ServerError("ERR user_script:1: failed"), True),
+        (ServerError("NOSCRIPT No matching script"), False),
+        (ZoneFailure("a", maybe_applied=True), False),
+        (b"OK", False),
+    ],
+)
+def test_a_vote_knows_whether_a_server_failed_inside_the_command(reply, expected):
+    vote = Vote(QUORUM, zones=2)
+    vote.submit(0, reply)
+    vote.submit(1, ServerError("NOSCRIPT No matching script"))
+    assert vote.failed_inside is expected
+
+
 def test_a_vote_is_complete_when_every_zone_has_answered():
     vote = Vote(QUORUM, zones=3)
     states = []
