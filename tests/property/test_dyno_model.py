@@ -1,0 +1,141 @@
+"""Any sequence of operations, crashes included, leaves the real queue where the model says and loses nothing.
+
+Method: a Hypothesis state machine drives two instances of the queue on one real server and a model in step, compares
+every answer and, after every step, the whole of what Redis holds. A crash breaks an operation at a drawn command,
+before or after it takes effect, and starts the instance anew; whatever it left, every message that is owed must still
+be listed with its payload. Then bugs are planted in the queue, and the same machine must find each of them.
+"""
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from support.dyno_machine import DynoMachine
+from support.servers import started_lab
+
+import engine.dyno.pop
+import engine.dyno.queue
+import engine.dyno.unack
+from engine.dyno.acks import Acks
+from engine.dyno.lease import lease
+from engine.message import Delivery
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with started_lab("a") as lab:
+        yield lab
+
+
+def machine(lab, *, compat, model_compat=None):
+    fields = {"lab": lab, "compat": compat, "model_compat": compat if model_compat is None else model_compat}
+    return type("Machine", (DynoMachine,), fields)
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_the_queue_does_what_the_model_does(lab, compat):
+    run_state_machine_as_test(
+        machine(lab, compat=compat), settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
+    )
+
+
+async def take_before_lease(context, message_id, *, lease_end_ms=None):
+    keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
+    end_ms = now_ms + context.settings.unack_ms
+    if not await context.quorum.zrem(keys.queue_of(shard), message_id):
+        return None
+    if not await context.quorum.zadd(keys.unack(shard), end_ms, message_id, flag="NX"):
+        return None
+    return await delivered(context, message_id, end_ms)
+
+
+async def lease_over_a_lease(context, message_id, *, lease_end_ms=None):
+    keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
+    end_ms = now_ms + context.settings.unack_ms
+    await context.quorum.zadd(keys.unack(shard), end_ms, message_id)
+    if not await context.quorum.zrem(keys.queue_of(shard), message_id):
+        return None
+    return await delivered(context, message_id, end_ms)
+
+
+async def delivered(context, message_id, end_ms):
+    raw = await context.quorum.hget(context.keys.messages, message_id)
+    now_ms = context.clock.now_ms()
+    if raw is None:
+        return None
+    message = engine.dyno.queue.decode(raw, message_id=message_id)
+    return Delivery(
+        message=message,
+        shard=context.settings.shard,
+        lease_start_ms=now_ms,
+        leased_ms=now_ms,
+        lease_end_ms=end_ms,
+    )
+
+
+async def lease_in_seconds(context, message_id, *, lease_end_ms=None):
+    return await lease(context, message_id, lease_end_ms=context.clock.now_ms() + context.settings.unack_ms // 1000)
+
+
+async def ack_payload_first(self, message_id, effects):
+    context = self._context
+    await context.quorum.hdel(context.keys.messages, message_id)
+    for shard in context.settings.shards:
+        if await context.quorum.zrem(context.keys.unack(shard), message_id):
+            return True
+    return False
+
+
+async def requeue_unlisted_first(context, message_id, raw, lease_end):
+    shard = context.settings.shard
+    removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
+    score = engine.dyno.unack._score(message_id, raw, lease_end)
+    return bool(removed and await context.quorum.zadd(context.keys.queue_of(shard), score, message_id))
+
+
+async def requeue_without_priority(context, message_id, raw, lease_end):
+    added = await context.quorum.zadd(context.keys.queue_of(context.settings.shard), lease_end, message_id)
+    removed = await context.quorum.zrem(context.keys.unack(context.settings.shard), message_id)
+    return added > 0 and removed > 0
+
+
+PLANTED = {
+    "the message is taken before its lease is written": (engine.dyno.pop, "lease", take_before_lease),
+    "a lease is written over another": (engine.dyno.pop, "lease", lease_over_a_lease),
+    "the lease is written in seconds": (engine.dyno.pop, "lease", lease_in_seconds),
+    "an ack deletes the payload first": (Acks, "_ack_lease", ack_payload_first),
+    "a requeue ends the lease first": (engine.dyno.unack, "_requeue", requeue_unlisted_first),
+    "a requeue drops the priority": (engine.dyno.unack, "_requeue", requeue_without_priority),
+    "priority is inverted": (
+        engine.dyno.queue,
+        "due_score",
+        lambda due_ms, *, priority: due_ms + (99 - priority) / 100,
+    ),
+    "messages are eligible a second early": (engine.dyno.pop, "eligible_until", lambda now_ms: now_ms + 1000),
+    "nothing is eligible in its own millisecond": (engine.dyno.pop, "eligible_until", lambda now_ms: now_ms - 1),
+}
+
+FIND = settings(
+    max_examples=1000,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    report_multiple_bugs=False,
+    print_blob=False,
+)
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(lab, monkeypatch, bug):
+    monkeypatch.setattr(*PLANTED[bug])
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(machine(lab, compat=False), settings=FIND)
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_the_machine_tells_the_default_from_the_original(lab, compat):
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(machine(lab, compat=compat, model_compat=not compat), settings=FIND)
