@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from analysis.plot_data import NS_PER_S
@@ -74,6 +76,28 @@ def label(axis: Axes, *, x: str = "", y: str = "", panel: str = "") -> None:
 def legend(axis: Axes, **place: Any) -> None:
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize=8.5, frameon=True, framealpha=0.92, edgecolor=GRID, labelcolor=INK, **place)
+
+
+def legend_above(figure: Figure, *axes: Axes) -> None:
+    """One legend for the whole figure, in the corner opposite the title, where it covers no data."""
+    shown: dict[str, Artist] = {}
+    for axis in axes:
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+            shown.setdefault(name, handle)
+    if not shown:
+        return
+    place: dict[str, Any] = {
+        "loc": "upper right",
+        "bbox_to_anchor": (0.995, 1 - 0.06 / figure.get_figheight()),
+        "ncols": len(shown),
+    }
+    box = figure.legend(list(shown.values()), list(shown), fontsize=8.5, frameon=False, labelcolor=INK, **place)
+    box.set_in_layout(False)
+    for sample in box.legend_handles:
+        if sample is not None:
+            sample.set_alpha(1)
+        if isinstance(sample, PathCollection):
+            sample.set_sizes([40])
 
 
 def title(

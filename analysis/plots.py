@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,6 +30,7 @@ CDF_POINTS = 1_000
 _OPERATIONS = ("push", "pop", "ack")
 _CAUSES = ("redelivered", "concurrent", "resurrected")
 _LOSSES = ("lost", "stuck", "abandoned")
+_MESSAGE_SHARE = "share of messages at or below"
 _FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 
 
@@ -73,14 +74,17 @@ def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path)
     figure, axes = style.new_figure(rows=max(1, len(shown)), sharex=True)
     length_s = end_s(run, data)
     width_s = window_s(length_s)
-    notes = [f"p50 and p99 over windows of {width_s:g} s, ok completions only. Latency from invocation to completion."]
+    notes = [
+        f"p50 and p99 of ok completions over windows of {width_s:g} s. Latency runs from invocation to completion; "
+        "a pop waits for a message until its long-poll bound. Dotted line: the load ends."
+    ]
     for f, axis in zip(shown, axes, strict=False):
         thinned = _latency_panel(axis, data[f], width_s)
         style.label(axis, y="latency (ms)", panel=f)
         style.time_axis(axis, run, length_s)
         notes += [f"{f}: {thinned}."] if thinned else []
-    style.label(axes[-1], x="run time (s)", y="latency (ms)")
-    style.legend(axes[0], loc="upper right", ncols=5, markerscale=2)
+    axes[-1].set_xlabel("run time (s)")
+    style.legend_above(figure, axes[0])
     counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
     style.title(figure, "Latency over time", [run], sample=f"n = {counts or 0}", notes=[" ".join(notes)])
     return style.save(figure, path)
@@ -97,10 +101,10 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
         axis.scatter(
             part.time_s[step],
             np.maximum(part.service_ms[step], _FLOOR_MS),
-            s=3 if name == "ok" else 9,
+            s=9 if name == "ok" else 11,
             marker="." if name == "ok" else "x",
-            linewidths=0.8,
-            alpha=0.35 if name == "ok" else 0.8,
+            linewidths=0.6 if name == "ok" else 0.9,
+            alpha=0.55 if name == "ok" else 0.85,
             color=style.TYPE_COLOURS[name],
             label=name,
             zorder=2,
@@ -117,11 +121,12 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
     return ", ".join(thinned)
 
 
-def _log_ms(axis: Axes, which: str) -> None:
-    scale = axis.set_yscale if which == "y" else axis.set_xscale
-    scale("log")
-    ticks = axis.yaxis if which == "y" else axis.xaxis
-    ticks.set_major_locator(LogLocator(base=10, numticks=8))
+def _log_ms(axis: Axes, which: Literal["x", "y"]) -> None:
+    """A logarithmic axis with plain numbers, and enough of them when it spans little more than a decade."""
+    (axis.set_yscale if which == "y" else axis.set_xscale)("log")
+    ticks, (low, high) = (axis.yaxis, axis.get_ylim()) if which == "y" else (axis.xaxis, axis.get_xlim())
+    steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
+    ticks.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ticks.set_minor_formatter(NullFormatter())
 
@@ -136,20 +141,22 @@ def plot_latency_cdf(data: Mapping[str, Mapping[str, Completions]], runs: Sequen
     figure, axes = style.new_figure(columns=len(_OPERATIONS), height=3.6, sharey=True)
     total = 0
     for f, axis in zip(_OPERATIONS, axes, strict=True):
+        sizes = []
         for position, (name, parts) in enumerate(data.items()):
             ok = parts[f].of_type("ok") if f in parts else None
             if ok is None or not len(ok):
                 continue
             total += len(ok)
+            sizes.append(f"{len(ok):,}")
             colour = _line_colour(name, runs, position)
-            _cdf_line(axis, ok.service_ms, color=colour, label=f"{name} (n = {len(ok):,})", linewidth=1.7)
+            _cdf_line(axis, ok.service_ms, color=colour, label=name, linewidth=1.7)
             response_ms = ok.response_ms[~np.isnan(ok.response_ms)]
             if response_ms.size:
                 _cdf_line(axis, response_ms, color=colour, linestyle=":", linewidth=1.2)
         _log_ms(axis, "x")
-        style.label(axis, x="latency (ms)", panel=f)
-        style.legend(axis, loc="lower right")
+        style.label(axis, x="latency (ms)", panel=f"{f}, n = {' / '.join(sizes) or 0}")
     _share_axis(axes[0])
+    style.legend_above(figure, *axes)
     notes = [
         "ok completions. Solid: service latency, from invocation. Dotted: response latency, from the planned start."
     ]
@@ -176,22 +183,18 @@ def _share_axis(axis: Axes) -> None:
 def plot_lateness(runs: Sequence[RunDirectory], path: Path) -> Path:
     """Distribution of the time from due to first delivery: a line a run, or a line a zone for one run."""
     figure, (axis,) = style.new_figure(height=3.6, width=8)
-    total = 0
-    for position, (name, values_ms, counts) in enumerate(_lateness(runs)):
+    lines, total = _lateness(runs), 0
+    for position, (name, values_ms, counts) in enumerate(lines):
         total += int(counts.sum())
         share = np.cumsum(counts) / counts.sum()
         shown = f"{name} (n = {int(counts.sum()):,})"
         axis.step(values_ms, share, where="post", color=_line_colour(name, runs, position), linewidth=1.7, label=shown)
     axis.axvline(0, color=style.MUTED, linewidth=0.9)
     axis.set_xscale("symlog", linthresh=10)
+    axis.set_xlim(left=min([-1.0, *(float(values_ms[0]) for _, values_ms, _ in lines)]))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     _share_axis(axis)
-    axis.set_ylabel("share of messages at or below", fontsize=9.5, color=style.INK)
-    style.label(
-        axis,
-        x="lateness of the first delivery (ms; linear up to 10, then logarithmic; below 0 is early)",
-        y=axis.get_ylabel(),
-    )
+    style.label(axis, x="lateness of the first delivery (ms, linear up to 10; below 0 is early)", y=_MESSAGE_SHARE)
     style.legend(axis, loc="lower right")
     style.title(figure, "Lateness", runs, sample=f"n = {total:,} messages")
     return style.save(figure, path)
@@ -230,8 +233,8 @@ def plot_depth(run: RunDirectory, path: Path) -> Path:
         axis.set_ylim(bottom=0)
         style.label(axis, y="messages", panel=column)
         style.time_axis(axis, run, length_s)
-    style.label(axes[-1], x="run time (s)", y="messages")
-    style.legend(axes[0], loc="upper right", ncols=4)
+    style.label(axes[-1], x="run time (s)", y="messages", panel="leased")
+    style.legend_above(figure, axes[0])
     sample = f"n = {table.num_rows:,} samples"
     notes = ["Ids that a zone lists for its own shard. A gap: the zone did not answer."]
     style.title(figure, "Queue depth by zone", [run], sample=sample, notes=notes)
@@ -246,7 +249,7 @@ def plot_outcomes(runs: Sequence[RunDirectory], path: Path) -> Path:
     style.label(axes[0], y="extra deliveries per 1,000 delivered messages", panel="Duplicates by cause")
     _bars(axes[1], _LOSSES, [summary.loss for summary in summaries], runs)
     style.label(axes[1], y="messages per 1,000 acknowledged", panel="Losses")
-    style.legend(axes[0], loc="upper right")
+    style.legend_above(figure, axes[0])
     sample = " / ".join(f"{summary.totals['delivered']:,}" for summary in summaries)
     notes = [
         "Figures on the bars are counts. Whiskers: 95 % intervals (Poisson for duplicates, Clopper-Pearson for losses)."
@@ -271,5 +274,6 @@ def _bars(axis: Axes, names: Sequence[str], rates: Sequence[Mapping[str, Rate]],
         for x, top, item in zip(at, high, known, strict=True):
             axis.annotate(f"{item.count:,}", (x, top), (0, 3), textcoords="offset points", ha="center", fontsize=8.5)
     axis.set_xticks(np.arange(len(names)), names)
-    axis.set_ylim(bottom=0)
+    axis.grid(visible=False, axis="x")
     axis.margins(y=0.15)
+    axis.set_ylim(bottom=0)
