@@ -1,7 +1,9 @@
 """What the tests of dyno-queues share: a clock that stands still, a connection that breaks, and what Redis holds."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
 from engine.ports import Command, Connection, Reply, Runtime
@@ -55,6 +57,21 @@ class BreakingConnection:
         if self._allowed is not None:
             self._allowed -= 1
         self.sent += commands
+        return await self._inner.execute(*commands)
+
+
+class Interceptor:
+    """Does something else first, once, when a command of the given name comes by."""
+
+    def __init__(self, inner: Connection, name: str, first: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._inner = inner
+        self._name = name
+        self._first: Callable[[], Coroutine[Any, Any, None]] | None = first
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        if commands[0][0] == self._name and self._first is not None:
+            first, self._first = self._first, None
+            await first()
         return await self._inner.execute(*commands)
 
 

@@ -5,7 +5,7 @@ from what would be a failure.
 """
 
 import pytest
-from support.dyno import EPOCH_MS, SettableClock, content, make_queue
+from support.dyno import EPOCH_MS, Interceptor, SettableClock, content, make_queue
 
 from engine.dyno import LocalOnly, PayloadError
 from engine.message import Message
@@ -195,19 +195,6 @@ def test_a_candidate_that_another_consumer_takes_first_leaves_its_lease_to_end_b
     slow = either.another(thief)
     assert either.lab.run(slow.pop(1)) == []
     assert (slow.counters.misses, either.content().state("x")) == (1, "U:a")
-
-
-class Interceptor:
-    """Does something else first, once, when a command comes by."""
-
-    def __init__(self, inner, name, first):
-        self._inner, self._name, self._first = inner, name, first
-
-    async def execute(self, *commands):
-        if commands[0][0] == self._name and self._first is not None:
-            first, self._first = self._first, None
-            await first()
-        return await self._inner.execute(*commands)
 
 
 async def take_and_ack(queue):
