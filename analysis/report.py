@@ -1,0 +1,234 @@
+"""Self-contained HTML: one run in full, or several side by side. No script, no network, every value escaped."""
+
+import base64
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analysis.checkers.verdict import DESCRIPTIONS, MessageClass, Offender, Validity, Verdict
+from analysis.plots import labels, plot_comparison, plot_run
+from analysis.rundir import RunDirectory
+from analysis.stats import QUANTILES
+from analysis.summary import Rate, Summary, load_summary, load_verdict
+
+_WORDS: Mapping[Validity, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
+_ALT = {
+    "latency.png": "Latency of every operation over time",
+    "latency-cdf.png": "Distribution of latency by operation",
+    "lateness.png": "Distribution of lateness",
+    "depth.png": "Queue depth of every zone over time",
+    "duplicates-and-losses.png": "Duplicates by cause and losses",
+}
+_COMPARED_LATENCY = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("ack", "p50"), ("ack", "p99"))
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    uri: str
+    alt: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassRow:
+    """A class that occurred, as the report shows it."""
+
+    name: str
+    count: int
+    forbidden: bool
+    meaning: str
+    rate: str
+    offenders: tuple[Offender, ...]
+
+
+def build_report(run: Path) -> Path:
+    """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``."""
+    directory = RunDirectory.open(run)
+    verdict, summary = load_verdict(directory), load_summary(directory)
+    info = directory.info
+    rows = list(_classes(verdict, summary))
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[verdict.valid]}",
+            info=info,
+            verdict=verdict,
+            word=_WORDS[verdict.valid],
+            totals=asdict(verdict.totals),
+            classes=rows,
+            absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
+            summary=summary,
+            quantiles=tuple(QUANTILES),
+            faults=directory.faults(),
+            images=[_image(path) for path in plot_run(directory.path)],
+            coordinators=_coordinators(info.coordinators),
+            scenario=directory.scenario_text(),
+            environment=_facts(directory),
+        )
+    )
+    return _written(directory.path / "report.html", page)
+
+
+def build_comparison(runs: Sequence[Path], path: Path) -> Path:
+    """Write one page that sets ``runs`` side by side to ``path``; links to their reports. Raises ``RunError``."""
+    directories = [RunDirectory.open(run) for run in runs]
+    verdicts, summaries = [load_verdict(run) for run in directories], [load_summary(run) for run in directories]
+    scenarios = ", ".join(dict.fromkeys(run.info.scenario for run in directories))
+    with TemporaryDirectory(prefix="zonelab-plots-") as folder:
+        images = [_image(image) for image in plot_comparison(runs, Path(folder))]
+    shown = [
+        {
+            "label": label,
+            "word": _WORDS[verdict.valid],
+            "verdict": verdict,
+            "link": _link(run.path / "report.html", path.parent),
+            "command": run.info.command,
+        }
+        for label, run, verdict in zip(labels(directories), directories, verdicts, strict=True)
+    ]
+    page = (
+        _environment()
+        .get_template("comparison.html")
+        .render(
+            title=f"{scenarios}: {len(runs)} runs compared",
+            heading=f"{scenarios}, compared",
+            runs=shown,
+            counts=_compared_counts(verdicts),
+            figures=_compared_figures(summaries),
+            images=images,
+        )
+    )
+    return _written(path, page)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("analysis"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(ms=_ms, count=_count, seconds=_seconds, quantile=_quantile_name)
+    return environment
+
+
+def _ms(value: float | None) -> str:
+    """Three significant digits are what such samples carry."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _seconds(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.2f}"
+
+
+def _quantile_name(name: str) -> str:
+    return "p99.9" if name == "p999" else name
+
+
+def _classes(verdict: Verdict, summary: Summary) -> Iterator[ClassRow]:
+    rates = {**summary.duplicates, **summary.loss}
+    for name in MessageClass:
+        if verdict.counts[name]:
+            yield ClassRow(
+                name=name,
+                count=verdict.counts[name],
+                forbidden=name in verdict.forbid,
+                meaning=DESCRIPTIONS[name],
+                rate=_rate_in_words(rates[name], per=_per(name, summary)) if name in rates else "",
+                offenders=verdict.offenders.get(name, ()),
+            )
+
+
+def _per(name: str, summary: Summary) -> str:
+    return "delivered" if name in summary.duplicates else "acknowledged"
+
+
+def _rate_in_words(rate: Rate, *, per: str) -> str:
+    if rate.rate is None or rate.interval is None:
+        return ""
+    low, high = 1_000 * rate.interval.low, 1_000 * rate.interval.high
+    return f"{1_000 * rate.rate:.3g} per 1,000 {per} messages, 95 % interval {low:.3g} to {high:.3g}"
+
+
+def _coordinators(statistics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Nested statistics as one row a figure and a column a zone; figures that are zero everywhere are left out."""
+    zones = sorted(statistics)
+    flat = {zone: dict(_flat(statistics[zone])) for zone in zones}
+    names = dict.fromkeys(name for zone in zones for name in flat[zone])
+    rows = [(name, [flat[zone].get(name, 0) for zone in zones]) for name in names]
+    rows = [(name, values) for name, values in rows if any(values)]
+    return {"zones": zones, "rows": rows} if rows else None
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int | float]]:
+    for name, inner in value.items():
+        path = f"{prefix}{name}".replace("_", " ")
+        if isinstance(inner, Mapping):
+            yield from _flat(inner, prefix=f"{path} · ")
+        elif isinstance(inner, int | float):
+            yield path, inner
+
+
+def _facts(run: RunDirectory) -> dict[str, str]:
+    info = run.info
+    facts = {
+        "run": str(run.path),
+        "started": info.started_utc,
+        "status": info.status + (f": {info.error}" if info.error else ""),
+        "zonelab": info.zonelab_version + (f", commit {info.git_commit}" if info.git_commit else ""),
+        "engine": f"{info.queue.engine}, {len(info.queue.shards)} shards",
+        "server": info.server,
+        "zones": info.zones,
+        "python": info.python,
+        "platform": info.platform,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _compared_counts(verdicts: Sequence[Verdict]) -> list[tuple[str, list[int]]]:
+    totals = [asdict(verdict.totals) for verdict in verdicts]
+    rows = [(name, [total[name] for total in totals]) for name in totals[0]]
+    classes = [(str(name), [verdict.counts[name] for verdict in verdicts]) for name in MessageClass]
+    return rows + [(name, values) for name, values in classes if any(values)]
+
+
+def _compared_figures(summaries: Sequence[Summary]) -> list[tuple[str, list[float | None]]]:
+    rows: list[tuple[str, list[float | None]]] = []
+    for f, quantile in _COMPARED_LATENCY:
+        found = [summary.operation(f) for summary in summaries]
+        rows.append((f"{f} {quantile} (ms)", [row.service_ms.get(quantile) if row else None for row in found]))
+    late = [summary.lateness_ms.get("all", {}).get("p99") for summary in summaries]
+    rows.append(("lateness p99 (ms)", late))
+    for f in dict.fromkeys(f for f, _ in _COMPARED_LATENCY):
+        found = [summary.operation(f) for summary in summaries]
+        rows.append((f"{f} outage (zone-seconds)", [row.unavailability_s if row else None for row in found]))
+    return rows
+
+
+def _image(path: Path) -> Image:
+    encoded = base64.b64encode(path.read_bytes()).decode("ascii")
+    return Image(uri=f"data:image/png;base64,{encoded}", alt=_ALT[path.name])
+
+
+def _link(target: Path, start: Path) -> str | None:
+    """A relative link, so that a folder of runs can be moved as a whole."""
+    return Path(os.path.relpath(target, start.resolve())).as_posix() if target.exists() else None
+
+
+def _written(path: Path, page: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(page, encoding="utf-8")
+    return partial.replace(path)
