@@ -169,7 +169,8 @@ class RunDirectory:
         path = self.path / "depth.parquet"
         if self.info.status != "complete" and not path.exists():
             return DEPTH.empty_table()
-        return pa.Table.from_batches(list(_batches(path, DEPTH, None, ROWS_PER_BATCH)))
+        batches = list(_batches(path, DEPTH, None, ROWS_PER_BATCH))
+        return pa.Table.from_batches(batches) if batches else DEPTH.empty_table()
 
     def lateness(self) -> pa.Table:
         """The checker's ``lateness.parquet``: zone, lateness_ms, deliveries."""
