@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from cluster.batch import Batch
+from cluster.batch import Answer, Batch, Channel
 from cluster.coordinator import Coordinator
 from cluster.datastore import Datastore
 from cluster.lag import Constant, Lag
@@ -210,7 +210,9 @@ class ScriptedUpstream:
 class Call:
     """A pipeline that a client sent: its replies or its error, and when they came."""
 
-    def __init__(self, commands: tuple[Command, ...], invoked_ns: int) -> None:
+    def __init__(self, zone: str, level: Level, commands: tuple[Command, ...], invoked_ns: int) -> None:
+        self.zone = zone
+        self.level = level
         self.commands = commands
         self.invoked_ns = invoked_ns
         self.ended_ns: int | None = None
@@ -229,6 +231,26 @@ class Call:
             return type(self.error), str(self.error)
         assert self.replies is not None, "the call has not ended"
         return self.replies[0] if len(self.replies) == 1 else self.replies
+
+
+class Witness:
+    """A channel that notes what it answered to each batch: (zone, commands, answer)."""
+
+    def __init__(self, zone: str, channel: Channel, notes: list[tuple[str, tuple[Command, ...], Answer]]) -> None:
+        self._zone = zone
+        self._channel = channel
+        self._notes = notes
+
+    @property
+    def connected(self) -> bool:
+        return self._channel.connected
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        def noted(answer: Answer) -> None:
+            self._notes.append((self._zone, tuple(batch.commands), answer))
+            done(answer)
+
+        self._channel.submit(batch, noted)
 
 
 class ScriptedCluster:
@@ -250,6 +272,7 @@ class ScriptedCluster:
         self.links = {(source, target): self._link(source, target, lag) for source in zones for target in zones}
         self.peers: dict[tuple[str, str], Peer] = {}
         self.datastores: dict[tuple[str, str], Datastore] = {}
+        self.answers: list[tuple[str, tuple[Command, ...], Answer]] = []  # of every zone, to whichever coordinator
         self.coordinators = {name: self._coordinator(name, peer) for name in zones}
         self.calls: list[Call] = []
         self.run(1)
@@ -268,16 +291,16 @@ class ScriptedCluster:
 
     def call(self, zone: str, level: Level, *commands: Command) -> Call:
         """Send ``commands`` now; the call fills in as time passes."""
-        call = Call(commands, self.runtime.now_ns())
+        call = Call(zone, level, commands, self.runtime.now_ns())
         self.calls.append(call)
-        self.runtime.spawn(self._carry(call, zone, level), name="client")
+        self.runtime.spawn(self._carry(call), name="client")
         return call
 
     def send(self, zone: str, level: Level, *commands: Command) -> Call:
         """Send ``commands`` and let time pass until they are answered."""
-        call = Call(commands, self.runtime.now_ns())
+        call = Call(zone, level, commands, self.runtime.now_ns())
         self.calls.append(call)
-        self.runtime.run_until_complete(self._carry(call, zone, level))
+        self.runtime.run_until_complete(self._carry(call))
         return call
 
     def outcome(self, zone: str, level: Level, *commands: Command) -> Any:
@@ -298,9 +321,9 @@ class ScriptedCluster:
         """What each server holds under ``key``, in order of the zones."""
         return [server.store.get(key) for server in self.servers.values()]
 
-    async def _carry(self, call: Call, zone: str, level: Level) -> None:
+    async def _carry(self, call: Call) -> None:
         try:
-            call.replies = await self.coordinators[zone].connection(level).execute(*call.commands)
+            call.replies = await self.coordinators[call.zone].connection(call.level).execute(*call.commands)
         except (Unavailable, Indeterminate) as error:
             call.error = error
         call.ended_ns = self.runtime.now_ns()
@@ -324,7 +347,8 @@ class ScriptedCluster:
                     runtime=self.runtime,
                     timeouts=self.timeouts,
                 )
-        return Coordinator(zone=zone, channels=channels, runtime=self.runtime)
+        witnesses = {target: Witness(target, channel, self.answers) for target, channel in channels.items()}
+        return Coordinator(zone=zone, channels=witnesses, runtime=self.runtime)
 
 
 def executions(servers: Mapping[str, ScriptedServer], command: Command) -> dict[str, list[int]]:
