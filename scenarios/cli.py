@@ -8,6 +8,7 @@ import json
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -152,6 +153,32 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
         for reason in result.verdict.reasons:
             typer.echo(reason)
     raise typer.Exit(_EXITS[result.verdict.valid])
+
+
+@app.command()
+def analyze(
+    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, as many as there are.")],
+    *,
+    master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Aggregate any number of runs with Spark: per level, operation, zone and second."""
+    from analysis.pipeline import aggregate
+    from analysis.spark import JavaMissing, SparkFailed
+    from scenarios.aggregation import level_table, operation_table
+    from scenarios.table import print_table
+
+    try:
+        aggregates = aggregate([_run_directory(path) for path in run], master=master, out=out)
+    except (JavaMissing, SparkFailed) as error:
+        raise LabError(str(error)) from error
+    if as_json:
+        _print_json(asdict(aggregates))
+    else:
+        print_table(level_table(aggregates))
+        typer.echo()
+        print_table(operation_table(aggregates))
 
 
 @app.command()

@@ -1,19 +1,22 @@
 """``zonelab demo``: one crash, three consistency levels, the same load, one table."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from cluster.levels import Level
+from scenarios.examine import compare
 from scenarios.load import load_scenario
 from scenarios.perform import Performed, perform, run_command
-from scenarios.progress import display
+from scenarios.progress import Display, display
 from scenarios.spec import Scenario, ZoneKind
-from scenarios.table import Result, print_table, result_table
+from scenarios.table import Result, console, print_table, result_table
 from scenarios.words import conclusion
+
+if TYPE_CHECKING:
+    from scenarios.aggregation import SparkStep
 
 SCENARIO = "zone-crash"
 
@@ -23,6 +26,8 @@ class Demo:
     """The runs of a demo, in the order of the levels."""
 
     runs: tuple[Performed, ...]
+    plots: tuple[Path, ...]
+    spark: "SparkStep | None"
     command: str
 
     @property
@@ -33,23 +38,31 @@ class Demo:
         return {
             "runs": [run.to_json() for run in self.runs],
             "conclusion": conclusion(self.results),
+            "plots": [str(path) for path in self.plots],
+            "spark": self.spark.to_json() if self.spark else None,
             "command": self.command,
         }
 
     def print(self) -> None:
-        console = Console()
+        out = console()
         if self.results:
             first = self.runs[0]
             print_table(result_table(self.results, title=f"{SCENARIO}, seed {first.scenario.seed}: {_faults(first)}"))
-            console.print()
+            out.print()
             for sentence in conclusion(self.results):
-                console.print(sentence, highlight=False)
-        console.print()
+                out.print(sentence, highlight=False)
+        if self.spark:
+            out.print(self.spark.words, highlight=False)
+        out.print()
         for run in self.runs:
-            console.print(f"{run.scenario.level:<15} {run.directory}", highlight=False, soft_wrap=True)
-            for path in run.illustrations.paths:
-                console.print(f"{'':<15} {path}", highlight=False, soft_wrap=True)
-        console.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+            out.print(f"{run.scenario.level:<15} {run.directory}", highlight=False, soft_wrap=True)
+            if run.illustrations.plots:
+                out.print(f"{'':<15} {run.illustrations.plots[0].parent}/*.png", highlight=False, soft_wrap=True)
+            if run.illustrations.report:
+                out.print(f"{'':<15} {run.illustrations.report}", highlight=False, soft_wrap=True)
+        for path in self.plots:
+            out.print(f"{'side by side':<15} {path}", highlight=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
 
 def run_demo(*, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
@@ -64,7 +77,29 @@ def run_demo(*, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
             performed.append(perform(scenario, zones=zones, runs=runs, shown=shown, command=command))
             if performed[-1].record.status != "complete":
                 break
-    return Demo(runs=tuple(performed), command=_command(performed[0].scenario, zones, runs))
+        plots = _compare(performed, runs)
+        spark = _spark(performed, shown)
+    return Demo(runs=tuple(performed), plots=plots, spark=spark, command=_command(performed[0].scenario, zones, runs))
+
+
+def _compare(performed: Sequence[Performed], runs: Path) -> tuple[Path, ...]:
+    """Plots over all levels, in a folder named after the first run: ``runs/demo/<UTC time>``."""
+    results = [run.result for run in performed if run.result is not None]
+    if len(results) < 2:
+        return ()
+    return compare(results, runs / "demo" / results[0].directory.name.partition("-")[0])
+
+
+def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None":
+    if any(run.result is None for run in performed):
+        return None
+    from scenarios.aggregation import spark_step  # loads Spark
+
+    shown.begin(f"{'Spark':<14}")
+    shown.phase("aggregate", None)
+    step = spark_step([run.result for run in performed if run.result is not None])
+    shown.done("agrees" if step.aggregates and not step.disagreements else "see below")
+    return step
 
 
 def _faults(run: Performed) -> str:

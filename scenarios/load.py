@@ -104,13 +104,13 @@ def _override(document: dict[str, Any], text: str) -> str:
         if depth == len(steps) - 1:
             _assign(node, step, value)
         else:
-            node = _descend(node, step)
+            node = _descend(node, step, empty=[] if isinstance(steps[depth + 1], int) else {})
     return path_of(steps)
 
 
-def _descend(node: Any, step: str | int) -> Any:
+def _descend(node: Any, step: str | int, *, empty: Any) -> Any:
     if isinstance(node, dict) and node.get(step) is None:
-        node[step] = {}
+        node[step] = empty
     return node[step]
 
 

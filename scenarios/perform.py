@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from scenarios.examine import Illustrations, examine, illustrate
 from scenarios.progress import Display
 from scenarios.queues import queue_under_test
 from scenarios.real import run_on_servers
 from scenarios.runner import MakeQueue, RunRecord
 from scenarios.spec import Scenario, ZoneKind
-from scenarios.table import Result, print_table, result_table
+from scenarios.table import Result, console, print_table, result_table
 from scenarios.words import conclusion
 
 
@@ -45,20 +43,23 @@ class Performed:
             "summary": self.result.summary.to_json() if self.result else None,
             "plots": [str(path) for path in self.illustrations.plots],
             "report": str(self.illustrations.report) if self.illustrations.report else None,
+            "problem": self.illustrations.problem,
             "command": self.command,
         }
 
     def print(self) -> None:
-        console = Console()
+        out = console()
         if self.result is not None:
             print_table(result_table([self.result], title=self.scenario.name))
-            console.print()
+            out.print()
             for line in (*self.result.verdict.reasons, *conclusion([self.result])):
-                console.print(line, highlight=False)
-            console.print()
+                out.print(line, highlight=False)
+            out.print()
         for path in (self.directory, *self.illustrations.paths):
-            console.print(str(path), highlight=False, soft_wrap=True)
-        console.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+            out.print(str(path), highlight=False, soft_wrap=True)
+        if self.illustrations.problem:
+            out.print(self.illustrations.problem, highlight=False)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
 
 def perform(

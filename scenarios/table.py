@@ -1,5 +1,7 @@
 """The result of one run, or of several side by side, as a table of metrics."""
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ from rich.table import Table
 from analysis.checkers.verdict import MessageClass, Verdict
 from analysis.summary import Summary
 from scenarios.spec import Scenario
+
+WIDTH_WITHOUT_TERMINAL = 120
 
 _COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
@@ -59,8 +63,14 @@ def scenario_table(library: Sequence[Scenario]) -> Table:
     return table
 
 
+def console() -> Console:
+    """For results, on stdout: as wide as the terminal, or wide enough for every table where there is none."""
+    told = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if told else WIDTH_WITHOUT_TERMINAL)
+
+
 def print_table(table: Table) -> None:
-    Console().print(table)
+    console().print(table)
 
 
 def _cell(row: _Row, result: Result) -> str:
@@ -83,12 +93,12 @@ def _latency(f: str, kind: str, label: str) -> _Row:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
         quantiles = getattr(operation, kind) if operation is not None else {}
-        return " / ".join(_ms(quantiles.get(name)) for name in ("p50", "p99"))
+        return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
 
     return _Row(label, value)
 
 
-def _ms(value: float | None) -> str:
+def milliseconds(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
@@ -96,7 +106,7 @@ def _ms(value: float | None) -> str:
 
 def _lateness(result: Result) -> str:
     quantiles = result.verdict.lateness_ms.get("all", {})
-    return " / ".join(_ms(quantiles.get(name)) for name in ("p50", "p99"))
+    return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
 
 
 def _unavailable(f: str) -> _Row:

@@ -45,8 +45,12 @@ def _missing(results: Sequence[Result]) -> str:
     for result in results:
         counts, acknowledged = result.verdict.counts, result.verdict.totals.acknowledged
         missing = sum(counts[name] for name in _MISSING)
-        if not missing:
+        if counts[MessageClass.UNDECIDED]:
+            undecided = counts[MessageClass.UNDECIDED]
+            parts.append(f"{undecided:,} undecided at {result.title}, as its end state is not known")
+        if not missing and not counts[MessageClass.UNDECIDED]:
             parts.append(f"none at {result.title}")
+        if not missing:
             continue
         split = _and([f"{counts[name]:,} {name.value}" for name in _MISSING if counts[name]])
         share = f", {100 * missing / acknowledged:.1f} %" if acknowledged else ""

@@ -27,8 +27,8 @@ def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:
         (("run", "steady", "--bogus"), "No such option: --bogus"),
         (("run", "steady", "--level", "DC_TWO"), "'DC_TWO' is not one of 'DC_ONE', 'DC_QUORUM', 'DC_SAFE_QUORUM'"),
         (("run", "steady", "--zones", "vm"), "'vm' is not one of 'process', 'docker'"),
-        (("run", "steady", "--seed", "-1"), "-1"),
-        (("run", "steady", "--seed", "many"), "many"),
+        (("run", "steady", "--seed", "-1"), "Invalid value for '--seed'"),
+        (("run", "steady", "--seed", "many"), "Invalid value for '--seed'"),
         (("run", "nowhere"), f"nowhere: no such scenario; accepted: {', '.join(library_names())}, or the path"),
         (("run", "steady", "--set", "links.lag=constant:-2ms"), "--set: links.lag: lag 'constant:-2ms': expected"),
         (("run", "steady", "--set", "faults[0].zone=b"), "faults is a list, got 0; accepted: nothing, it is empty"),
@@ -103,6 +103,9 @@ def test_a_valid_run_exits_0_and_can_be_checked_again_from_disk(tmp_path: Path) 
     assert code == 0, err
     answer = json.loads(out)
     assert (answer["valid"], answer["level"], answer["seed"], answer["status"]) == (True, "DC_QUORUM", 5, "complete")
+    assert answer["problem"] is None
+    assert all((tmp_path / plot).stat().st_size > 1000 for plot in answer["plots"])
+    assert len(answer["plots"]) >= 4
     assert [line.split(": ")[1].split(" (")[0].split(";")[0] for line in err.splitlines()][:3] == [
         "set-up",
         "load",

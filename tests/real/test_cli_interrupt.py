@@ -48,7 +48,7 @@ def test_an_interrupted_run_is_written_and_its_verdict_is_unknown(
     tmp_path: Path, phase: str, number: signal.Signals
 ) -> None:
     code, err = interrupted(tmp_path, phase=phase, number=number)
-    assert code == 2
+    assert code == 2, err
     assert "Traceback" not in err
     run = (tmp_path / "runs" / "short" / "latest").resolve()
     told = json.loads((run / "run.json").read_text())
@@ -59,7 +59,7 @@ def test_an_interrupted_run_is_written_and_its_verdict_is_unknown(
 
 def test_an_interruption_during_set_up_leaves_nothing(tmp_path: Path) -> None:
     code, err = interrupted(tmp_path, phase="set-up")
-    assert code == 2
+    assert code == 2, err
     assert "Traceback" not in err
     run = (tmp_path / "runs" / "short" / "latest").resolve()
     assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
