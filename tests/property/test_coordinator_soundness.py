@@ -2,8 +2,8 @@
 
 Method: random schedules of faults (links cut one way, dropping or holding; servers killed, paused, restarted; lags) and
 of pipelines at every level, in virtual time with all time-outs at a fiftieth; then everything is mended and left to
-settle, and every server's log is compared with what each client and each coordinator was told. Bugs planted in votes and
-connections must be found.
+settle, and every server's log is compared with what each client and each coordinator was told. Bugs planted in votes
+and connections must be found.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ def procedure(level, racks, responses):
     """What Dynomite answers, and after how many responses."""
     good, errors, first_error = [], 0, None
     need = racks // 2 + 1
-    for used, response in enumerate(responses, start=1):
+    for response in responses:
         if isinstance(response, ServerError):
             errors += 1
             first_error = response if first_error is None else first_error
@@ -37,6 +37,7 @@ def procedure(level, racks, responses):
         elif outstanding + len(good) >= need:
             continue
         break
+    used = len(good) + errors
     if len(good) < need:
         return first_error, used
     for one, other in ((0, 1), (1, 2), (0, 2)):
