@@ -33,10 +33,10 @@ STEPS = st.lists(
 )
 
 
-@given(lag=LAGS, steps=STEPS, seed=st.integers(0, 2**32))
-def test_messages_arrive_once_in_order_and_only_resets_lose_them(lag, steps, seed):
+@given(lag=LAGS, steps=STEPS, seed=st.integers(0, 2**32), coherence_ms=st.sampled_from([0, 0, 25, 200]))
+def test_messages_arrive_once_in_order_and_only_resets_lose_them(lag, steps, seed, coherence_ms):
     runtime = SimRuntime(seed=seed)
-    link = Link(source="a", target="b", runtime=runtime, lag=lag, random=Random(seed))
+    link = Link(source="a", target="b", runtime=runtime, lag=lag, random=Random(seed), coherence_ns=coherence_ms * MS)
     sent, arrived, lost = 0, [], set()
     for step, value in steps:
         if step == "send":

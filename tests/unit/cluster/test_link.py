@@ -14,7 +14,7 @@ MS = 1_000_000
 class Way:
     """A link and the messages that came over it, with their times."""
 
-    def __init__(self, lag="0", random=None):
+    def __init__(self, lag="0", random=None, coherence_ms=0):
         self.runtime = SimRuntime(seed=1)
         self.arrived = []
         self.timers = 0
@@ -25,7 +25,14 @@ class Way:
             return call_later(delay_ns, callback)
 
         self.runtime.call_later = counted
-        self.link = Link(source="a", target="b", runtime=self.runtime, lag=parse_lag(lag), random=random or Random(1))
+        self.link = Link(
+            source="a",
+            target="b",
+            runtime=self.runtime,
+            lag=parse_lag(lag),
+            random=random or Random(1),
+            coherence_ns=coherence_ms * MS,
+        )
 
     def send(self, *messages):
         for message in messages:
@@ -99,6 +106,52 @@ def test_a_message_that_is_sent_while_another_arrives_comes_after_all_that_were_
     way.link.set_lag(parse_lag(lag))
     way.run()
     assert way.messages == [1, 2, 3]
+
+
+def delays_ns(way, count, period_ns):
+    """What each of ``count`` messages took that were sent one after another."""
+    sent_ns = []
+    for number in range(count):
+        sent_ns.append(way.runtime.now_ns())
+        way.send(number)
+        way.runtime.run(for_ns=period_ns)
+    way.run()
+    return [arrived_ns - begun_ns for (_, arrived_ns), begun_ns in zip(way.arrived, sent_ns, strict=True)]
+
+
+def test_a_drawn_delay_holds_for_the_coherence_time_and_is_then_drawn_anew():
+    way = Way("uniform:1ms:5ms", coherence_ms=25)
+    delays = delays_ns(way, 20, 5 * MS)
+    windows = [delays[begin : begin + 5] for begin in range(0, 20, 5)]
+    assert [len(set(window)) for window in windows] == [1, 1, 1, 1]
+    assert len({window[0] for window in windows}) == 4
+
+
+def test_without_coherence_every_message_draws_its_own_delay():
+    assert len(set(delays_ns(Way("uniform:1ms:5ms"), 20, 5 * MS))) == 20
+
+
+def test_a_new_lag_is_drawn_from_at_once_though_the_old_delay_would_hold():
+    way = Way("constant:2ms", coherence_ms=25)
+    way.send(1)
+    way.link.set_lag(Constant(7))
+    way.send(2)
+    way.run()
+    assert way.arrived == [(1, 2 * MS), (2, 7 * MS)]
+
+
+def test_a_delay_that_holds_keeps_a_busy_link_near_the_distribution_that_was_asked_for():
+    """A message every 0.1 ms: with own draws nearly all wait for the slowest of their neighbours."""
+    asked_ms = 5.0
+    held = delays_ns(Way("exponential:5ms", coherence_ms=100), 20_000, MS // 10)
+    own = delays_ns(Way("exponential:5ms"), 20_000, MS // 10)
+    assert sum(held) / len(held) / MS < 1.5 * asked_ms
+    assert sum(own) / len(own) / MS > 3 * asked_ms
+
+
+def test_a_coherence_time_below_zero_is_refused():
+    with pytest.raises(ValueError, match="at least 0 ns, got -1000000"):
+        Way(coherence_ms=-1)
 
 
 def test_a_cut_that_drops_loses_what_is_on_the_way_and_what_is_sent():
