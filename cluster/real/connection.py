@@ -121,6 +121,8 @@ class _RedisProtocol(asyncio.Protocol):
             waiting.popleft()
             self._replies = []
             on_replies(replies)
+        if reader.has_data():
+            raise ConnectionError("a reply that nobody asked for would pass for the answer to the next command")
 
     def _flush(self) -> None:
         if self._transport is not None and self._unsent:

@@ -1,0 +1,267 @@
+"""Goal: a connection to a real server keeps order, survives large values, and tells truly how commands ended.
+
+Method: a Valkey process that is killed, paused and restarted, and small servers that speak badly.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+import uvloop
+from support.real import outcome, until
+
+from cluster.datastore import Datastore
+from cluster.direct import DirectConnection
+from cluster.levels import STORAGE_REFUSED
+from cluster.real.connection import RedisUpstream
+from cluster.real.runtime import RealRuntime
+from cluster.real.zones import ProcessZone
+from cluster.timeouts import Timeouts
+from cluster.zone import Address, Restart
+from engine.ports import Indeterminate, ServerError, Unavailable
+
+pytestmark = pytest.mark.real
+
+PATIENT = Timeouts(datastore_ms=60_000, reconnect_ms=(50,))
+HASTY = Timeouts(datastore_ms=2_000, reconnect_ms=(50,))
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def zone(runner):
+    zone = ProcessZone("a")
+    runner.run(zone.start())
+    yield zone
+    runner.run(zone.stop())
+
+
+@asynccontextmanager
+async def connected(address, timeouts=PATIENT, *, wait=True):
+    runtime = RealRuntime(seed=1)
+    upstream = RedisUpstream(address, loop=asyncio.get_running_loop())
+    datastore = Datastore(upstream=upstream, runtime=runtime, timeouts=timeouts)
+    datastore.open()
+    try:
+        if wait:
+            await until(lambda: datastore.connected, "a connection")
+        yield DirectConnection(datastore, runtime=runtime)
+    finally:
+        datastore.close()
+        await runtime.close()
+
+
+def test_a_pipeline_is_answered_in_order(runner, zone):
+    async def program():
+        async with connected(zone.address) as client:
+            return await client.execute(
+                ("DEL", "k", "n", "z"),
+                ("SET", "k", b"\x00\r\n\xff"),
+                ("GET", b"k"),
+                ("INCR", "n"),
+                ("ZADD", "z", "NX", 1.5, "m"),
+                ("ZSCORE", "z", "m"),
+                ("ZRANGE", "z", 0, -1),
+                ("GET", "absent"),
+            )
+
+    assert runner.run(program())[1:] == [b"OK", b"\x00\r\n\xff", 1, 1, b"1.5", [b"m"], None]
+
+
+def test_errors_of_the_server_are_values_wherever_they_stand(runner, zone):
+    async def program():
+        async with connected(zone.address) as client:
+            return await client.execute(
+                ("SET", "k", "text"),
+                ("INCR", "k"),
+                ("EVAL", "return {1, redis.error_reply('MINE bad')}", 0),
+                ("GET", "k"),
+            )
+
+    ok, wrong, nested, text = runner.run(program())
+    assert (ok, text) == (b"OK", b"text")
+    assert isinstance(wrong, ServerError)
+    assert str(wrong) == "ERR value is not an integer or out of range"
+    assert nested == [1, ServerError("MINE bad")]
+
+
+def test_values_of_five_megabytes_pass_both_ways_with_small_commands_around_them(runner, zone):
+    value = bytes(range(256)) * (5 * 1024 * 4)
+
+    async def program():
+        async with connected(zone.address) as client:
+            replies = await asyncio.gather(
+                client.execute(("SET", "before", 1)),
+                client.execute(("SET", "large", value), ("GET", "large"), ("STRLEN", "large")),
+                client.execute(("GET", "before")),
+                client.execute(("GET", "large")),
+                client.execute(("SET", "after", 2)),
+            )
+            await client.execute(("DEL", "large"))
+            return replies
+
+    assert runner.run(program()) == [[b"OK"], [b"OK", value, len(value)], [b"1"], [value], [b"OK"]]
+
+
+def test_a_thousand_callers_at_once_get_their_own_answers_in_the_order_of_sending(runner, zone):
+    async def program():
+        async with connected(zone.address) as client:
+            await client.execute(("DEL", "n"))
+            replies = await asyncio.gather(*(client.execute(("INCR", "n"), ("ECHO", n)) for n in range(1_000)))
+            return replies, client.datastore.in_flight
+
+    replies, in_flight = runner.run(program())
+    assert replies == [[n + 1, str(n).encode()] for n in range(1_000)]
+    assert in_flight == 0
+
+
+def test_a_server_that_is_killed_with_commands_in_flight_leaves_them_indeterminate(runner, zone):
+    async def program():
+        async with connected(zone.address) as client:
+            await zone.pause()
+            calls = [asyncio.ensure_future(outcome(client, ("INCR", "n"))) for _ in range(3)]
+            read = asyncio.ensure_future(outcome(client, ("GET", "n")))
+            await until(lambda: client.datastore.in_flight == 4, "four commands in flight")
+            await zone.kill()
+            ended = await asyncio.gather(*calls, read)
+            refused = await outcome(client, ("INCR", "n"))
+            await zone.restart(Restart.KEEP)
+            await until(lambda: client.datastore.connected, "a new connection")
+            return ended, refused, await client.execute(("INCR", "n"))
+
+    ended, refused, replies = runner.run(program())
+    assert ended == [(Indeterminate, STORAGE_REFUSED)] * 3 + [(Unavailable, STORAGE_REFUSED)]
+    assert refused == (Unavailable, STORAGE_REFUSED)
+    assert replies == [1]
+
+
+def test_a_paused_server_times_out_and_applies_the_command_when_it_goes_on(runner, zone):
+    async def program():
+        async with connected(zone.address, HASTY) as client, connected(zone.address) as observer:
+            await client.execute(("DEL", "k"))
+            await zone.pause()
+            ended = await outcome(client, ("SET", "k", "late"))
+            await zone.resume()
+            seen = []
+
+            async def look():
+                while seen != [b"late"]:
+                    seen[:] = await observer.execute(("GET", "k"))
+
+            await asyncio.wait_for(look(), 60)
+            await until(lambda: client.datastore.connected, "a new connection")
+            return ended
+
+    assert runner.run(program()) == (Indeterminate, STORAGE_REFUSED)
+
+
+def test_where_nobody_listens_everything_is_unavailable_until_somebody_does(runner, zone):
+    async def program():
+        await zone.kill()
+        async with connected(zone.address, wait=False) as client:
+            refused = await outcome(client, ("INCR", "m"))
+            await zone.restart(Restart.KEEP)
+            await until(lambda: client.datastore.connected, "a connection")
+            return refused, await client.execute(("INCR", "m"))
+
+    assert runner.run(program()) == ((Unavailable, STORAGE_REFUSED), [1])
+
+
+def test_a_connection_that_is_closed_while_it_is_made_calls_nobody(runner, zone):
+    async def program():
+        called = []
+        upstream = RedisUpstream(zone.address, loop=asyncio.get_running_loop())
+        for turns in range(5):
+            upstream.open(on_open=lambda: called.append("open"), on_close=lambda: called.append("close"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            upstream.close()
+            called.clear()  # it may have been open before it was closed
+            await asyncio.sleep(0.02)
+            assert called == []
+
+    runner.run(program())
+
+
+class BadServer:
+    """Sends ``greeting`` to whoever connects, ``answers`` to what it receives one by one, then closes."""
+
+    def __init__(self, *answers, greeting=b""):
+        self.greeting = greeting
+        self.answers = answers
+        self.connections = 0
+
+    @asynccontextmanager
+    async def listening(self):
+        server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        try:
+            yield Address(*server.sockets[0].getsockname())
+        finally:
+            server.close()
+
+    async def serve(self, reader, writer):
+        self.connections += 1
+        try:
+            writer.write(self.greeting)
+            for answer in self.answers:
+                await reader.read(1_000_000)
+                writer.write(answer)
+                await writer.drain()
+            if not self.answers:
+                await reader.read()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+
+def talk_to(runner, server, *commands):
+    """How the commands ended, and whether the connection was given up and tried again."""
+
+    async def program():
+        async with server.listening() as address, connected(address) as client:
+            ended = await outcome(client, *commands)
+            await until(lambda: server.connections > 1, "another attempt")
+            return ended
+
+    return runner.run(program())
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [b"HTTP/1.1 400 Bad Request\r\n\r\n"],
+        [b"+OK\r\nrubbish\r\n"],
+        [b"$5\r\nab"],
+        [b"+OK\r\n"],
+        [b""],
+    ],
+    ids=["http", "rubbish", "half a reply", "a reply too few", "silence"],
+)
+def test_a_server_that_speaks_badly_leaves_the_pipeline_indeterminate_and_is_given_up(runner, answers):
+    ended = talk_to(runner, BadServer(*answers), ("INCR", "n"), ("INCR", "n"))
+    assert ended == (Indeterminate, STORAGE_REFUSED)
+
+
+def test_a_server_that_talks_unasked_is_given_up_before_that_passes_for_an_answer(runner):
+    async def program():
+        server = BadServer(greeting=b"+unasked\r\n")
+        async with server.listening() as address, connected(address, wait=False):
+            await until(lambda: server.connections > 2, "a connection that was given up, twice")
+
+    runner.run(program())
+
+
+def test_one_reply_too_many_is_not_taken_for_the_answer_to_the_next_command(runner):
+    async def program():
+        server = BadServer(b":1\r\n:99\r\n", b":2\r\n")
+        async with server.listening() as address, connected(address) as client:
+            first = await outcome(client, ("INCR", "n"))
+            await until(lambda: server.connections > 1 and client.datastore.connected, "a new connection")
+            return first
+
+    assert runner.run(program()) == [1]
