@@ -156,6 +156,20 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def report(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Draw a run's plots and write its report again, from its directory alone."""
+    from analysis.report import build_report
+
+    page = build_report(_run_directory(run))
+    plots = sorted((page.parent / "plots").glob("*.png"))
+    if as_json:
+        _print_json({"report": str(page), "plots": [str(path) for path in plots]})
+    else:
+        for path in (page, *plots):
+            typer.echo(path)
+
+
+@app.command()
 def analyze(
     run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, as many as there are.")],
     *,

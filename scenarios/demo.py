@@ -1,13 +1,13 @@
 """``zonelab demo``: one crash, three consistency levels, the same load, one table."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cluster.levels import Level
-from scenarios.examine import compare
+from scenarios.examine import Illustrations, compare
 from scenarios.load import load_scenario
 from scenarios.perform import Performed, perform, run_command
 from scenarios.progress import Display, display
@@ -26,7 +26,7 @@ class Demo:
     """The runs of a demo, in the order of the levels."""
 
     runs: tuple[Performed, ...]
-    plots: tuple[Path, ...]
+    together: Illustrations
     spark: "SparkStep | None"
     command: str
 
@@ -38,7 +38,8 @@ class Demo:
         return {
             "runs": [run.to_json() for run in self.runs],
             "conclusion": conclusion(self.results),
-            "plots": [str(path) for path in self.plots],
+            "plots": [str(path) for path in self.together.plots],
+            "report": str(self.together.report) if self.together.report else None,
             "spark": self.spark.to_json() if self.spark else None,
             "command": self.command,
         }
@@ -54,15 +55,20 @@ class Demo:
         if self.spark:
             out.print(self.spark.words, highlight=False)
         out.print()
-        for run in self.runs:
-            out.print(f"{run.scenario.level:<15} {run.directory}", highlight=False, soft_wrap=True)
-            if run.illustrations.plots:
-                out.print(f"{'':<15} {run.illustrations.plots[0].parent}/*.png", highlight=False, soft_wrap=True)
-            if run.illustrations.report:
-                out.print(f"{'':<15} {run.illustrations.report}", highlight=False, soft_wrap=True)
-        for path in self.plots:
-            out.print(f"{'side by side':<15} {path}", highlight=False, soft_wrap=True)
+        for label, path in self._places():
+            out.print(f"{label:<15} {_short(path)}", highlight=False, soft_wrap=True)
         out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+
+    def _places(self) -> Iterator[tuple[str, Path]]:
+        """Where to look, with a label in front of the first line of each run."""
+        for run in self.runs:
+            yield run.scenario.level, run.directory
+            if run.illustrations.plots:
+                yield "", run.illustrations.plots[0].parent / "*.png"
+            if run.illustrations.report:
+                yield "", run.illustrations.report
+        for index, path in enumerate(self.together.paths):
+            yield "side by side" if index == 0 else "", path
 
 
 def run_demo(*, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
@@ -77,16 +83,18 @@ def run_demo(*, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
             performed.append(perform(scenario, zones=zones, runs=runs, shown=shown, command=command))
             if performed[-1].record.status != "complete":
                 break
-        plots = _compare(performed, runs)
+        together = _compare(performed, runs)
         spark = _spark(performed, shown)
-    return Demo(runs=tuple(performed), plots=plots, spark=spark, command=_command(performed[0].scenario, zones, runs))
+    return Demo(
+        runs=tuple(performed), together=together, spark=spark, command=_command(performed[0].scenario, zones, runs)
+    )
 
 
-def _compare(performed: Sequence[Performed], runs: Path) -> tuple[Path, ...]:
+def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
     """Plots over all levels, in a folder named after the first run: ``runs/demo/<UTC time>``."""
     results = [run.result for run in performed if run.result is not None]
     if len(results) < 2:
-        return ()
+        return Illustrations()
     return compare(results, runs / "demo" / results[0].directory.name.partition("-")[0])
 
 
@@ -100,6 +108,12 @@ def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None"
     step = spark_step([run.result for run in performed if run.result is not None])
     shown.done("agrees" if step.aggregates and not step.disagreements else "see below")
     return step
+
+
+def _short(path: Path) -> Path:
+    """As seen from here, if it lies below."""
+    here, whole = Path.cwd(), path.absolute()
+    return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 
 def _faults(run: Performed) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from analysis.checkers.queue import check
 from analysis.rundir import RunDirectory
 from analysis.summary import summarise
+from scenarios.files import LOGGER
 from scenarios.runner import explain
 from scenarios.table import Result
 
@@ -35,18 +36,24 @@ def examine(directory: Path, *, title: str) -> Result:
 
 
 def illustrate(directory: Path) -> Illustrations:
-    """Draw a checked run."""
-    from analysis.plots import plot_run  # loads matplotlib
+    """Draw a checked run and write its report, plots included."""
+    from analysis.report import build_report  # loads matplotlib
 
     try:
-        return Illustrations(plots=tuple(plot_run(directory)))
+        report = build_report(directory)
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
-        return Illustrations(problem=f"the plots could not be drawn: {explain(error)}")
+        LOGGER.error("the report of %s could not be made", directory, exc_info=error)
+        return Illustrations(problem=f"the report could not be made: {explain(error)}")
+    return Illustrations(plots=tuple(sorted((report.parent / "plots").glob("*.png"))), report=report)
 
 
-def compare(results: Sequence[Result], folder: Path) -> tuple[Path, ...]:
+def compare(results: Sequence[Result], folder: Path) -> Illustrations:
     """Draw what distinguishes checked runs, into ``folder``. Raises ``analysis.rundir.RunError``."""
     from analysis.plots import plot_comparison
+    from analysis.report import build_comparison
 
+    runs = [result.directory for result in results]
     folder.mkdir(parents=True, exist_ok=True)
-    return tuple(plot_comparison([result.directory for result in results], folder))
+    return Illustrations(
+        plots=tuple(plot_comparison(runs, folder)), report=build_comparison(runs, folder / "report.html")
+    )

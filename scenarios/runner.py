@@ -31,6 +31,9 @@ HEAL_BOUND_S = 60.0
 SETTLE_BOUND_S = 5.0
 """How long late replication may be under way after the last operation before the end state is read anyway."""
 
+STAGGER_MS_MAX = 1_000
+"""Consumers start within one interval of the unack handler before the load begins, but within this at most."""
+
 _LEAD_NS = 100_000_000
 _POLL_NS = 100_000_000
 _QUIET_READINGS = 2
@@ -186,8 +189,7 @@ class _Run:
         for zone in scenario.zones:
             queue = await self._queue.producer(zone)
             self._producers.append(self._producer(zone, queue))
-            for number in range(scenario.consumers.per_zone):
-                self._consumers.start(zone, number)
+        await self._start_consumers()
         DepthSampler(
             queue=self._queue, table=self._depth_table, runtime=runtime, crew=self._crews["sampler"], halt=self._halt
         ).start()
@@ -200,6 +202,16 @@ class _Run:
         end_ns = begin_ns + round(scenario.load.duration_s * 1e9)
         await self._halt.sleep(end_ns - runtime.now_ns())
         self._record.phases["load"] = (begin_ns, runtime.now_ns())
+
+    async def _start_consumers(self) -> None:
+        """One after the other at drawn times: programs that started as one would also look for ended leases as one."""
+        scenario, random = self._scenario, self._runtime.random("consumer starts")
+        spread_ns = min(scenario.queue.unack_interval_ms, STAGGER_MS_MAX) * 1_000_000
+        programs = [(zone, number) for zone in scenario.zones for number in range(scenario.consumers.per_zone)]
+        begin_ns = self._runtime.now_ns()
+        for start_ns, zone, number in sorted((random.randrange(spread_ns), *program) for program in programs):
+            await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
+            self._consumers.start(zone, number)
 
     def _producer(self, zone: str, queue: ProducerQueue) -> Producer:
         return Producer(zone=zone, queue=queue, recorder=self._recorder, runtime=self._runtime, halt=self._halt)

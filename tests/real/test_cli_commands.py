@@ -120,6 +120,10 @@ def test_a_valid_run_exits_0_and_can_be_checked_again_from_disk(tmp_path: Path) 
     code, out, _ = told(tmp_path, "check", "runs/short/latest")
     assert code == 0
     assert "valid" in out
+    code, out, _ = told(tmp_path, "report", str(run))
+    assert code == 0
+    assert out.splitlines()[0] == str(run / "report.html")
+    assert "<html" in (run / "report.html").read_text()
 
 
 @pytest.mark.real
