@@ -10,8 +10,10 @@ One row per event, or per event and message when the event touches messages; row
 Simulation and real servers write the same columns, and every checker works from these files alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -20,6 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 EventType = Literal["invoke", "ok", "fail", "info"]
+
+_ROWS_PER_BATCH = 512  # turned into Arrow data at once: about a millisecond of work
 
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 
@@ -98,7 +102,10 @@ class Touched:
 class TableWriter:
     """Appends rows to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
 
-    The file appears under its name only when it is closed whole; until then it is ``<name>.partial``.
+    The program that writes is the one that is measured, so ``append`` must never take long: few rows at a time become
+    Arrow data, and a thread encodes, compresses and writes each row group. What fails there is raised by a later
+    ``append`` or by ``close``. The file appears under its name only when it is closed whole; until then it is
+    ``<name>.partial``.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, rows_per_group: int = 16_384) -> None:
@@ -106,28 +113,55 @@ class TableWriter:
         self._partial = path.with_name(path.name + ".partial")
         self._schema = schema
         self._rows_per_group = rows_per_group
-        self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-        self._file = pq.ParquetWriter(self._partial, schema, compression="zstd")
+        self._rows: list[tuple[Any, ...]] = []
+        self._batches: list[pa.RecordBatch] = []
+        self._file = pq.ParquetWriter(self._partial, schema, compression="zstd", write_page_checksum=True)
+        self._writing: Future[None] | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"write-{path.stem}")
         self.rows_written = 0
+        _record_batch([(None,) * len(schema)], schema)  # the first conversion loads pandas: not while a run is measured
 
     def append(self, row: Mapping[str, Any]) -> None:
-        for name, column in self._columns.items():
-            column.append(row.get(name))
-        self.rows_written += 1
-        if self.rows_written % self._rows_per_group == 0:
-            self._flush()
+        """Add one row; columns that it does not name are null."""
+        self.append_values(tuple(map(row.get, self._schema.names)))
 
-    def _flush(self) -> None:
-        self._file.write_table(pa.table(self._columns, schema=self._schema))
-        for column in self._columns.values():
-            column.clear()
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        """Add one row whose values are in the order of the schema."""
+        self._rows.append(values)
+        self.rows_written += 1
+        if len(self._rows) >= min(_ROWS_PER_BATCH, self._rows_per_group):
+            self._pack()
+            if self.rows_written % self._rows_per_group < len(self._batches[-1]):
+                self._hand_over()
+
+    def _pack(self) -> None:
+        self._batches.append(_record_batch(self._rows, self._schema))
+        self._rows = []
+
+    def _hand_over(self) -> None:
+        """Let the thread write a row group; wait for the one before, so that at most one is in its hands."""
+        self._finish_writing()
+        group = pa.Table.from_batches(self._batches, schema=self._schema)
+        self._batches = []
+        self._writing = self._thread.submit(self._file.write_table, group)
+
+    def _finish_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.result()  # if this raises, it will again in close: a file with a hole must not be finished
+            self._writing = None
 
     def close(self) -> None:
         if not self._file.is_open:
             return
-        if any(self._columns.values()):
-            self._flush()
-        self._file.close()
+        try:
+            if self._rows:
+                self._pack()
+            if self._batches:
+                self._hand_over()
+            self._finish_writing()
+        finally:
+            self._thread.shutdown()
+            self._file.close()
         self._partial.replace(self._path)
 
     def __enter__(self) -> Self:
@@ -137,6 +171,29 @@ class TableWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _record_batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An operation that has begun and not ended."""
+
+    time_ns: int
+    intended_ns: int | None
+    process: str
+    zone: str
+    f: str
+    messages: Sequence[Touched]
+
+
+_TOUCHED = tuple(name for name in OPERATIONS.names if name in Touched.__slots__)
+_UNTOUCHED = (None,) * len(_TOUCHED)
+_fields_of = attrgetter(*_TOUCHED)
 
 
 class HistoryWriter:
@@ -149,7 +206,7 @@ class HistoryWriter:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._table = TableWriter(directory / "operations.parquet", OPERATIONS)
-        self._open: dict[int, dict[str, Any]] = {}
+        self._open: dict[int, _Open] = {}
         self._next_op = 0
         self._next_index = 0
         self._last_ns = 0
@@ -166,9 +223,9 @@ class HistoryWriter:
     ) -> int:
         op_id = self._next_op
         self._next_op += 1
-        operation = {"op_id": op_id, "process": process, "zone": zone, "f": f, "intended_ns": intended_ns}
-        self._open[op_id] = {**operation, "invoke_ns": time_ns, "messages": tuple(messages)}
-        self._write({**operation, "type": "invoke", "time_ns": time_ns}, messages)
+        operation = _Open(time_ns, intended_ns, process, zone, f, messages)
+        self._open[op_id] = operation
+        self._write(op_id, operation, "invoke", time_ns, None, messages, None)
         return op_id
 
     def complete(
@@ -182,26 +239,28 @@ class HistoryWriter:
     ) -> None:
         """End the operation. ``messages`` default to those of the invocation. ``KeyError`` if it is not open."""
         operation = self._open.pop(op_id)
-        touched = operation.pop("messages") if messages is None else messages
-        operation.pop("messages", None)
-        self._write({**operation, "type": type, "time_ns": time_ns, "error": error}, touched)
+        touched = operation.messages if messages is None else messages
+        self._write(op_id, operation, type, time_ns, operation.time_ns, touched, error)
 
     def close(self) -> None:
         for op_id in list(self._open):
             self.complete(op_id, time_ns=self._last_ns, type="info", error="never completed")
         self._table.close()
 
-    def _write(self, event: dict[str, Any], messages: Sequence[Touched]) -> None:
-        self._last_ns = max(self._last_ns, event["time_ns"])
-        event["index"] = self._next_index
+    def _write(
+        self,
+        op_id: int,
+        operation: _Open,
+        type: EventType,
+        time_ns: int,
+        invoke_ns: int | None,
+        messages: Sequence[Touched],
+        error: str | None,
+    ) -> None:
+        self._last_ns = max(self._last_ns, time_ns)
+        index = self._next_index
         self._next_index += 1
-        if not messages:
-            self._table.append(event)
-        for message in messages:
-            self._table.append({**event, **{name: getattr(message, name) for name in Touched.__slots__}})
-
-
-def operation_batches(run: Path, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The history of ``run`` in order, a batch at a time, ``columns`` only if given."""
-    file = pq.ParquetFile(run / "history" / "operations.parquet")
-    yield from file.iter_batches(columns=list(columns) if columns is not None else None)
+        who = (operation.intended_ns, operation.process, operation.zone, operation.f)
+        event = (index, time_ns, invoke_ns, *who, type, op_id)
+        for touched in map(_fields_of, messages) if messages else (_UNTOUCHED,):
+            self._table.append_values((*event, *touched, error))

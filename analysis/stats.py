@@ -6,8 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from scipy.stats import rankdata
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
+
+_BOOTSTRAP_CELLS = 1 << 20  # values of resamples held at once
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +109,125 @@ def _binomial_quantile(share: float, trials: int, probability: float) -> int:
 def _check_probability(probability: float) -> None:
     if not 0 < probability < 1:
         raise ValueError(f"probability must be between 0 and 1, got {probability}")
+
+
+def wilson_interval(hits: int, trials: int, *, confidence: float = 0.95) -> Interval:
+    """Wilson score interval of a proportion (Wilson, JASA 22, 1927); 0..1 without trials."""
+    if not 0 <= hits <= trials:
+        raise ValueError(f"hits must be 0..{trials} (trials), got {hits}")
+    if not trials:
+        return Interval(0.0, 1.0)
+    z = float(special.ndtri((1 + confidence) / 2))
+    share, spread = hits / trials, z * z / trials
+    middle = share + spread / 2
+    half = z * np.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    # Rounding may leave a bound just outside of where it is exactly.
+    low = 0.0 if hits == 0 else (middle - half) / (1 + spread)
+    high = 1.0 if hits == trials else (middle + half) / (1 + spread)
+    return Interval(float(low), float(high))
+
+
+def newcombe_interval(first: tuple[int, int], second: tuple[int, int], *, confidence: float = 0.95) -> Interval:
+    """Interval of the difference of two proportions, second minus first, each given as (hits, trials).
+
+    Newcombe's hybrid score method without continuity correction (method 10 of Statistics in Medicine 17, 1998,
+    873-890): it keeps its coverage where proportions are near 0, as those of duplicates are.
+    """
+    one = wilson_interval(*first, confidence=confidence)
+    two = wilson_interval(*second, confidence=confidence)
+    if not first[1] or not second[1]:
+        return Interval(two.low - one.high, two.high - one.low)
+    share_one, share_two = first[0] / first[1], second[0] / second[1]
+    difference = share_two - share_one
+    below = np.hypot(share_two - two.low, one.high - share_one)
+    above = np.hypot(two.high - share_two, share_one - one.low)
+    return Interval(float(difference - below), float(difference + above))
+
+
+def dependence_block_length(series: ArrayLike) -> int:
+    """Length of blocks that keep the dependence of neighbours in ``series``, for a block bootstrap.
+
+    The automatic choice of Politis and White (Econometric Reviews 23, 2004, with the correction of Patton, Politis
+    and White, 28, 2009) for circular blocks, on ranks instead of values so that a heavy tail cannot hide the
+    dependence. At least the cube root of the length, the general rate for blocks; at most three times its square root.
+    """
+    values = np.asarray(series)
+    n = values.size
+    least = max(1, int(np.ceil(n ** (1 / 3))))
+    if n < 10 or values.min() == values.max():
+        return least
+    run_length = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
+    lag_max = min(n - 1, int(np.ceil(np.sqrt(n))) + run_length)
+    covariance = _autocovariance(rankdata(values), lag_max)
+    small = np.abs(covariance[1:] / covariance[0]) < 2 * np.sqrt(np.log10(n) / n)
+    quiet = np.convolve(small, np.ones(run_length), mode="valid") == run_length
+    last_lag = int(np.argmax(quiet)) if quiet.any() else lag_max
+    width = min(2 * max(last_lag, 1), lag_max)
+    lags = np.arange(1, width + 1)
+    weighted = np.minimum(1.0, 2 * (1 - lags / width)) * covariance[1 : width + 1]
+    density = covariance[0] + 2 * weighted.sum()
+    slope = 2 * (lags * weighted).sum()
+    most = int(np.ceil(min(3 * np.sqrt(n), n / 3)))
+    if density <= 0:
+        return max(least, most)
+    return max(least, min(most, int(np.ceil((1.5 * (slope / density) ** 2 * n) ** (1 / 3)))))
+
+
+def _autocovariance(values: NDArray[np.float64], lag_max: int) -> NDArray[np.float64]:
+    centred = values - values.mean()
+    spectrum = np.fft.rfft(centred, 2 * centred.size)
+    found: NDArray[np.float64] = np.fft.irfft(np.abs(spectrum) ** 2)[: lag_max + 1] / centred.size
+    return found
+
+
+def block_bootstrap_quantiles(
+    series: ArrayLike, probabilities: Sequence[float], *, block_length: int, resamples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Quantiles of moving-block resamples of ``series`` (in the order of time), one row a resample.
+
+    A resample strings together stretches of ``block_length`` neighbours that begin anywhere (Künsch, Annals of
+    Statistics 17, 1989), so it keeps the dependence within a block. Blocks of 1 are the plain bootstrap, which
+    takes neighbours for independent.
+    """
+    values = np.asarray(series, dtype=np.float64)
+    n = values.size
+    if not 1 <= block_length <= n:
+        raise ValueError(f"block_length must be 1..{n} (values), got {block_length}")
+    blocks = -(-n // block_length)
+    rows_at_once = max(1, _BOOTSTRAP_CELLS // n)
+    found = []
+    for begin in range(0, resamples, rows_at_once):
+        rows = min(rows_at_once, resamples - begin)
+        starts = rng.integers(0, n - block_length + 1, size=(rows, blocks, 1))
+        places = (starts + np.arange(block_length)).reshape(rows, -1)[:, :n]
+        found.append(np.quantile(values[places], probabilities, axis=1).T)
+    return np.concatenate(found)
+
+
+def ks_block_p_value(
+    first: ArrayLike, second: ArrayLike, *, block_length: int, permutations: int, rng: np.random.Generator
+) -> float:
+    """How often chance alone makes the KS distance of two series at least as large as it is.
+
+    Both series (in the order of time) are cut into blocks of ``block_length``, and whole blocks are dealt out to two
+    sides at random. If both come from one distribution whose dependence ends within a block, every such deal is as
+    likely as the one seen. The smallest value is 1 / (``permutations`` + 1).
+    """
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    blocks_one, blocks_two = -(-one.size // block_length), -(-two.size // block_length)
+    block = np.concatenate([np.arange(one.size) // block_length, blocks_one + np.arange(two.size) // block_length])
+    pooled = np.concatenate([one, two])
+    order = np.argsort(pooled, kind="stable")
+    block = block[order]
+    last_of_ties = np.append(np.diff(pooled[order]) != 0, True)
+    at_or_below = np.arange(1, pooled.size + 1)
+    in_first = np.arange(blocks_one + blocks_two) < blocks_one
+
+    def distance(deal: NDArray[np.bool_]) -> float:
+        ours = np.cumsum(deal[block])
+        gap = ours / ours[-1] - (at_or_below - ours) / (pooled.size - ours[-1])
+        return float(np.abs(gap[last_of_ties]).max())
+
+    seen = distance(in_first) - _ROUNDING
+    as_large = sum(distance(rng.permutation(in_first)) >= seen for _ in range(permutations))
+    return (as_large + 1) / (permutations + 1)

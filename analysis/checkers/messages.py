@@ -5,7 +5,7 @@ were delivered repeatedly or had their lease changed go through ``deliveries`` o
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -146,12 +146,13 @@ class Messages:
         return Cases(self.partition.ids.take(pa.array(messages)), index[messages], detail=detail)
 
     def _whereabouts(self, chosen: Bools) -> list[str]:
-        """Where each ``chosen`` message sits in each zone."""
-        states, found = self.partition.states, defaultdict[int, list[str]](list)
+        """Where each ``chosen`` message sits, zone by zone."""
+        states, found = self.partition.states, defaultdict[int, dict[str, list[str]]](dict)
         rows = np.flatnonzero(chosen[states.message])
         for row in rows[np.lexsort((states.place[rows], states.zone[rows]))].tolist():
-            found[int(states.message[row])].append(f"{self.end.zones[states.zone[row]]}: {PLACES[states.place[row]]}")
-        return [", ".join(found[message]) for message in np.flatnonzero(chosen).tolist()]
+            zones = found[int(states.message[row])]
+            zones.setdefault(self.end.zones[states.zone[row]], []).append(PLACES[states.place[row]])
+        return [_in_words(found[message]) for message in np.flatnonzero(chosen).tolist()]
 
     def _early(self) -> Cases:
         due_ms = self.due_ms[self.pops.message]
@@ -231,6 +232,10 @@ class Messages:
         times = (first.invoke_ns, first.time_ns, shard[first.message], priority[first.message])
         ids = self.partition.ids.take(pa.array(first.message))
         return pa.RecordBatch.from_arrays([ids, *map(pa.array, (*columns, *times))], schema=SERVED)
+
+
+def _in_words(places: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{zone}: {', '.join(places[zone])}" for zone in sorted(places))
 
 
 def _wall_ms(time_ns: Ints, epoch_ns: int) -> Ints:

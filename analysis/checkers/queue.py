@@ -146,7 +146,7 @@ class _Lateness:
         """The whole distribution, exactly: how many first deliveries of each zone were how late."""
         frame = pa.table(
             {
-                "zone": pa.array(np.array([*names.codes])[np.concatenate(self.zones)], pa.string()),
+                "zone": pa.array(np.array([*names.codes], dtype=np.str_)[np.concatenate(self.zones)], pa.string()),
                 "lateness_ms": np.concatenate(self.values_ms),
             }
         )

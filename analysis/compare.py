@@ -1,0 +1,319 @@
+"""Two runs side by side: how far their latencies, lateness, duplicates and losses differ, and how sure that is.
+
+Operations of a run are not independent: a slow moment slows its neighbours. Every interval and p value here is
+therefore made from blocks of neighbouring operations. What no method can get out of one run of each kind is how much
+runs differ among themselves, from seed to seed and from machine to machine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import yaml
+
+from analysis.checkers.verdict import DUPLICATE_CAUSES, Totals, Verdict
+from analysis.compare_samples import DESCRIPTIONS, Metric, Series, read_series
+from analysis.rundir import RunDirectory, RunError
+from analysis.stats import (
+    QUANTILES,
+    Interval,
+    block_bootstrap_quantiles,
+    dependence_block_length,
+    ks_block_p_value,
+    ks_distance,
+    newcombe_interval,
+    quantiles,
+)
+from analysis.summary import LOSSES, load_verdict
+
+Agreement = Literal["yes", "no", "undecided"]
+
+WITHIN = 0.15
+COMPARED_QUANTILES = ("p50", "p90", "p99")
+SEED = 20_040
+RESAMPLES = 1_000
+PERMUTATIONS = 999
+BLOCKS_MIN = 10
+"""Fewer blocks than this a run tell too little of how blocks differ: no interval and no p value."""
+BEYOND_MIN = 5
+"""Values that must lie beyond a quantile for an interval of it."""
+
+METHOD = (
+    "95 % intervals of quantiles: percentiles of a moving-block bootstrap of each run; p of the KS distance: blocks "
+    "dealt out at random; differences of shares: Newcombe's hybrid score interval. They say how sure the difference "
+    "of these two runs is, not how much runs differ from seed to seed. Duplicates and losses come in clusters, so "
+    "intervals of their shares are too narrow."
+)
+
+_SETTINGS = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuantileDifference:
+    """One quantile of both runs and how the second's differs from the first's.
+
+    ``relative`` is the difference divided by the first run's quantile; ``None`` if that is not above 0. An interval
+    is ``None`` if the samples are too small for one (``BLOCKS_MIN``, ``BEYOND_MIN``).
+    """
+
+    name: str
+    first_ms: float
+    second_ms: float
+    difference_ms: float
+    interval_ms: Interval | None
+    relative: float | None
+    relative_interval: Interval | None
+
+    def agree(self, within: float) -> Agreement:
+        """Whether the relative difference is surely within ± ``within``, surely outside of it, or neither."""
+        _check_within(within)
+        sure = self.relative_interval
+        if sure is None:
+            return "undecided"
+        if -within <= sure.low and sure.high <= within:
+            return "yes"
+        return "no" if sure.low > within or sure.high < -within else "undecided"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleInfo:
+    """The sample of one run: ``count`` values, every ``every``-th of them used, in blocks of ``block_length``."""
+
+    count: int
+    every: int
+    block_length: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricComparison:
+    """One metric of both runs; without quantiles and distance if a run has no value of it.
+
+    ``ks_p_value``: ``None`` if the samples are too small. In large samples it is small for differences that do not
+    matter: read the distance (0..1) first.
+    """
+
+    metric: Metric
+    description: str
+    first: SampleInfo
+    second: SampleInfo
+    ks_distance: float | None
+    ks_p_value: float | None
+    quantiles: tuple[QuantileDifference, ...]
+
+    def agree(self, within: float = WITHIN) -> Agreement:
+        """Whether the medians agree within ``within`` of the first run's: ``undecided`` if the interval is too wide."""
+        _check_within(within)
+        return next((row.agree(within) for row in self.quantiles if row.name == "p50"), "undecided")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareDifference:
+    """How often something happened in each run, as a share of ``first_of`` and ``second_of``, over the whole run."""
+
+    name: str
+    of: str
+    first: int
+    first_of: int
+    second: int
+    second_of: int
+    difference: int
+    share_difference: float | None
+    share_interval: Interval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """Something in which the runs were meant to differ, or happen to: a field of run.json or of the scenario."""
+
+    name: str
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Two runs compared; every difference is second minus first."""
+
+    first: str
+    second: str
+    first_path: Path
+    second_path: Path
+    differs: tuple[Setting, ...]
+    notes: tuple[str, ...]
+    metrics: tuple[MetricComparison, ...]
+    duplicates: tuple[ShareDifference, ...]
+    losses: tuple[ShareDifference, ...]
+
+    def metric(self, name: str) -> MetricComparison:
+        return next(row for row in self.metrics if row.metric == name)
+
+    def agree(self, within: float = WITHIN) -> Agreement:
+        """``no`` if the median of any metric surely differs, ``yes`` if all surely agree; metrics of no run left out."""
+        _check_within(within)
+        found = {row.agree(within) for row in self.metrics if row.first.count or row.second.count}
+        if "no" in found:
+            return "no"
+        return "yes" if found == {"yes"} else "undecided"
+
+    def to_json(self, *, within: float = WITHIN) -> dict[str, Any]:
+        """Everything, with the verdicts for ``within`` and the constants of the method."""
+        verdicts = {str(row.metric): row.agree(within) for row in self.metrics}
+        settings = {"confidence": 0.95, "seed": SEED, "resamples": RESAMPLES, "permutations": PERMUTATIONS}
+        return {
+            **asdict(self),
+            "first_path": str(self.first_path),
+            "second_path": str(self.second_path),
+            "agree": {"within": within, "overall": self.agree(within), "metrics": verdicts},
+            "method": {"words": METHOD, **settings},
+        }
+
+
+def compare(first: Path, second: Path) -> Comparison:
+    """Compare two runs, of the same scenario and level or not; check those that never were. Raises ``RunError``."""
+    runs = RunDirectory.open(first), RunDirectory.open(second)
+    verdicts = load_verdict(runs[0]), load_verdict(runs[1])
+    series = read_series(runs[0]), read_series(runs[1])
+    differs = tuple(_differences(*runs))
+    return Comparison(
+        first=runs[0].run_id,
+        second=runs[1].run_id,
+        first_path=runs[0].path,
+        second_path=runs[1].path,
+        differs=differs,
+        notes=tuple(_notes(runs, verdicts, differs)),
+        metrics=tuple(compare_series(metric, series[0][metric], series[1][metric]) for metric in Metric),
+        duplicates=tuple(_share(str(cause), "deliveries", verdicts) for cause in DUPLICATE_CAUSES),
+        losses=tuple(_share(name, "acknowledged", verdicts) for name in LOSSES),
+    )
+
+
+def compare_series(metric: Metric, first: Series, second: Series) -> MetricComparison:
+    """Compare two samples of ``metric``, each in the order of time. Equal samples always give equal results."""
+    rng = np.random.default_rng([SEED, list(Metric).index(metric)])
+    lengths = dependence_block_length(first.values_ms), dependence_block_length(second.values_ms)
+    both = first.values_ms.size > 0 and second.values_ms.size > 0
+    return MetricComparison(
+        metric=metric,
+        description=DESCRIPTIONS[metric],
+        first=SampleInfo(count=first.count, every=first.every, block_length=lengths[0]),
+        second=SampleInfo(count=second.count, every=second.every, block_length=lengths[1]),
+        ks_distance=ks_distance(first.values_ms, second.values_ms) if both else None,
+        ks_p_value=_ks_p_value(first, second, max(lengths), rng),
+        quantiles=tuple(_quantile_differences(first, second, lengths, rng)) if both else (),
+    )
+
+
+def _ks_p_value(first: Series, second: Series, block_length: int, rng: np.random.Generator) -> float | None:
+    samples = first.values_ms, second.values_ms
+    if min(sample.size for sample in samples) < BLOCKS_MIN * block_length:
+        return None
+    return ks_block_p_value(*samples, block_length=block_length, permutations=PERMUTATIONS, rng=rng)
+
+
+def _quantile_differences(
+    first: Series, second: Series, lengths: tuple[int, int], rng: np.random.Generator
+) -> Iterator[QuantileDifference]:
+    samples = first.values_ms, second.values_ms
+    one, two = (quantiles(sample, COMPARED_QUANTILES) for sample in samples)
+    probabilities = [QUANTILES[name] for name in COMPARED_QUANTILES]
+    blocks = min(sample.size / length for sample, length in zip(samples, lengths, strict=True))
+    size = min(sample.size for sample in samples)
+    redrawn = None
+    if blocks >= BLOCKS_MIN:
+        redrawn = [
+            block_bootstrap_quantiles(sample, probabilities, block_length=length, resamples=RESAMPLES, rng=rng)
+            for sample, length in zip(samples, lengths, strict=True)
+        ]
+    for position, name in enumerate(COMPARED_QUANTILES):
+        enough = redrawn is not None and size * (1 - probabilities[position]) >= BEYOND_MIN
+        drawn = [draws[:, position] for draws in redrawn] if redrawn is not None and enough else None
+        positive = one[name] > 0
+        yield QuantileDifference(
+            name=name,
+            first_ms=one[name],
+            second_ms=two[name],
+            difference_ms=two[name] - one[name],
+            interval_ms=None if drawn is None else _middle(drawn[1] - drawn[0]),
+            relative=two[name] / one[name] - 1 if positive else None,
+            relative_interval=(
+                _middle(drawn[1] / drawn[0] - 1) if drawn is not None and positive and drawn[0].min() > 0 else None
+            ),
+        )
+
+
+def _middle(draws: np.ndarray[Any, np.dtype[np.float64]]) -> Interval:
+    low, high = np.quantile(draws, (0.025, 0.975)).tolist()
+    return Interval(low, high)
+
+
+def _share(name: str, of: str, verdicts: tuple[Verdict, Verdict]) -> ShareDifference:
+    (first, first_of), (second, second_of) = ((item.counts[name], _total(item.totals, of)) for item in verdicts)
+    known = first_of > 0 and second_of > 0
+    return ShareDifference(
+        name=name,
+        of=of,
+        first=first,
+        first_of=first_of,
+        second=second,
+        second_of=second_of,
+        difference=second - first,
+        share_difference=second / second_of - first / first_of if known else None,
+        share_interval=newcombe_interval((first, first_of), (second, second_of)),
+    )
+
+
+def _total(totals: Totals, name: str) -> int:
+    return int(getattr(totals, name))
+
+
+def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]:
+    for name in _SETTINGS:
+        one, two = getattr(first.info, name), getattr(second.info, name)
+        if one != two:
+            yield Setting(name=name, first=one, second=two)
+    one_file, two_file = _scenario_values(first), _scenario_values(second)
+    for path in dict.fromkeys([*one_file, *two_file]):
+        if path not in ("name", "about", "level", "seed") and one_file.get(path) != two_file.get(path):
+            yield Setting(name=f"scenario.yaml {path}", first=one_file.get(path), second=two_file.get(path))
+
+
+def _scenario_values(run: RunDirectory) -> dict[str, Any]:
+    """Every value of the scenario file by its dotted path; lists count as one value."""
+    try:
+        content = yaml.safe_load(run.scenario_text())
+    except yaml.YAMLError as error:
+        raise RunError(f"{run.path / 'scenario.yaml'}: {' '.join(str(error).split())}") from error
+    return dict(_flat(content, "")) if isinstance(content, Mapping) else {}
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, part in value.items():
+            yield from _flat(part, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, value
+
+
+def _notes(
+    runs: Sequence[RunDirectory], verdicts: tuple[Verdict, Verdict], differs: Sequence[Setting]
+) -> Iterator[str]:
+    if runs[0].path == runs[1].path:
+        yield "both are the same run"
+    changed = [row for row in differs if row.name in ("scenario", "level") or row.name.startswith("scenario.yaml ")]
+    if changed:
+        names = ", ".join(f"{row.name} ({row.first} / {row.second})" for row in changed)
+        yield f"not the same experiment: the runs differ in {names}"
+    for which, run, verdict in zip(("first", "second"), runs, verdicts, strict=True):
+        if run.info.status != "complete":
+            yield f"the {which} run was {run.info.status}: its figures are those of a part"
+        if "load" not in run.info.phases:
+            yield f"the {which} run has no load phase on record: all of it was used"
+        if verdict.counts["undecided"]:
+            yield f"the {which} run has {verdict.counts['undecided']} messages that may be lost or stuck"
+
+
+def _check_within(within: float) -> None:
+    if not within > 0:
+        raise ValueError(f"within must be above 0, got {within}")

@@ -1,0 +1,216 @@
+"""Goal: what is not known is not claimed, and every rule's edge is where the documentation puts it. Method: runs
+made by hand, one at each side of an edge.
+"""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.checkers.queue import check
+from analysis.checkers.verdict import DESCRIPTIONS, FIRST_OFFENDERS, MessageClass, Verdict, judge
+from analysis.testing import RunBuilder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunBuilder:
+    builder = RunBuilder(tmp_path / "run")
+    builder.push("good", at_ms=1)
+    builder.ack("good", builder.pop("good", at_ms=5), at_ms=10)
+    return builder
+
+
+def nonzero(verdict: Verdict) -> dict[str, int]:
+    return {name: count for name, count in verdict.counts.items() if count}
+
+
+def test_a_run_without_pushes_is_unknown(tmp_path: Path) -> None:
+    verdict = check(RunBuilder(tmp_path / "run").write())
+    assert (verdict.valid, verdict.reasons) == ("unknown", ("nothing was pushed",))
+
+
+def test_an_undelivered_message_is_undecided_if_a_zone_was_not_read(run: RunBuilder) -> None:
+    run.push("where", at_ms=2)
+    verdict = check(run.write(unread_zones=["c"]))
+    assert nonzero(verdict) == {"undecided": 1}
+    assert verdict.valid == "unknown"
+    assert verdict.reasons == ("the end state of zone c could not be read",)
+
+
+def test_an_abandoned_message_needs_only_its_own_zone(run: RunBuilder) -> None:
+    run.push("gone", at_ms=2)
+    run.pop("gone", at_ms=20)
+    assert nonzero(check(run.write(unread_zones=["c"]))) == {"abandoned": 1}
+    assert nonzero(check(run.write(unread_zones=["a"]))) == {"undecided": 1}
+
+
+def test_a_message_found_in_a_zone_is_stuck_even_if_another_zone_was_not_read(run: RunBuilder) -> None:
+    run.push("stuck", at_ms=2)
+    run.listed("stuck", zone="b")
+    run.payload("stuck", zone="b")
+    verdict = check(run.write(unread_zones=["c"]))
+    assert nonzero(verdict) == {"stuck": 1}
+    assert verdict.valid is False
+    assert len(verdict.reasons) == 2  # the proof, and the gap
+
+
+def test_an_interrupted_run_has_nothing_stuck_because_it_was_not_drained(run: RunBuilder) -> None:
+    run.push("waiting", at_ms=2)
+    run.listed("waiting", zone="a")
+    run.payload("waiting", zone="a")
+    verdict = check(run.write(status="interrupted"))
+    assert (verdict.valid, verdict.reasons) == ("unknown", ("the run was interrupted",))
+    assert nonzero(verdict) == {"undecided": 1}
+
+
+def test_an_interrupted_run_without_an_end_state_can_be_checked(run: RunBuilder) -> None:
+    run.push("waiting", at_ms=2)
+    path = run.write(status="interrupted", error="stopped by the user")
+    (path / "final_state.parquet").unlink()
+    verdict = check(path)
+    assert verdict.reasons == ("the run was interrupted: stopped by the user", "no end state was recorded")
+    assert nonzero(verdict) == {"undecided": 1}
+
+
+def test_what_is_forbidden_is_the_scenario_s_choice(run: RunBuilder) -> None:
+    run.push("lost", at_ms=2)
+    assert check(run.write(forbid=["early"])).valid is True
+    assert check(run.write(forbid=["lost"])).valid is False
+
+
+@pytest.mark.parametrize(("answered_ms", "early"), [(98, 1), (99, 0), (100, 0)])
+def test_a_message_may_come_one_millisecond_before_it_is_due(run: RunBuilder, answered_ms: int, early: int) -> None:
+    run.push("m", at_ms=2, due_ms=100)
+    run.ack("m", run.pop("m", at_ms=50, took_ms=answered_ms - 50), at_ms=200)
+    assert check(run.write()).counts["early"] == early
+
+
+@pytest.mark.parametrize(("leased_ms", "cause"), [(299, "concurrent"), (300, "redelivered")])
+def test_a_lease_ends_at_its_end(run: RunBuilder, leased_ms: int, cause: str) -> None:
+    run.push("m", at_ms=2)
+    run.pop("m", at_ms=10, lease_end_ms=300)
+    run.ack("m", run.pop("m", at_ms=250, took_ms=100, leased_ms=leased_ms, lease_end_ms=900), at_ms=400)
+    assert nonzero(check(run.write())) == {cause: 1}
+
+
+@pytest.mark.parametrize(("lease_start_ms", "cause"), [(31, "concurrent"), (32, "resurrected")])
+def test_a_lease_begun_before_the_ack_was_confirmed_is_no_resurrection(
+    run: RunBuilder, lease_start_ms: int, cause: str
+) -> None:
+    run.push("m", at_ms=2)
+    run.ack("m", run.pop("m", at_ms=10, lease_end_ms=300), at_ms=30, took_ms=1)
+    run.ack("m", run.pop("m", at_ms=25, took_ms=20, lease_start_ms=lease_start_ms), at_ms=60)
+    assert nonzero(check(run.write())) == {cause: 1}
+
+
+def test_an_extension_in_doubt_excuses_a_redelivery_either_way(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    first = run.pop("m", at_ms=10, lease_end_ms=900)
+    run.extend("m", first, at_ms=50, lease_end_ms=60, outcome="info")
+    run.ack("m", run.pop("m", at_ms=100), at_ms=150)
+    assert nonzero(check(run.write())) == {"redelivered": 1}
+
+
+def test_an_ack_in_doubt_ends_what_the_queue_owes(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    run.ack("m", run.pop("m", at_ms=10), at_ms=20, outcome=None)
+    assert nonzero(check(run.write())) == {}
+
+
+def test_an_ack_after_another_consumer_got_the_message_is_a_zombie(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    first = run.pop("m", at_ms=10, lease_end_ms=500)
+    run.pop("m", at_ms=100, took_ms=2)
+    run.ack("m", first, at_ms=200)
+    assert nonzero(check(run.write())) == {"concurrent": 1, "zombie_ack": 1}
+
+
+def test_an_ack_within_an_extended_lease_is_none(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    first = run.pop("m", at_ms=10, lease_end_ms=100)
+    run.extend("m", first, at_ms=50, lease_end_ms=400)
+    run.ack("m", first, at_ms=300)
+    assert nonzero(check(run.write())) == {}
+
+
+def test_an_urgent_message_pushed_after_the_other_s_pop_began_was_not_passed_over(run: RunBuilder) -> None:
+    run.push("other", at_ms=10, due_ms=50, priority=9)
+    run.ack("other", run.pop("other", at_ms=100, took_ms=20), at_ms=130)
+    run.push("urgent", at_ms=99.5, took_ms=1, due_ms=50, priority=0)
+    run.ack("urgent", run.pop("urgent", at_ms=140), at_ms=150)
+    assert nonzero(check(run.write())) == {}
+
+
+def test_messages_of_one_pop_do_not_pass_over_each_other(run: RunBuilder) -> None:
+    for message_id, priority in (("later", 9), ("urgent", 0)):
+        run.push(message_id, at_ms=10, due_ms=50, priority=priority)
+    pop = run.pop("later", "urgent", at_ms=60)
+    run.ack("later", pop, at_ms=80)
+    run.ack("urgent", pop, at_ms=90)
+    assert nonzero(check(run.write())) == {}
+
+
+def test_only_the_first_offenders_are_in_the_verdict_and_all_are_in_the_file(run: RunBuilder) -> None:
+    for number in range(50):
+        run.push(f"lost-{number:02}", at_ms=100 - number)
+    path = run.write()
+    verdict = check(path, rows_per_partition=10)
+    shown = [offender.message_id for offender in verdict.offenders["lost"]]
+    assert shown == [f"lost-{number:02}" for number in range(49, 49 - FIRST_OFFENDERS, -1)]  # in the order of pushes
+    stored = pq.read_table(path / "offenders.parquet").to_pylist()
+    assert {row["message_id"] for row in stored} == {f"lost-{number:02}" for number in range(50)}
+    assert {row["class"] for row in stored} == {"lost"}
+
+
+def test_a_stuck_message_is_shown_with_where_it_sits(run: RunBuilder) -> None:
+    run.push("stuck", at_ms=2)
+    run.listed("stuck", zone="a", place="unack")
+    run.payload("stuck", zone="a")
+    run.listed("stuck", zone="c")
+    (offender,) = check(run.write()).offenders["stuck"]
+    assert offender.detail == "a: unack, payload; c: queue"
+
+
+def test_zones_that_hold_the_same_do_not_diverge(run: RunBuilder) -> None:
+    for zone in "abc":
+        run.listed("everywhere", zone=zone)
+    run.listed("somewhere", zone="b")
+    (row,) = check(run.write()).divergence
+    assert (row.place, row.shard, row.ids, row.divergent) == ("queue", "a", 2, 1)
+
+
+def test_lateness_is_that_of_first_deliveries_by_zone(run: RunBuilder) -> None:
+    run.push("m", at_ms=2, due_ms=50, zone="b")
+    run.pop("m", at_ms=58, took_ms=2, zone="b", lease_end_ms=100)
+    run.ack("m", run.pop("m", at_ms=200, zone="b"), at_ms=210)
+    path = run.write()
+    verdict = check(path)
+    assert verdict.lateness_ms["b"] == {"count": 1, "p50": 10, "p90": 10, "p99": 10, "p999": 10, "max": 10}
+    assert verdict.lateness_ms["all"]["count"] == 2
+    assert pq.read_table(path / "lateness.parquet").to_pylist() == [
+        {"zone": "a", "lateness_ms": 5, "deliveries": 1},
+        {"zone": "b", "lateness_ms": 10, "deliveries": 1},
+    ]
+
+
+def test_the_verdict_survives_json(run: RunBuilder) -> None:
+    run.push("lost", at_ms=2)
+    run.listed("stray", zone="b")
+    path = run.write()
+    verdict = check(path)
+    assert Verdict.from_json(json.loads((path / "verdict.json").read_text())) == verdict
+
+
+def test_a_violation_outweighs_a_doubt_and_a_doubt_outweighs_nothing() -> None:
+    counts = dict.fromkeys(map(str, MessageClass), 0)
+    assert judge(counts=counts, forbid=["lost"], doubts=[]) == (True, ())
+    assert judge(counts=counts, forbid=["lost"], doubts=["gap"]) == ("unknown", ("gap",))
+    broken = judge(counts={**counts, "lost": 2, "orphan": 9}, forbid=["lost"], doubts=["gap"])
+    assert broken == (False, (f"2 lost: {DESCRIPTIONS[MessageClass.LOST]}", "gap"))
+
+
+def test_every_class_is_described_and_documented() -> None:
+    documented = (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert set(DESCRIPTIONS) == set(MessageClass)
+    assert [name for name in MessageClass if f"`{name}`" not in documented] == []
