@@ -1,0 +1,133 @@
+"""Goal: figures are drawn for every run, ordinary or odd, and show what they say. Method: draw, then inspect the
+files and the figure objects.
+"""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from support.runs import eventful_run
+
+from analysis import plot_style, plots
+from analysis.plot_data import every_nth, window_s, windowed_quantiles
+from analysis.plots import plot_comparison, plot_run
+from analysis.rundir import RunDirectory
+from analysis.testing import RunBuilder
+
+LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM")
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
+    """The figures drawn during a test, by file name."""
+    drawn: dict[str, Figure] = {}
+    save = plot_style.save
+
+    def keep(figure: Figure, path: Path) -> Path:
+        drawn[path.name] = figure
+        return save(figure, path)
+
+    monkeypatch.setattr(plot_style, "save", keep)
+    return drawn
+
+
+def size(path: Path) -> tuple[int, int]:
+    header = path.read_bytes()[:24]
+    assert header[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", header[16:24])
+
+
+def texts(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in figure.findobj(match=lambda part: hasattr(part, "get_text")))
+
+
+def test_a_run_gets_four_figures_with_titles_units_and_sample_sizes(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    run = eventful_run(tmp_path / "run", level="DC_ONE", seed=42).write(git_commit="0123456789abcdef")
+    paths = plot_run(run)
+    assert [path.relative_to(run).as_posix() for path in paths] == [
+        "plots/latency.png",
+        "plots/latency-cdf.png",
+        "plots/lateness.png",
+        "plots/depth.png",
+    ]
+    for path in paths:
+        width, height = size(path)
+        assert width >= 1_000
+        assert height >= 500
+        said = texts(figures[path.name])
+        for part in ("eventful", "DC_ONE", "seed 42", "zonelab 0.1.0 (0123456789)", "n = "):
+            assert part in said, (path.name, part)
+    assert "latency (ms)" in texts(figures["latency.png"])
+    assert "run time (s)" in texts(figures["depth.png"])
+
+
+def test_faults_are_shaded_in_their_colour_with_their_name(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    plot_run(eventful_run(tmp_path / "run").write())
+    for name in ("latency.png", "depth.png"):
+        assert "kill b" in texts(figures[name])
+        colours = {patch.get_facecolor()[:3] for axis in figures[name].axes for patch in axis.patches}
+        assert {tuple(round(part, 3) for part in colour) for colour in colours} == {
+            (0.835, 0.369, 0.0),
+            (0, 0.447, 0.698),
+        }
+
+
+def test_a_zone_that_did_not_answer_leaves_a_gap(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    plot_run(eventful_run(tmp_path / "run").write())
+    lines = {line.get_label(): line.get_ydata() for line in figures["depth.png"].axes[0].lines}
+    assert np.isnan(np.asarray(lines["zone b"], dtype=float)).sum() == 6
+    assert not np.isnan(np.asarray(lines["zone a"], dtype=float)).any()
+
+
+def test_points_are_bounded_and_the_figure_says_so(
+    tmp_path: Path, figures: dict[str, Figure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "POINTS_MAX", 20)
+    plot_run(eventful_run(tmp_path / "run").write())
+    clouds = [cloud for axis in figures["latency.png"].axes for cloud in axis.collections]
+    assert max(len(cloud.get_offsets()) for cloud in clouds) <= 20
+    assert "push: every 5th of 90 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
+
+
+def test_a_comparison_has_a_line_and_a_bar_for_every_level_in_its_colour(
+    tmp_path: Path, figures: dict[str, Figure]
+) -> None:
+    runs = [eventful_run(tmp_path / level, level=level).write() for level in LEVELS]
+    paths = plot_comparison(runs, tmp_path / "compared")
+    assert [path.name for path in paths] == ["duplicates-and-losses.png", "latency-cdf.png", "lateness.png"]
+    for figure in (figures["latency-cdf.png"], figures["lateness.png"]):
+        solid = {line.get_label(): line.get_color() for line in figure.axes[0].lines if "DC_" in str(line.get_label())}
+        assert [str(name).split()[0] for name in solid] == list(LEVELS)
+        assert list(solid.values()) == [plot_style.LEVEL_COLOURS[level] for level in LEVELS]
+    bars = [bar.get_height() for bar in figures["duplicates-and-losses.png"].axes[1].patches]
+    assert len(bars) == 9
+    assert min(bars) > 0
+
+
+def test_runs_of_one_level_are_told_apart(tmp_path: Path) -> None:
+    runs = [RunDirectory.open(eventful_run(tmp_path / name).write()) for name in ("one", "two")]
+    assert plots.labels(runs) == ["DC_QUORUM one", "DC_QUORUM two"]
+
+
+def test_an_empty_run_can_be_drawn(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run").write()
+    assert len(plot_run(run)) == 4
+    assert len(plot_comparison([run], tmp_path / "compared")) == 3
+
+
+@pytest.mark.parametrize(("length_s", "width_s"), [(0.9, 0.02), (14.3, 0.5), (60, 1), (90, 2), (3_600, 100)])
+def test_windows_are_round_and_about_sixty(length_s: float, width_s: float) -> None:
+    assert window_s(length_s) == pytest.approx(width_s)
+
+
+def test_quantiles_by_window_are_those_of_its_values_only() -> None:
+    time_s, values = np.array([0.1, 2.9, 2.1, 0.2]), np.array([1.0, 10.0, 20.0, 3.0])
+    middle_s, (p50,) = windowed_quantiles(time_s, values, (0.5,), width_s=1.0)
+    assert (middle_s.tolist(), p50.tolist()) == ([0.5, 2.5], [2.0, 15.0])
+
+
+@pytest.mark.parametrize(("count", "step"), [(0, 1), (10, 1), (11, 2), (100, 10), (101, 11)])
+def test_a_systematic_sample_is_the_finest_that_fits(count: int, step: int) -> None:
+    assert every_nth(count, at_most=10).step == step

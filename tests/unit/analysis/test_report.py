@@ -1,0 +1,168 @@
+"""Goal: the report stands alone and hides nothing. Method: parse the page with the standard HTML parser, look for
+resources, unescaped values and every number that must be there; open it in Chromium where there is one.
+"""
+
+import base64
+import json
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from support.runs import eventful_run
+
+from analysis.checkers.queue import check
+from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
+from analysis.report import build_comparison, build_report
+from analysis.rundir import RunError
+from analysis.testing import RunBuilder
+
+HOSTILE = '<script>alert("x")</script>&\'"'
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "br", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    statistics = {"levels": {"DC_QUORUM": {"decisions": {"majority": 17, "no_quorum": 0}}}}
+    return eventful_run(tmp_path / "run").write(coordinators={"a": statistics, "b": {}})
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> None:
+    page = Page(build_report(run))
+    assert page.open == []
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in page.tags}
+    sources = [image["src"] or "" for image in page.named("img")]
+    assert len(sources) == 4
+    for source in sources:
+        kind, data = source.split(",", 1)
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")
+    assert all(image["alt"] for image in page.named("img"))
+    assert "http://" not in page.text
+    assert "url(" not in page.text
+
+
+def test_every_class_that_occurred_is_there_in_words_with_its_ids(run: Path) -> None:
+    page, verdict = Page(build_report(run)), check(run)
+    assert page.text.index("Invalid") < page.text.index("Operations")
+    for reason in verdict.reasons:
+        assert reason in page.text
+    present = [name for name in MessageClass if verdict.counts[name]]
+    assert len(present) == len(MessageClass) - 2  # neither undecided nor a priority inversion in this run
+    for name in present:
+        assert DESCRIPTIONS[name] in page.text
+        for offender in verdict.offenders[name]:
+            assert offender.message_id in page.text
+
+
+def test_tables_scenario_command_and_coordinator_figures_are_there(run: Path) -> None:
+    text = Page(build_report(run)).text
+    for part in (
+        "name: eventful",
+        "zonelab run eventful --level DC_QUORUM --seed 1",
+        "levels · DC QUORUM · decisions · majority",
+        "17",
+        "a>c",
+        "Unavailable: 1",
+        "valkey 9.1.2",
+        "not in every zone",
+    ):
+        assert part in text, part
+
+
+def test_a_valid_run_says_what_did_not_happen(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    builder.push("m", at_ms=1)
+    builder.ack("m", builder.pop("m", at_ms=5), at_ms=9)
+    text = Page(build_report(builder.write())).text
+    assert "Valid" in text
+    assert "Nothing happened that the scenario forbids: lost, stuck" in text
+    assert "None: this run had no faults." in text
+
+
+def test_everything_that_a_run_can_name_is_escaped(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run", scenario=HOSTILE)
+    builder.push(HOSTILE, at_ms=1)
+    builder.push("m", at_ms=2, outcome="fail", error=HOSTILE)
+    builder.fault(HOSTILE, HOSTILE, begin_ms=1, end_ms=2)
+    run = builder.write(command=HOSTILE, server=HOSTILE, error=HOSTILE, coordinators={"a": {HOSTILE: 1}})
+    path = build_report(run)
+    assert "<script>" not in path.read_text(encoding="utf-8")
+    page = Page(path)
+    assert page.open == []
+    assert page.text.count('alert("x")') >= 6
+    assert "<script>" not in build_comparison([run], tmp_path / "all.html").read_text(encoding="utf-8")
+
+
+def test_an_empty_and_an_interrupted_run_can_be_reported(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run").write(status="interrupted", phases={}, error=None)
+    for name in ("final_state.parquet", "faults.parquet", "depth.parquet"):
+        (run / name).unlink()
+    text = Page(build_report(run)).text
+    assert "Unknown" in text
+    assert "the run was interrupted" in text
+
+
+def test_a_comparison_sets_runs_side_by_side_and_leads_to_their_reports(tmp_path: Path) -> None:
+    runs = [eventful_run(tmp_path / level, level=level).write() for level in ("DC_ONE", "DC_QUORUM")]
+    build_report(runs[0])
+    page = Page(build_comparison(runs, tmp_path / "folder" / "comparison.html"))
+    assert page.open == []
+    assert [link["href"] for link in page.named("a")] == ["../DC_ONE/report.html"]
+    assert len(page.named("img")) == 3
+    for part in ("DC_ONE", "DC_QUORUM", "push p99 (ms)", "ack outage (zone-seconds)", "concurrent"):
+        assert part in page.text, part
+
+
+def test_a_broken_run_is_refused(run: Path) -> None:
+    (run / "scenario.yaml").unlink()
+    with pytest.raises(RunError, match=r"scenario\.yaml: missing"):
+        build_report(run)
+    assert not (run / "report.html").exists()
+
+
+@pytest.mark.chromium
+def test_a_browser_shows_the_page_without_a_complaint(run: Path, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium")
+    assert chromium is not None
+    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+    done = subprocess.run(
+        [
+            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", *quiet),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--dump-dom"),
+            build_report(run).as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "</html>" in done.stdout
+    assert "CONSOLE" not in done.stderr
+    assert json.dumps("lost")[1:-1] in done.stdout
