@@ -1,0 +1,207 @@
+"""Goal: the rules of the house that no linter knows hold. Method: syntax trees and the text of all tracked files.
+
+Each rule is also shown a text that breaks it.
+"""
+
+import ast
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES_MAX = 500
+PORTS_LINES_MAX = 99
+
+BLOCKING_FACADE = "engine/sync.py"
+"""For ordinary programs: it runs an event loop, so it alone of the engine's modules knows of one."""
+
+FOREIGN_MODULES = frozenset(
+    {
+        "asyncio",
+        "concurrent",
+        "datetime",
+        "multiprocessing",
+        "secrets",
+        "select",
+        "signal",
+        "socket",
+        "subprocess",
+        "threading",
+        "time",
+        "uuid",
+        "uvloop",
+    }
+)
+
+# Put together here, so that this file does not contain what it looks for.
+PACKAGE_HOSTS = re.compile(
+    "|".join(
+        name.replace("_", re.escape("."))
+        for name in (
+            "py" + "pi_org",
+            "python" + "hosted",
+            "ana" + "conda_org",
+            "npm" + "js_org",
+            "crates" + "_io",
+            "ruby" + "gems_org",
+            "golang" + "_org",
+            "maven" + "_org",
+        )
+    )
+)
+WORKSHOP = re.compile(r"\bshared" + r"/|DESIGN" + r"\.md|/wor" + r"k/(?:main|team)")
+
+
+@cache
+def tracked():
+    """Every file of the project, relative to its root; without git, every file that is not hidden or made."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        return sorted(name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
+    made = re.compile(r"(^|/)(\.|__pycache__|build/|dist/|runs/|[^/]*\.egg-info)")
+    names = (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
+    return sorted(name for name in names if not made.search(name))
+
+
+def text_of(name):
+    return (ROOT / name).read_bytes().decode("utf-8", "replace")
+
+
+def modules():
+    return [name for name in tracked() if name.endswith(".py")]
+
+
+def runs_in_simulation(name):
+    pure = name.startswith(("engine/", "cluster/sim/")) or re.fullmatch(r"cluster/[^/]+\.py", name)
+    return bool(pure) and name != BLOCKING_FACADE
+
+
+def impurities(source):
+    """What would make a run depend on more than its seed, or tie it to one arm: (line, what)."""
+    return [(node.lineno, fault) for node in ast.walk(ast.parse(source)) if (fault := impurity(node))]
+
+
+def impurity(node):
+    if isinstance(node, ast.Import):
+        for name in (alias.name.split(".")[0] for alias in node.names):
+            if name in FOREIGN_MODULES or name == "random":
+                return f"import {name}"
+    elif isinstance(node, ast.ImportFrom):
+        module = (node.module or "").split(".")[0]
+        names = [alias.name for alias in node.names]
+        if module in FOREIGN_MODULES or (module == "random" and names != ["Random"]):
+            return f"from {module} import {', '.join(names)}"
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("hash", "id"):
+            return f"{node.func.id}()"
+        if node.func.id == "Random" and not node.args and not node.keywords:
+            return "a random stream without a seed"
+    elif isinstance(node, ast.For | ast.comprehension) and is_set(node.iter):
+        return "iteration over a set"
+    return None
+
+
+def is_set(node):
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("set", "frozenset")
+    return called or isinstance(node, ast.Set | ast.SetComp)
+
+
+# ast.comprehension has no line of its own.
+ast.comprehension.lineno = property(lambda node: node.iter.lineno)
+
+
+def found(pattern, text):
+    return [(text.count("\n", 0, match.start()) + 1, match[0]) for match in pattern.finditer(text)]
+
+
+def test_the_rules_look_at_what_there_is():
+    names = tracked()
+    assert "engine/ports.py" in names
+    assert "cluster/levels.py" in names
+    assert sum(map(runs_in_simulation, names)) > 20
+
+
+def test_what_runs_in_simulation_knows_no_clock_no_thread_no_loop_and_no_chance_of_its_own():
+    broken = {name: impurities(text_of(name)) for name in modules() if runs_in_simulation(name)}
+    assert {name: faults for name, faults in broken.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "import asyncio.events",
+        "from time import monotonic_ns",
+        "from uuid import uuid4",
+        "import random",
+        "from random import random",
+        "from random import Random, choice",
+        "from datetime import datetime",
+        "import threading",
+        "x = hash('x')",
+        "x = sorted(y, key=id(y))",
+        "x = Random()",
+        "for x in {1, 2}: pass",
+        "for x in set(y): pass",
+        "z = [x for x in frozenset(y)]",
+    ],
+)
+def test_an_impurity_is_found(source):
+    assert [line for line, _ in impurities(source)] == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from random import Random", "x = Random(1)", "for x in sorted({1, 2}): pass", "__hash__ = object.__hash__"],
+)
+def test_what_is_pure_passes(source):
+    assert impurities(source) == []
+
+
+def test_no_module_is_longer_than_500_lines():
+    lengths = {name: len(text_of(name).splitlines()) for name in modules()}
+    assert {name: length for name, length in lengths.items() if length > LINES_MAX} == {}
+
+
+def test_the_ports_stay_under_100_lines():
+    assert len(text_of("engine/ports.py").splitlines()) <= PORTS_LINES_MAX
+
+
+@pytest.mark.parametrize("pattern", [PACKAGE_HOSTS, WORKSHOP], ids=["package hosts", "where it was made"])
+def test_no_file_names_a_package_host_or_the_place_where_it_was_made(pattern):
+    mentions = {name: found(pattern, text_of(name)) for name in tracked()}
+    assert {name: places for name, places in mentions.items() if places} == {}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (PACKAGE_HOSTS, "https://py" + "pi.org/simple"),
+        (PACKAGE_HOSTS, "files.python" + "hosted.org"),
+        (WORKSHOP, "see DESIGN" + ".md"),
+        (WORKSHOP, "specs in /work/shared" + "/specs"),
+        (WORKSHOP, "shared" + "/specs"),
+        (WORKSHOP, "cd /wor" + "k/main"),
+    ],
+)
+def test_a_mention_is_found_with_its_line(pattern, text):
+    assert [line for line, _ in found(pattern, f"first line\n{text}\n")] == [2]
+
+
+def test_no_module_is_called_utils():
+    assert [name for name in modules() if re.search(r"(^|/)utils?\.py$|(^|/)helpers?\.py$", name)] == []
+
+
+def test_every_test_module_says_its_goal_first():
+    tests = [name for name in modules() if re.search(r"(^|/)test_[^/]+\.py$", name)]
+    openings = {name: ast.get_docstring(ast.parse(text_of(name))) or "" for name in tests}
+    assert [name for name, opening in openings.items() if not opening.splitlines()[:1]] == []
