@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from scenarios.recorder import Outcome
 
@@ -37,7 +37,7 @@ def _told(counts: Counts) -> str:
 
     trouble = sum(count for (_, outcome), count in counts.items() if outcome != "ok")
     text = f"pushed {number('push'):,}  delivered {number('pop'):,}  acked {number('ack'):,}"
-    return text + (f"  failed or unclear {trouble:,}" if trouble else "")
+    return text + (f"  not ok {trouble:,}" if trouble else "")
 
 
 class Bars:
@@ -47,9 +47,8 @@ class Bars:
         self._progress = Progress(
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=16),
             TextColumn("{task.fields[phase]:<9}"),
-            TimeElapsedColumn(),
             TextColumn("{task.fields[counts]}"),
             console=console,
         )

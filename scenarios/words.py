@@ -18,15 +18,18 @@ def conclusion(results: Sequence[Result]) -> list[str]:
 
 
 def listed_by(run: Path, message_class: MessageClass) -> str:
-    """Which zones still list the messages of a class at the end, most frequent case first: ``a and c (132)``."""
-    table = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
-    cases: Counter[str] = Counter()
-    for row in table:
-        if row["class"] == message_class:
-            places = [part.split(": ") for part in row["detail"].split(", ") if ": " in part]
-            zones = dict.fromkeys(zone for zone, place in places if place != "payload")
-            cases[_and(list(zones)) or "no zone"] += 1
-    return ", ".join(f"{zones} ({count:,})" for zones, count in cases.most_common(3))
+    """Which zones still list most of a class's messages at the end: ``a and c``; empty if there are none.
+
+    The checker writes where a message was left as ``a: queue, payload; c: queue, payload``.
+    """
+    rows = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
+    cases = Counter(_listing_zones(row["detail"]) for row in rows if row["class"] == message_class)
+    return _and(cases.most_common(1)[0][0]) if cases else ""
+
+
+def _listing_zones(detail: str) -> tuple[str, ...]:
+    places = dict(part.split(": ", 1) for part in detail.split("; ") if ": " in part)
+    return tuple(zone for zone, held in places.items() if {"queue", "unack"} & set(held.split(", ")))
 
 
 def _promise(results: Sequence[Result]) -> str:
@@ -53,6 +56,8 @@ def _missing(results: Sequence[Result]) -> str:
         if not missing:
             continue
         split = _and([f"{counts[name]:,} {name.value}" for name in _MISSING if counts[name]])
+        zones = listed_by(result.directory, MessageClass.STUCK)
+        split += f", most of them listed by {zones} alone" if zones else ""
         share = f", {100 * missing / acknowledged:.1f} %" if acknowledged else ""
         parts.append(f"{missing:,} of {acknowledged:,} at {result.title} ({split}{share})")
     if all(part.startswith("none") for part in parts):
