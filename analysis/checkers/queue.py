@@ -9,6 +9,7 @@ Message ids are unique in a run: one id is one message, even if it is pushed twi
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -131,6 +132,15 @@ class _Check:
             self._offenders.add(MessageClass.PRIORITY_INVERSION, cases)
 
 
+LATENESS = pa.schema(
+    [
+        pa.field("zone", pa.string(), nullable=False),
+        pa.field("lateness_ms", pa.int64(), nullable=False),
+        pa.field("deliveries", pa.int64(), nullable=False),
+    ]
+)
+
+
 @dataclass(slots=True)
 class _Lateness:
     """Lateness of first deliveries and the zone of each, gathered over partitions."""
@@ -144,15 +154,14 @@ class _Lateness:
 
     def write(self, path: Path, names: Names) -> None:
         """The whole distribution, exactly: how many first deliveries of each zone were how late."""
-        frame = pa.table(
-            {
-                "zone": pa.array(np.array([*names.codes], dtype=np.str_)[np.concatenate(self.zones)], pa.string()),
-                "lateness_ms": np.concatenate(self.values_ms),
-            }
-        )
-        counted = frame.group_by(["zone", "lateness_ms"]).aggregate([([], "count_all")])
-        counted = counted.rename_columns(["zone", "lateness_ms", "deliveries"])
-        pq.write_table(counted.sort_by([("zone", "ascending"), ("lateness_ms", "ascending")]), path)
+        values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
+        columns: dict[str, list[Any]] = {"zone": [], "lateness_ms": [], "deliveries": []}
+        for name, code in sorted(names.codes.items()):
+            late_ms, deliveries = np.unique(values_ms[zones == code], return_counts=True)
+            columns["zone"] += [name] * late_ms.size
+            columns["lateness_ms"] += late_ms.tolist()
+            columns["deliveries"] += deliveries.tolist()
+        pq.write_table(pa.table(columns, schema=LATENESS), path)
 
     def quantiles(self, names: Names) -> dict[str, dict[str, float]]:
         values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
