@@ -1,0 +1,152 @@
+"""Commands on keys of any type."""
+
+from cluster.sim.redis.commands.expiry import deadline_ms
+from cluster.sim.redis.glob import matches
+from cluster.sim.redis.registry import Args, command
+from cluster.sim.redis.reply import NO_SUCH_KEY, OK, Status, fail, text
+from cluster.sim.redis.store import Store
+from cluster.sim.redis.values import TYPE_NAMES
+from engine.ports import Reply
+
+_EXPIRE_OPTIONS = (b"NX", b"XX", b"GT", b"LT")
+
+
+@command("del", -2)
+@command("unlink", -2)
+def delete(store: Store, args: Args) -> Reply:
+    return sum(store.delete(key) for key in args)
+
+
+@command("exists", -2)
+@command("touch", -2)
+def exists(store: Store, args: Args) -> Reply:
+    return sum(store.find(key) is not None for key in args)
+
+
+@command("type", 2)
+def type_(store: Store, args: Args) -> Reply:
+    value = store.find(args[0])
+    return Status(b"none" if value is None else TYPE_NAMES[type(value)])
+
+
+@command("keys", 2)
+def keys(store: Store, args: Args) -> Reply:
+    return [key for key in store.present() if matches(args[0], key)]
+
+
+@command("randomkey", 1)
+def randomkey(store: Store, args: Args) -> Reply:
+    present = list(store.present())
+    return store.random.choice(present) if present else None
+
+
+@command("rename", 3)
+def rename(store: Store, args: Args) -> Reply:
+    _move(store, args[0], args[1], overwrite=True)
+    return OK
+
+
+@command("renamenx", 3)
+def renamenx(store: Store, args: Args) -> Reply:
+    return int(_move(store, args[0], args[1], overwrite=False))
+
+
+def _move(store: Store, source: bytes, target: bytes, *, overwrite: bool) -> bool:
+    value = store.find(source)
+    if value is None:
+        fail(NO_SUCH_KEY)
+    if source == target:
+        return False
+    if store.find(target) is not None and not overwrite:
+        return False
+    until_ms = store.expiry_ms(source)
+    store.discard(source)
+    store.put(target, value)
+    if until_ms is not None:
+        store.expire_at(target, until_ms)
+    store.changes += 1
+    return True
+
+
+def _expire(name: str, *, unit_ms: int, relative: bool) -> None:
+    def handler(store: Store, args: Args) -> Reply:
+        options = _expire_options(args[2:])
+        until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=relative, name=name, positive=False)
+        if store.find(args[0]) is None or not _allowed(options, store.expiry_ms(args[0]), until_ms):
+            return 0
+        store.expire_at(args[0], until_ms)
+        store.changes += 1
+        return 1
+
+    command(name, -3)(handler)
+
+
+def _expire_options(words: Args) -> dict[bytes, None]:
+    options: dict[bytes, None] = {}
+    for word in words:
+        if word.upper() not in _EXPIRE_OPTIONS:
+            fail(f"ERR Unsupported option {text(word)}")
+        options[word.upper()] = None
+    if b"NX" in options and len(options) > 1:
+        fail("ERR NX and XX, GT or LT options at the same time are not compatible")
+    if b"GT" in options and b"LT" in options:
+        fail("ERR GT and LT options at the same time are not compatible")
+    return options
+
+
+def _allowed(options: dict[bytes, None], old_ms: int | None, new_ms: int) -> bool:
+    """A key without a time lives for ever: no time is greater, every time is less."""
+    if b"NX" in options and old_ms is not None:
+        return False
+    if b"XX" in options and old_ms is None:
+        return False
+    if b"GT" in options and (old_ms is None or new_ms <= old_ms):
+        return False
+    return not (b"LT" in options and old_ms is not None and new_ms >= old_ms)
+
+
+_expire("expire", unit_ms=1000, relative=True)
+_expire("pexpire", unit_ms=1, relative=True)
+_expire("expireat", unit_ms=1000, relative=False)
+_expire("pexpireat", unit_ms=1, relative=False)
+
+
+def _left(store: Store, key: bytes, *, from_ms: int) -> int:
+    """Milliseconds from ``from_ms`` to the end of ``key``; -1 without a limit, -2 without the key."""
+    if store.find(key) is None:
+        return -2
+    until_ms = store.expiry_ms(key)
+    return -1 if until_ms is None else max(0, until_ms - from_ms)
+
+
+def _seconds(left_ms: int) -> int:
+    return left_ms if left_ms < 0 else (left_ms + 500) // 1000
+
+
+@command("pttl", 2)
+def pttl(store: Store, args: Args) -> Reply:
+    return _left(store, args[0], from_ms=store.now_ms)
+
+
+@command("ttl", 2)
+def ttl(store: Store, args: Args) -> Reply:
+    return _seconds(_left(store, args[0], from_ms=store.now_ms))
+
+
+@command("pexpiretime", 2)
+def pexpiretime(store: Store, args: Args) -> Reply:
+    return _left(store, args[0], from_ms=0)
+
+
+@command("expiretime", 2)
+def expiretime(store: Store, args: Args) -> Reply:
+    return _seconds(_left(store, args[0], from_ms=0))
+
+
+@command("persist", 2)
+def persist(store: Store, args: Args) -> Reply:
+    if store.find(args[0]) is None:
+        return 0
+    persisted = int(store.persist(args[0]))
+    store.changes += persisted
+    return persisted

@@ -1,0 +1,126 @@
+"""SCAN and its kin.
+
+What the server promises, and nothing more: an element that is there from the first call to the last is returned at
+least once (https://valkey.io/commands/scan/). The order is that of a checksum of the element, and the cursor is the
+last checksum returned, so the promise holds whatever is added and removed in between.
+"""
+
+import re
+from collections.abc import Iterable
+from heapq import nsmallest
+from zlib import crc32
+
+from cluster.sim.redis.glob import matches
+from cluster.sim.redis.numbers import format_double, integer
+from cluster.sim.redis.registry import Args, command
+from cluster.sim.redis.reply import SYNTAX, fail, text
+from cluster.sim.redis.store import Store
+from cluster.sim.redis.values import TYPE_NAMES, Hash, Set, SortedSet
+from engine.ports import Reply
+
+_CURSOR = re.compile(rb"[ \t\n\v\f\r]*(?:\+|-(?=0+\Z))?([0-9]+)(?:\0.*)?", re.DOTALL)
+"""What C's ``strtoull`` takes for a number, up to the end of the text or a zero byte."""
+
+_CURSOR_MAX = (1 << 64) - 1
+_DEFAULT_COUNT = 10
+
+
+class _Options:
+    def __init__(self, words: Args, accepted: tuple[bytes, ...]) -> None:
+        self.count = _DEFAULT_COUNT
+        self.pattern: bytes | None = None
+        self.type_name: bytes | None = None
+        self.no_values = False
+        at = 0
+        while at < len(words):
+            at += self._read(words[at].upper(), words[at + 1 :], accepted)
+
+    def _read(self, option: bytes, rest: Args, accepted: tuple[bytes, ...]) -> int:
+        """Take one option; the number of its words."""
+        if option == b"NOVALUES":
+            if option not in accepted:
+                fail("ERR NOVALUES option can only be used in HSCAN")
+            self.no_values = True
+            return 1
+        if not rest or option not in (b"COUNT", b"MATCH", *accepted):
+            fail(SYNTAX)
+        if option == b"COUNT":
+            self.count = integer(rest[0])
+            if self.count < 1:
+                fail(SYNTAX)
+        elif option == b"MATCH":
+            self.pattern = rest[0]
+        else:
+            self.type_name = rest[0].lower()
+            if self.type_name not in (*TYPE_NAMES.values(), b"stream"):
+                fail(f"ERR unknown type name '{text(rest[0])}'")
+        return 2
+
+    def wants(self, element: bytes) -> bool:
+        return self.pattern is None or matches(self.pattern, element)
+
+
+def _cursor(raw: bytes) -> int:
+    match = _CURSOR.fullmatch(raw)
+    if match is None or int(match[1]) > _CURSOR_MAX:
+        fail("ERR invalid cursor")
+    return int(match[1])
+
+
+def _page(elements: Iterable[bytes], cursor: int, count: int) -> tuple[bytes, list[bytes]]:
+    """The next ``count`` elements, more if checksums are equal; with the cursor for the ones after them."""
+    ahead = [(place, element) for element in elements if (place := crc32(element) + 1) > cursor]
+    page = nsmallest(count, ahead)
+    if len(page) == len(ahead):
+        return b"0", [element for _, element in page]
+    last = page[-1][0]
+    return b"%d" % last, [element for place, element in sorted(ahead) if place <= last]
+
+
+@command("scan", -2)
+def scan(store: Store, args: Args) -> Reply:
+    cursor = _cursor(args[0])
+    options = _Options(args[1:], (b"TYPE",))
+    following, page = _page(store.present(), cursor, options.count)
+    return [following, [key for key in page if options.wants(key) and _has_type(store, key, options.type_name)]]
+
+
+def _has_type(store: Store, key: bytes, type_name: bytes | None) -> bool:
+    return type_name is None or TYPE_NAMES[type(store.find(key))] == type_name
+
+
+@command("hscan", -3)
+def hscan(store: Store, args: Args) -> Reply:
+    cursor = _cursor(args[1])
+    fields = store.get(args[0], Hash)
+    if fields is None:
+        return [b"0", []]
+    options = _Options(args[2:], (b"NOVALUES",))
+    following, page = _page(fields, cursor, options.count)
+    wanted = [name for name in page if options.wants(name)]
+    if options.no_values:
+        return [following, wanted]
+    return [following, [part for name in wanted for part in (name, fields[name])]]
+
+
+@command("sscan", -3)
+def sscan(store: Store, args: Args) -> Reply:
+    cursor = _cursor(args[1])
+    members = store.get(args[0], Set)
+    if members is None:
+        return [b"0", []]
+    options = _Options(args[2:], ())
+    following, page = _page(members, cursor, options.count)
+    return [following, [member for member in page if options.wants(member)]]
+
+
+@command("zscan", -3)
+def zscan(store: Store, args: Args) -> Reply:
+    cursor = _cursor(args[1])
+    entries = store.get(args[0], SortedSet)
+    if entries is None:
+        return [b"0", []]
+    options = _Options(args[2:], ())
+    following, page = _page(entries.scores, cursor, options.count)
+    wanted = [member for member in page if options.wants(member)]
+    return [following, [part for member in wanted for part in (member, format_double(entries.scores[member]))]]

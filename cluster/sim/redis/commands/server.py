@@ -1,0 +1,50 @@
+"""Commands on the server itself."""
+
+from cluster.sim.redis.registry import Args, command
+from cluster.sim.redis.reply import OK, SYNTAX, Status, fail, wrong_arity
+from cluster.sim.redis.store import Store
+from engine.ports import Reply
+
+MODELLED = "9.1"
+"""The version of Valkey whose replies the model gives."""
+
+_INFO = f"# Server\r\nredis_version:7.2.4\r\nserver_name:simulated-valkey\r\nsimulated-valkey_version:{MODELLED}\r\n"
+
+
+@command("ping", -1)
+def ping(store: Store, args: Args) -> Reply:
+    if len(args) > 1:
+        wrong_arity("ping")
+    return args[0] if args else Status(b"PONG")
+
+
+@command("echo", 2)
+def echo(store: Store, args: Args) -> Reply:
+    return args[0]
+
+
+@command("time", 1)
+def time(store: Store, args: Args) -> Reply:
+    seconds, microseconds = divmod(store.now_us, 1_000_000)
+    return [b"%d" % seconds, b"%d" % microseconds]
+
+
+@command("info", -1)
+def info(store: Store, args: Args) -> Reply:
+    """The server section, whatever section is asked for."""
+    return _INFO.encode()
+
+
+@command("dbsize", 1)
+def dbsize(store: Store, args: Args) -> Reply:
+    return len(store)
+
+
+@command("flushall", -1)
+@command("flushdb", -1)
+def flush(store: Store, args: Args) -> Reply:
+    if len(args) > 1 or (args and args[0].upper() not in (b"SYNC", b"ASYNC")):
+        fail(SYNTAX)
+    store.clear()
+    store.changes += 1
+    return OK

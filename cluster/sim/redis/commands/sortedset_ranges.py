@@ -1,0 +1,265 @@
+"""Commands on ranges of sorted sets: by rank, by score, by member."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from cluster.sim.redis.numbers import double, format_double, integer
+from cluster.sim.redis.registry import Args, command
+from cluster.sim.redis.reply import SYNTAX, CommandError, fail
+from cluster.sim.redis.store import Store
+from cluster.sim.redis.values import Scored, SortedSet
+from engine.ports import Reply
+
+_NOT_A_SCORE = "ERR min or max is not a float"
+_NOT_A_MEMBER = "ERR min or max not valid string range item"
+
+Ranks = tuple[int, int]
+"""First rank, and the one after the last."""
+
+Select = Callable[[SortedSet], Ranks]
+
+
+class By(Enum):
+    RANK = auto()
+    SCORE = auto()
+    LEX = auto()
+
+
+def _score_bound(text: bytes) -> tuple[float, bool]:
+    """Score, and whether the bound excludes it. As in C, a text ends at a zero byte and an empty one is 0."""
+    exclusive = text.startswith(b"(")
+    number = text[exclusive:].partition(b"\0")[0]
+    if not number:
+        return 0.0, exclusive
+    try:
+        return double(number, _NOT_A_SCORE), exclusive
+    except CommandError:
+        # Beyond what a double can hold is no error here.
+        value = _overflowing(number)
+        return value, exclusive
+
+
+def _overflowing(number: bytes) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        fail(_NOT_A_SCORE)
+    if number.strip() != number or b"_" in number or math.isnan(value):
+        fail(_NOT_A_SCORE)
+    return value
+
+
+def by_score(low: bytes, high: bytes) -> Select:
+    low_score, low_exclusive = _score_bound(low)
+    high_score, high_exclusive = _score_bound(high)
+
+    def select(entries: SortedSet) -> Ranks:
+        start = entries.first_from(low_score, exclusive=low_exclusive)
+        return start, max(start, entries.first_from(high_score, exclusive=not high_exclusive))
+
+    return select
+
+
+@dataclass(frozen=True)
+class _MemberBound:
+    """``infinite``: -1 is below every member, 1 above every one."""
+
+    member: bytes = b""
+    exclusive: bool = False
+    infinite: int = 0
+
+    def above(self, member: bytes) -> bool:
+        """``member`` lies before a range that begins here."""
+        if self.infinite:
+            return self.infinite > 0
+        return member <= self.member if self.exclusive else member < self.member
+
+    def below(self, member: bytes) -> bool:
+        """``member`` lies after a range that ends here."""
+        if self.infinite:
+            return self.infinite < 0
+        return member >= self.member if self.exclusive else member > self.member
+
+
+def _member_bound(text: bytes) -> _MemberBound:
+    if text in (b"-", b"+"):
+        return _MemberBound(infinite=-1 if text == b"-" else 1)
+    if text[:1] not in (b"(", b"["):
+        fail(_NOT_A_MEMBER)
+    return _MemberBound(text[1:], exclusive=text[:1] == b"(")
+
+
+def by_member(low: bytes, high: bytes) -> Select:
+    """For sets whose members all have one score; with others the result means nothing, as in the server."""
+    first, last = _member_bound(low), _member_bound(high)
+
+    def select(entries: SortedSet) -> Ranks:
+        members = [member for _, member in entries.between(0, len(entries))]
+        start = next((rank for rank, member in enumerate(members) if not first.above(member)), len(members))
+        stop = next((rank for rank in range(start, len(members)) if last.below(members[rank])), len(members))
+        return start, stop
+
+    return select
+
+
+def by_rank(start_text: bytes, end_text: bytes, *, reverse: bool = False) -> Select:
+    start, end = integer(start_text), integer(end_text)
+
+    def select(entries: SortedSet) -> Ranks:
+        size = len(entries)
+        first = max(0, start + size if start < 0 else start)
+        last = min(size - 1, end + size if end < 0 else end)
+        if first > last:
+            return 0, 0
+        return (size - 1 - last, size - first) if reverse else (first, last + 1)
+
+    return select
+
+
+@dataclass
+class _Options:
+    by: By | None
+    reverse: bool | None
+    with_scores: bool = False
+    offset: int = 0
+    limit: int = -1
+
+    def read(self, words: Args) -> None:
+        at = 0
+        while at < len(words):
+            option = words[at].upper()
+            if option == b"WITHSCORES":
+                self.with_scores = True
+            elif option == b"LIMIT" and len(words) - at > 2:
+                self.offset, self.limit = integer(words[at + 1]), integer(words[at + 2])
+                at += 2
+            elif option == b"REV" and self.reverse is None:
+                self.reverse = True
+            elif option in (b"BYLEX", b"BYSCORE") and self.by is None:
+                self.by = By.LEX if option == b"BYLEX" else By.SCORE
+            else:
+                fail(SYNTAX)
+            at += 1
+
+    def check(self) -> None:
+        if self.limit != -1 and self.by in (None, By.RANK):
+            fail("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+        if self.with_scores and self.by is By.LEX:
+            fail("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
+
+
+def _select(by: By | None, low: bytes, high: bytes, *, reverse: bool) -> Select:
+    if by in (None, By.RANK):
+        return by_rank(low, high, reverse=reverse)
+    if reverse:
+        low, high = high, low
+    return by_score(low, high) if by is By.SCORE else by_member(low, high)
+
+
+def _limited(ranks: Ranks, options: _Options, *, reverse: bool) -> Ranks:
+    start, stop = ranks
+    if options.by in (None, By.RANK):
+        return ranks
+    if options.offset < 0 or options.offset >= stop - start:
+        return 0, 0
+    count = stop - start - options.offset
+    if options.limit >= 0:
+        count = min(count, options.limit)
+    if reverse:
+        return stop - options.offset - count, stop - options.offset
+    return start + options.offset, start + options.offset + count
+
+
+def _range(store: Store, args: Args, *, by: By | None, reverse: bool | None) -> Reply:
+    options = _Options(by, reverse)
+    options.read(args[3:])
+    options.check()
+    backwards = bool(options.reverse)
+    select = _select(options.by, args[1], args[2], reverse=backwards)
+    entries = store.get(args[0], SortedSet)
+    if entries is None:
+        return []
+    ranks = _limited(select(entries), options, reverse=backwards)
+    found = entries.between(*ranks, reverse=backwards)
+    return _flat(found) if options.with_scores else [member for _, member in found]
+
+
+def _flat(found: Iterator[Scored]) -> list[bytes]:
+    return [part for score, member in found for part in (member, format_double(score))]
+
+
+@command("zrange", -4)
+def zrange(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=None, reverse=None)
+
+
+@command("zrevrange", -4)
+def zrevrange(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=By.RANK, reverse=True)
+
+
+@command("zrangebyscore", -4)
+def zrangebyscore(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=By.SCORE, reverse=False)
+
+
+@command("zrevrangebyscore", -4)
+def zrevrangebyscore(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=By.SCORE, reverse=True)
+
+
+@command("zrangebylex", -4)
+def zrangebylex(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=By.LEX, reverse=False)
+
+
+@command("zrevrangebylex", -4)
+def zrevrangebylex(store: Store, args: Args) -> Reply:
+    return _range(store, args, by=By.LEX, reverse=True)
+
+
+def _count(store: Store, key: bytes, select: Select) -> int:
+    entries = store.get(key, SortedSet)
+    if entries is None:
+        return 0
+    start, stop = select(entries)
+    return stop - start
+
+
+@command("zcount", 4)
+def zcount(store: Store, args: Args) -> Reply:
+    return _count(store, args[0], by_score(args[1], args[2]))
+
+
+@command("zlexcount", 4)
+def zlexcount(store: Store, args: Args) -> Reply:
+    return _count(store, args[0], by_member(args[1], args[2]))
+
+
+def _remove(store: Store, key: bytes, select: Select) -> int:
+    entries = store.get(key, SortedSet)
+    if entries is None:
+        return 0
+    doomed = [member for _, member in entries.between(*select(entries))]
+    for member in doomed:
+        entries.remove(member)
+    store.changes += len(doomed)
+    store.drop_if_empty(key)
+    return len(doomed)
+
+
+@command("zremrangebyscore", 4)
+def zremrangebyscore(store: Store, args: Args) -> Reply:
+    return _remove(store, args[0], by_score(args[1], args[2]))
+
+
+@command("zremrangebylex", 4)
+def zremrangebylex(store: Store, args: Args) -> Reply:
+    return _remove(store, args[0], by_member(args[1], args[2]))
+
+
+@command("zremrangebyrank", 4)
+def zremrangebyrank(store: Store, args: Args) -> Reply:
+    return _remove(store, args[0], by_rank(args[1], args[2]))

@@ -1,0 +1,164 @@
+"""Commands on sorted sets, those on ranges excepted."""
+
+from cluster.sim.redis.numbers import double, format_double, positive
+from cluster.sim.redis.registry import Args, command
+from cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
+from cluster.sim.redis.store import Store
+from cluster.sim.redis.values import SortedSet
+from engine.ports import Reply
+
+_FLAGS = (b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR")
+
+
+def _parse(args: Args, flags: dict[bytes, None]) -> list[tuple[float, bytes]]:
+    """Check what follows the key, in the server's order of checks; adds what flags it finds to ``flags``."""
+    at = 1
+    while at < len(args) and (flag := args[at].upper()) in _FLAGS:
+        flags[flag] = None
+        at += 1
+    words = args[at:]
+    if not words or len(words) % 2:
+        fail(SYNTAX)
+    if b"NX" in flags and b"XX" in flags:
+        fail("ERR XX and NX options at the same time are not compatible")
+    if sum(flag in flags for flag in (b"GT", b"LT", b"NX")) > 1:
+        fail("ERR GT, LT, and/or NX options at the same time are not compatible")
+    if b"INCR" in flags and len(words) > 2:
+        fail("ERR INCR option supports a single increment-element pair")
+    return [(double(words[index]), words[index + 1]) for index in range(0, len(words), 2)]
+
+
+@command("zadd", -4)
+def zadd(store: Store, args: Args) -> Reply:
+    flags: dict[bytes, None] = {}
+    pairs = _parse(args, flags)
+    return _add(store, args[0], pairs, flags)
+
+
+@command("zincrby", 4)
+def zincrby(store: Store, args: Args) -> Reply:
+    flags: dict[bytes, None] = {b"INCR": None}
+    pairs = _parse(args, flags)  # it takes flags, as the server's does
+    return _add(store, args[0], pairs, flags)
+
+
+def _add(store: Store, key: bytes, pairs: list[tuple[float, bytes]], flags: dict[bytes, None]) -> Reply:
+    existing = store.get(key, SortedSet)
+    if existing is None and b"XX" in flags:
+        return None if b"INCR" in flags else 0
+    entries = SortedSet() if existing is None else existing
+    added = updated = 0
+    score: float | None = None
+    for given, member in pairs:
+        old = entries.scores.get(member)
+        score = _new_score(old, given, flags)
+        if score is None or score == old:
+            continue
+        entries.set(member, score)
+        added += old is None
+        updated += old is not None
+    if existing is None and len(entries):
+        store.put(key, entries)
+    store.changes += added + updated
+    if b"INCR" in flags:
+        return None if score is None else format_double(score)
+    return added + updated if b"CH" in flags else added
+
+
+def _new_score(old: float | None, given: float, flags: dict[bytes, None]) -> float | None:
+    """The score that a member gets, None if the flags leave it as it is."""
+    if old is None:
+        return None if b"XX" in flags else given
+    if b"NX" in flags:
+        return None
+    score = given
+    if b"INCR" in flags:
+        score += old
+        if score != score:
+            fail("ERR resulting score is not a number (NaN)")
+    if (b"GT" in flags and score <= old) or (b"LT" in flags and score >= old):
+        return None
+    return score
+
+
+@command("zrem", -3)
+def zrem(store: Store, args: Args) -> Reply:
+    entries = store.get(args[0], SortedSet)
+    if entries is None:
+        return 0
+    removed = sum(entries.remove(member) for member in args[1:])
+    store.changes += removed
+    store.drop_if_empty(args[0])
+    return removed
+
+
+@command("zcard", 2)
+def zcard(store: Store, args: Args) -> Reply:
+    entries = store.get(args[0], SortedSet)
+    return 0 if entries is None else len(entries)
+
+
+@command("zscore", 3)
+def zscore(store: Store, args: Args) -> Reply:
+    entries = store.get(args[0], SortedSet)
+    score = None if entries is None else entries.scores.get(args[1])
+    return None if score is None else format_double(score)
+
+
+@command("zmscore", -3)
+def zmscore(store: Store, args: Args) -> Reply:
+    entries = store.get(args[0], SortedSet)
+    scores = [None if entries is None else entries.scores.get(member) for member in args[1:]]
+    return [None if score is None else format_double(score) for score in scores]
+
+
+def _rank(store: Store, args: Args, name: str, *, reverse: bool) -> Reply:
+    if len(args) > 3:
+        wrong_arity(name)
+    if len(args) == 3 and args[2].upper() != b"WITHSCORE":
+        fail(SYNTAX)
+    entries = store.get(args[0], SortedSet)
+    rank = None if entries is None else entries.rank(args[1])
+    if entries is None or rank is None:
+        return None
+    place = len(entries) - 1 - rank if reverse else rank
+    return [place, format_double(entries.scores[args[1]])] if len(args) == 3 else place
+
+
+@command("zrank", -3)
+def zrank(store: Store, args: Args) -> Reply:
+    return _rank(store, args, "zrank", reverse=False)
+
+
+@command("zrevrank", -3)
+def zrevrank(store: Store, args: Args) -> Reply:
+    return _rank(store, args, "zrevrank", reverse=True)
+
+
+def _pop(store: Store, args: Args, *, highest: bool) -> Reply:
+    if len(args) > 2:
+        fail(SYNTAX)
+    count = 1
+    if len(args) == 2:
+        count = positive(args[1], OUT_OF_RANGE)
+    entries = store.get(args[0], SortedSet)
+    if entries is None:
+        return []
+    size = len(entries)
+    start, stop = (max(0, size - count), size) if highest else (0, min(count, size))
+    popped = list(entries.between(start, stop, reverse=highest))
+    for _, member in popped:
+        entries.remove(member)
+    store.changes += len(popped)
+    store.drop_if_empty(args[0])
+    return [part for score, member in popped for part in (member, format_double(score))]
+
+
+@command("zpopmin", -2)
+def zpopmin(store: Store, args: Args) -> Reply:
+    return _pop(store, args, highest=False)
+
+
+@command("zpopmax", -2)
+def zpopmax(store: Store, args: Args) -> Reply:
+    return _pop(store, args, highest=True)

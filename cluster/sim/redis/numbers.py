@@ -1,0 +1,91 @@
+"""Numbers as the server reads and writes them.
+
+The rules are those of Valkey 9, https://github.com/valkey-io/valkey: ``string2ll``, ``double2ll``, ``d2string`` and
+``ld2string`` in ``util.c``, and ``fpconv_dtoa``.
+"""
+
+import math
+import re
+
+import numpy as np
+
+from cluster.sim.redis.grisu import digits
+from cluster.sim.redis.reply import NOT_A_FLOAT, NOT_AN_INTEGER, fail
+
+INTEGER_MIN = -(1 << 63)
+INTEGER_MAX = (1 << 63) - 1
+
+_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
+_FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+_LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|[+-]?0x[0-9a-f]+", re.IGNORECASE)
+_EXACT = float(INTEGER_MAX // 2)
+"""Doubles up to here that are whole are written as integers."""
+
+
+def integer(text: bytes, error: str = NOT_AN_INTEGER) -> int:
+    """A signed 64-bit integer in its only accepted spelling: no plus sign, no leading zeros, no spaces."""
+    if not _INTEGER.fullmatch(text):
+        fail(error)
+    value = int(text)
+    return value if INTEGER_MIN <= value <= INTEGER_MAX else fail(error)
+
+
+def positive(text: bytes, error: str) -> int:
+    """An integer of 0 or more; ``error`` also when it is no integer."""
+    value = integer(text, error)
+    return value if value >= 0 else fail(error)
+
+
+def double(text: bytes, error: str = NOT_A_FLOAT) -> float:
+    """A double, infinities included. A number too large or too small for a double is refused."""
+    if not _FLOAT.fullmatch(text):
+        fail(error)
+    value = float(text)
+    named = b"n" in text.lower()
+    if math.isinf(value) and not named:
+        fail(error)
+    if value == 0 and any(digit in text.lower().partition(b"e")[0] for digit in b"123456789"):
+        fail(error)
+    return value
+
+
+def format_double(value: float) -> bytes:
+    """Digits that give the same double back; whole numbers as integers up to 2**62."""
+    if value != value:
+        return b"-nan" if math.copysign(1, value) < 0 else b"nan"
+    if value == 0:
+        return b"-0" if math.copysign(1, value) < 0 else b"0"
+    if -_EXACT <= value <= _EXACT and value == int(value):
+        return b"%d" % int(value)
+    if math.isinf(value):
+        return b"inf" if value > 0 else b"-inf"
+    sign = b"-" if value < 0 else b""
+    return sign + _layout(*digits(abs(value)))
+
+
+def _layout(text: str, exponent: int) -> bytes:
+    """Where ``fpconv_dtoa`` puts the point, and when it writes an exponent."""
+    count = len(text)
+    scientific = abs(exponent + count - 1)
+    if exponent >= 0 and scientific < count + 7:
+        return (text + "0" * exponent).encode()
+    if exponent < 0 and (exponent > -7 or scientific < 4):
+        point = count + exponent
+        if point <= 0:
+            return f"0.{'0' * -point}{text}".encode()
+        return f"{text[:point]}.{text[point:]}".encode()
+    fraction = f".{text[1:]}" if count > 1 else ""
+    return f"{text[0]}{fraction}e{'+' if exponent + count - 1 >= 0 else '-'}{scientific}".encode()
+
+
+def long_double(text: bytes, error: str) -> np.longdouble:
+    """A number for INCRBYFLOAT and HINCRBYFLOAT, which calculate with the machine's long double."""
+    if not _LONG_DOUBLE.fullmatch(text):
+        fail(error)
+    return np.longdouble(text.decode())
+
+
+def format_long_double(value: np.longdouble) -> bytes:
+    """Up to 17 decimals, without trailing zeros."""
+    text = np.format_float_positional(value, precision=17, unique=False, trim="-")
+    return b"0" if text in ("-0", "-0.") else text.encode()

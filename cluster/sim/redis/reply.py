@@ -1,0 +1,41 @@
+"""Replies of the model: the values of ``engine.ports.Reply``, and the error texts that many commands share."""
+
+from typing import NoReturn
+
+from engine.ports import ServerError
+
+
+class Status(bytes):
+    """A simple string such as ``+OK``. To a client it is bytes like any other; a Lua script sees a table."""
+
+
+class CommandError(Exception):
+    """Ends a command with an error reply of this text."""
+
+
+OK = Status(b"OK")
+
+WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
+NOT_AN_INTEGER = "ERR value is not an integer or out of range"
+NOT_A_FLOAT = "ERR value is not a valid float"
+OUT_OF_RANGE = "ERR value is out of range, must be positive"
+SYNTAX = "ERR syntax error"
+NO_SUCH_KEY = "ERR no such key"
+
+
+def fail(text: str) -> NoReturn:
+    raise CommandError(text)
+
+
+def wrong_arity(name: str) -> NoReturn:
+    raise CommandError(f"ERR wrong number of arguments for '{name}' command")
+
+
+def error(message: str) -> ServerError:
+    """An error reply. It is one line: the server cuts line ends off both ends and makes others blanks."""
+    return ServerError(message.strip("\r\n").replace("\r", " ").replace("\n", " "))
+
+
+def text(raw: bytes) -> str:
+    """Part of a request within an error text: it ends at a zero byte, and the client library shows it as UTF-8."""
+    return raw.partition(b"\0")[0].decode("utf-8", "replace")

@@ -1,0 +1,134 @@
+"""The key space of a server: values by key, with the time at which a key expires."""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from cluster.sim.redis.reply import WRONG_TYPE, CommandError
+from cluster.sim.redis.values import SortedSet, Value
+
+V = TypeVar("V", bound=Value)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy of a key space at one instant, as a dump file holds it."""
+
+    values: dict[bytes, Value]
+    expiry_ms: dict[bytes, int]
+
+
+class Store:
+    """One database. ``now_us`` is the server's clock, frozen while a command or script runs.
+
+    ``changes`` counts modifications, in the server's way: a command that leaves it alone is not written to disk.
+    """
+
+    def __init__(self, *, clock_us: Callable[[], int], random: Random) -> None:
+        self._clock_us = clock_us
+        self.random = random
+        self.now_us = clock_us()
+        self.changes = 0
+        self._values: dict[bytes, Value] = {}
+        self._expiry_ms: dict[bytes, int] = {}
+
+    @property
+    def now_ms(self) -> int:
+        return self.now_us // 1000
+
+    def tick(self) -> None:
+        """Read the clock anew."""
+        self.now_us = self._clock_us()
+
+    def find(self, key: bytes) -> Value | None:
+        """The value of ``key``, whatever its type; None if there is none or its time is over."""
+        if self._expiry_ms and self._expired(key):
+            self.discard(key)
+            return None
+        return self._values.get(key)
+
+    def get(self, key: bytes, kind: type[V]) -> V | None:
+        """The value of ``key``. Raises the WRONGTYPE error if it is not a ``kind``."""
+        value = self.find(key)
+        if value is None or type(value) is kind:
+            return value
+        raise CommandError(WRONG_TYPE)
+
+    def get_or_create(self, key: bytes, kind: type[V]) -> V:
+        value = self.get(key, kind)
+        if value is None:
+            value = kind()
+            self._values[key] = value
+        return value
+
+    def put(self, key: bytes, value: Value, *, keep_expiry: bool = False) -> None:
+        self._values[key] = value
+        if not keep_expiry:
+            self._expiry_ms.pop(key, None)
+
+    def discard(self, key: bytes) -> None:
+        self._values.pop(key, None)
+        self._expiry_ms.pop(key, None)
+
+    def delete(self, key: bytes) -> bool:
+        """Remove ``key``; false if it was not there."""
+        if self.find(key) is None:
+            return False
+        self.discard(key)
+        self.changes += 1
+        return True
+
+    def drop_if_empty(self, key: bytes) -> None:
+        """A collection without elements does not exist."""
+        value = self._values.get(key)
+        if value is not None and len(value) == 0:
+            self.discard(key)
+
+    def expiry_ms(self, key: bytes) -> int | None:
+        """Unix time in ms until which ``key`` exists; None without a limit."""
+        return self._expiry_ms.get(key)
+
+    def expire_at(self, key: bytes, when_ms: int) -> None:
+        """``key`` exists until ``when_ms``, inclusive; if that is over by now it goes at once."""
+        if when_ms <= self.now_ms:
+            self.discard(key)
+        else:
+            self._expiry_ms[key] = when_ms
+
+    def persist(self, key: bytes) -> bool:
+        return self._expiry_ms.pop(key, None) is not None
+
+    def present(self) -> Iterator[bytes]:
+        """Every key that has not expired, in order of creation."""
+        for key in list(self._values):
+            if self.find(key) is not None:
+                yield key
+
+    def __len__(self) -> int:
+        """Keys, with those that expired but were not looked at since."""
+        return len(self._values)
+
+    def clear(self) -> None:
+        self._values.clear()
+        self._expiry_ms.clear()
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(_copied(self._values), dict(self._expiry_ms))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._values = _copied(snapshot.values)
+        self._expiry_ms = dict(snapshot.expiry_ms)
+
+    def _expired(self, key: bytes) -> bool:
+        when_ms = self._expiry_ms.get(key)
+        return when_ms is not None and self.now_ms > when_ms
+
+
+def _copied(values: dict[bytes, Value]) -> dict[bytes, Value]:
+    return {key: value if isinstance(value, bytes) else _copy(value) for key, value in values.items()}
+
+
+def _copy(value: Value) -> Value:
+    return deepcopy(value) if isinstance(value, SortedSet) else type(value)(value)  # type: ignore[arg-type]

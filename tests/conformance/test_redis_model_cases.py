@@ -1,0 +1,30 @@
+"""Goal: what is pinned for the model is true of a real server. Method: the same cases as in the unit tests, on both."""
+
+import pytest
+from support.redis_cases import CASES
+from support.redis_pair import Pair, real_server
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def client():
+    with real_server() as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("steps", [pytest.param(steps, id=title) for title, steps in CASES])
+def test_a_real_server_answers_as_pinned(client, steps):
+    pair = Pair(client)
+    for command, reply in steps:
+        assert pair.run(*command) == reply, command
+    pair.compare_contents()
+
+
+def test_the_comparison_notices_a_model_that_is_wrong(client):
+    pair = Pair(client)
+    pair.real("SET", "k", "v")
+    with pytest.raises(AssertionError, match="the model None"):
+        pair.run("GET", "k")
+    with pytest.raises(AssertionError, match="the server answered"):
+        pair.compare_contents()

@@ -1,0 +1,388 @@
+"""Replies of a Valkey 9.1 server that a model gets wrong easily; most of them this project's model did get wrong.
+
+Each case is a title and steps: a command and the server's reply to it.
+"""
+
+from engine.ports import ServerError
+
+WRONG_TYPE = ServerError("WRONGTYPE Operation against a key holding the wrong kind of value")
+SYNTAX = ServerError("ERR syntax error")
+NOT_AN_INTEGER = ServerError("ERR value is not an integer or out of range")
+NOT_A_FLOAT = ServerError("ERR value is not a valid float")
+IN_SCRIPT = " script: on @user_script:1."
+
+
+def score(given, printed):
+    return (("ZADD", "s", given, "m"), 1), (("ZSCORE", "s", "m"), printed), (("DEL", "s"), 1)
+
+
+def script(body, reply, *args):
+    return ("EVAL", body, 0, *args), reply
+
+
+FILLED = (("ZADD", "z", 1, "a", 2, "b", 3, "c"), 3)
+
+CASES = [
+    (
+        "whole scores are printed as integers up to 2**62",
+        [*score("1e15", b"1000000000000000"), *score("4e18", b"4000000000000000000")],
+    ),
+    (
+        "whole scores above 2**62 are printed by their digits",
+        [*score("5e18", b"5e+18"), *score("9223372036854775807", b"9223372036854776000")],
+    ),
+    ("a due time with a priority keeps two decimals", [*score("1620078645956.01", b"1620078645956.01")]),
+    (
+        "small scores change to an exponent by the server's own rule",
+        [
+            *score("0.000001", b"0.000001"),
+            *score("0.0000012", b"1.2e-6"),
+            *score("1234567.1234567", b"1.2345671234567e+6"),
+        ],
+    ),
+    (
+        "a score may have more digits than the shortest",
+        [*score("0.50877", b"0.5087699999999999"), *score("1700603760735.0312", b"1700603760735.0313")],
+    ),
+    (
+        "subnormal scores are kept and smaller ones refused",
+        [*score("4.9e-324", b"5e-324"), (("ZADD", "s", "1e-400", "m"), NOT_A_FLOAT)],
+    ),
+    (
+        "infinite scores have many spellings and one print",
+        [*score("+Inf", b"inf"), *score("-infinity", b"-inf"), (("ZADD", "s", "nan", "m"), NOT_A_FLOAT)],
+    ),
+    (
+        "no score is a negative zero, but the reply to an increment may be one",
+        [*score("-0", b"0"), (("ZINCRBY", "s", "-0", "m"), b"-0"), (("ZSCORE", "s", "m"), b"0")],
+    ),
+    (
+        "hexadecimal is no score, but a number for INCRBYFLOAT",
+        [(("ZADD", "s", "0x10", "m"), NOT_A_FLOAT), (("INCRBYFLOAT", "f", "0x10"), b"16")],
+    ),
+    (
+        "INCRBYFLOAT calculates with long doubles and prints 17 decimals",
+        [(("SET", "f", "3.0e3"), b"OK"), (("INCRBYFLOAT", "f", "0.1"), b"3000.10000000000000009")],
+    ),
+    ("an increment of a fresh counter prints no negative zero", [(("INCRBYFLOAT", "f", "-5e-18"), b"0")]),
+    (
+        "ZADD NX leaves a member that is there",
+        [FILLED, (("ZADD", "z", "NX", 9, "a", 9, "d"), 1), (("ZSCORE", "z", "a"), b"1")],
+    ),
+    (
+        "ZADD XX adds nothing and makes no key",
+        [(("ZADD", "z", "XX", 1, "a"), 0), (("EXISTS", "z"), 0), (("ZADD", "z", "XX", "INCR", 1, "a"), None)],
+    ),
+    (
+        "ZADD GT and LT add what is new",
+        [
+            FILLED,
+            (("ZADD", "z", "GT", "CH", 0, "a", 5, "b", 7, "d"), 2),
+            (("ZADD", "z", "LT", "CH", 0, "a", 9, "b"), 1),
+        ],
+    ),
+    (
+        "ZADD CH counts changes, ZADD alone additions",
+        [FILLED, (("ZADD", "z", 4, "a", 4, "d"), 1), (("ZADD", "z", "CH", 5, "a", 4, "d", 6, "e"), 2)],
+    ),
+    (
+        "ZADD INCR answers the score, or nil when a flag forbade it",
+        [FILLED, (("ZADD", "z", "INCR", 1.5, "a"), b"2.5"), (("ZADD", "z", "NX", "INCR", 1, "a"), None)],
+    ),
+    (
+        "conflicting flags of ZADD are told before a score is read",
+        [
+            (
+                ("ZADD", "z", "NX", "XX", "x", "a"),
+                ServerError("ERR XX and NX options at the same time are not compatible"),
+            ),
+            (
+                ("ZADD", "z", "NX", "GT", 1, "a"),
+                ServerError("ERR GT, LT, and/or NX options at the same time are not compatible"),
+            ),
+            (
+                ("ZADD", "z", "INCR", 1, "a", 2, "b"),
+                ServerError("ERR INCR option supports a single increment-element pair"),
+            ),
+            (("ZADD", "z", 1, "a", 2), SYNTAX),
+        ],
+    ),
+    ("ZINCRBY takes a flag of ZADD for one", [(("ZINCRBY", "z", "xx", "a"), SYNTAX)]),
+    (
+        "scores are checked before the type of the key",
+        [(("SET", "k", "v"), b"OK"), (("ZADD", "k", "x", "a"), NOT_A_FLOAT), (("ZADD", "k", 1, "a"), WRONG_TYPE)],
+    ),
+    (
+        "an increment to no number is refused",
+        [
+            (("ZADD", "z", "inf", "a"), 1),
+            (("ZINCRBY", "z", "-inf", "a"), ServerError("ERR resulting score is not a number (NaN)")),
+        ],
+    ),
+    (
+        "a negative count of LIMIT means all, a negative offset nothing",
+        [
+            FILLED,
+            (("ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", 1, -5), [b"b", b"c"]),
+            (("ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", -1, 2), []),
+            (("ZREVRANGEBYSCORE", "z", "+inf", "-inf", "LIMIT", 1, 1), [b"b"]),
+            (("ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", 1), SYNTAX),
+        ],
+    ),
+    (
+        "LIMIT needs BYSCORE or BYLEX unless its count is -1",
+        [
+            FILLED,
+            (
+                ("ZRANGE", "z", 0, -1, "LIMIT", 0, 1),
+                ServerError("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"),
+            ),
+            (("ZRANGE", "z", 0, -1, "LIMIT", 0, -1), [b"a", b"b", b"c"]),
+        ],
+    ),
+    (
+        "bounds may be exclusive or infinite, empty is 0 and too large is infinite",
+        [
+            FILLED,
+            (("ZRANGEBYSCORE", "z", "(1", "(3", "WITHSCORES"), [b"b", b"2"]),
+            (("ZCOUNT", "z", "", "(inf"), 3),
+            (("ZCOUNT", "z", "-1e400", "1e400"), 3),
+            (("ZCOUNT", "z", "nan", 1), ServerError("ERR min or max is not a float")),
+        ],
+    ),
+    (
+        "negative indexes count from the end",
+        [
+            FILLED,
+            (("ZRANGE", "z", -2, -1), [b"b", b"c"]),
+            (("ZREVRANGE", "z", -2, -1, "WITHSCORES"), [b"b", b"2", b"a", b"1"]),
+            (("ZREMRANGEBYRANK", "z", -1, -1), 1),
+            (("RPUSH", "l", "x", "y"), 2),
+            (("LINDEX", "l", -1), b"y"),
+            (("LRANGE", "l", -100, -2), [b"x"]),
+            (("LSET", "l", -3, "z"), ServerError("ERR index out of range")),
+        ],
+    ),
+    (
+        "LSET keeps 32 bits of its index",
+        [
+            (("RPUSH", "l", "x"), 1),
+            (("LSET", "l", -(2**63), "y"), b"OK"),
+            (("LSET", "l", 2**63 - 1, "z"), b"OK"),
+            (("LRANGE", "l", 0, -1), [b"z"]),
+        ],
+    ),
+    (
+        "LREM refuses a count that cannot be negated",
+        [
+            (
+                ("LREM", "l", -(2**63), "x"),
+                ServerError(
+                    "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
+                ),
+            )
+        ],
+    ),
+    ("an empty string is no number", [(("SET", "k", ""), b"OK"), (("INCR", "k"), NOT_AN_INTEGER)]),
+    (
+        "integers have one spelling",
+        [
+            (("INCRBY", "k", "01"), NOT_AN_INTEGER),
+            (("INCRBY", "k", "+1"), NOT_AN_INTEGER),
+            (("INCRBY", "k", "-0"), NOT_AN_INTEGER),
+            (("INCRBY", "k", " 1"), NOT_AN_INTEGER),
+        ],
+    ),
+    (
+        "counters do not overflow",
+        [
+            (("SET", "k", 2**63 - 1), b"OK"),
+            (("INCR", "k"), ServerError("ERR increment or decrement would overflow")),
+            (("DECRBY", "k", -(2**63)), ServerError("ERR decrement would overflow")),
+        ],
+    ),
+    (
+        "GETEX reads its time before it looks at the key",
+        [
+            (("RPUSH", "l", "x"), 1),
+            (("GETEX", "l", "EX", 0), ServerError("ERR invalid expire time in 'getex' command")),
+            (("GETEX", "none", "EX", "x"), NOT_AN_INTEGER),
+        ],
+    ),
+    (
+        "one command answers a wrong number of words by its name",
+        [
+            (("HSET", "h", "f"), ServerError("ERR wrong number of arguments for 'hset' command")),
+            (("ZRANK", "z", "a", "b", "c"), ServerError("ERR wrong number of arguments for 'zrank' command")),
+            (("ZPOPMIN", "z", 1, 2), SYNTAX),
+        ],
+    ),
+    (
+        "an unknown command is told with its first words",
+        [(("FOO", "a", "b"), ServerError("ERR unknown command 'FOO', with args beginning with: 'a' 'b' "))],
+    ),
+    (
+        "line ends in an error become blanks inside and vanish outside",
+        [
+            (("foo\r\nx",), ServerError("ERR unknown command 'foo  x', with args beginning with: ")),
+            (("EXPIRE", "k", 1, "\r"), ServerError("ERR Unsupported option ")),
+        ],
+    ),
+    ("an error text ends at a zero byte", [(("EXPIRE", "k", 1, b"a\x00b"), ServerError("ERR Unsupported option a"))]),
+    (
+        "a cursor is what C takes for a number",
+        [
+            (("SCAN", " 1"), [b"0", []]),
+            (("SCAN", "-1"), ServerError("ERR invalid cursor")),
+            (("HSCAN", "none", "x"), ServerError("ERR invalid cursor")),
+        ],
+    ),
+    (
+        "the empty key matches one star, not two",
+        [(("SET", "", "v"), b"OK"), (("KEYS", "*"), [b""]), (("KEYS", "**"), [])],
+    ),
+    (
+        "a count of 0 pops nothing but is a list",
+        [
+            (("RPUSH", "l", "x"), 1),
+            (("LPOP", "l", 0), []),
+            (("LPOP", "none", 0), None),
+            (("LPOP", "l", -1), ServerError("ERR value is out of range, must be positive")),
+        ],
+    ),
+    (
+        "Lua numbers lose their fraction on the way out",
+        [script("return 1.9", 1), script("return -1.9", -1), script("return {3.99, '3.99'}", [3, b"3.99"])],
+    ),
+    (
+        "Lua numbers that fit no integer become the smallest one",
+        [script("return 2^63", -(2**63)), script("return 0/0", -(2**63)), script("return -1e300", -(2**63))],
+    ),
+    (
+        "true is 1, false and nil are nil, and a table ends at its first nil",
+        [script("return true", 1), script("return false", None), script("return {1, false, 2, nil, 4}", [1, None, 2])],
+    ),
+    (
+        "tables with ok or err are a status or an error, only if they are strings",
+        [
+            script("return {ok='fine'}", b"fine"),
+            script("return {err='ERR no'}", ServerError("ERR no")),
+            script("return {ok=1}", []),
+            script("return {1, {err='E x'}}", [1, ServerError("E x")]),
+        ],
+    ),
+    (
+        "error_reply adds a code where there is none",
+        [
+            script("return redis.error_reply('oh')", ServerError("ERR oh")),
+            script("return redis.error_reply('-MY oh')", ServerError("MY oh")),
+            script("return redis.status_reply('S')", b"S"),
+        ],
+    ),
+    (
+        "a script sees nil as false and a status as a table",
+        [
+            script("return type(redis.call('GET', 'k'))", b"boolean"),
+            script("return redis.call('SET', 'k', 'v')['ok']", b"OK"),
+        ],
+    ),
+    (
+        "numbers for commands are written as the server writes them, not as Lua does",
+        [
+            script("redis.call('SET', 'k', 0.1) return redis.call('GET', 'k')", b"0.1"),
+            script("redis.call('SET', 'k', 1e17) return redis.call('GET', 'k')", b"100000000000000000"),
+            script("redis.call('SET', 'k', 1620078645956.01) return redis.call('GET', 'k')", b"1620078645956.01"),
+            script("redis.call('SET', 'k', -0.0) return redis.call('GET', 'k')", b"0"),
+            script("return tostring(1620078645956.01)", b"1620078645956"),
+        ],
+    ),
+    (
+        "redis.call raises with the line, redis.pcall answers",
+        [
+            (("RPUSH", "l", "x"), 1),
+            script("return redis.call('GET', 'l')", ServerError(f"{WRONG_TYPE}{IN_SCRIPT}")),
+            script("return redis.pcall('GET', 'l')", WRONG_TYPE),
+            script("return redis.pcall('GET', 'l')['err']", str(WRONG_TYPE).encode()),
+            script(
+                "local ok, e = pcall(redis.call, 'GET', 'l') return {tostring(ok), e}",
+                [b"false", str(WRONG_TYPE).encode()],
+            ),
+            script(
+                "return redis.call('GET')",
+                ServerError(f"ERR Wrong number of args calling command from script{IN_SCRIPT}"),
+            ),
+            script("return redis.call('FOO')", ServerError(f"ERR Unknown command called from script{IN_SCRIPT}")),
+            script(
+                "return redis.call('SET', 'k', true)",
+                ServerError(f"ERR Command arguments must be strings or integers{IN_SCRIPT}"),
+            ),
+            script(
+                "return redis.call('EVAL', 'return 1', '0')",
+                ServerError(f"ERR This Valkey command is not allowed from script{IN_SCRIPT}"),
+            ),
+        ],
+    ),
+    (
+        "errors of Lua carry their line",
+        [
+            script("error('boom')", ServerError(f"ERR user_script:1: boom{IN_SCRIPT}")),
+            script("error({err='BOOM x'})", ServerError(f"BOOM x{IN_SCRIPT}")),
+            script("error()", ServerError(f"ERR nil{IN_SCRIPT}")),
+            script(
+                "\n\nlocal t\nreturn t.x",
+                ServerError("ERR user_script:4: attempt to index local 't' (a nil value) script: on @user_script:4."),
+            ),
+            script(
+                "return 1 +",
+                ServerError("ERR Error compiling script (new function): user_script:1: unexpected symbol near '<eof>'"),
+            ),
+        ],
+    ),
+    (
+        "scripts cannot leave anything behind or look outside",
+        [
+            script("x = 1", ServerError(f"ERR user_script:1: Attempt to modify a readonly table{IN_SCRIPT}")),
+            script("string.foo = 1", ServerError(f"ERR user_script:1: Attempt to modify a readonly table{IN_SCRIPT}")),
+            script(
+                "return io",
+                ServerError(
+                    f"ERR user_script:1: Script attempted to access nonexistent global variable 'io'{IN_SCRIPT}"
+                ),
+            ),
+            script(
+                "return os.time()",
+                ServerError(f"ERR user_script:1: attempt to call field 'time' (a nil value){IN_SCRIPT}"),
+            ),
+        ],
+    ),
+    (
+        "random numbers of scripts repeat from server to server",
+        [script("math.randomseed(1) return {math.random(1000), math.random(1000)}", [42, 455])],
+    ),
+    (
+        "what a failing script did stays",
+        [
+            script("redis.call('SET', 'k', 'v') error('boom')", ServerError(f"ERR user_script:1: boom{IN_SCRIPT}")),
+            (("GET", "k"), b"v"),
+        ],
+    ),
+    (
+        "a script is known by its digest until the cache is flushed",
+        [
+            (("SCRIPT", "LOAD", "return 1"), b"e0e1f9fabfc9d4800c877a703b823ac0578ff8db"),
+            (("EVALSHA", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB", 0), 1),
+            (("SCRIPT", "EXISTS", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "x"), [1, 0]),
+            (("SCRIPT", "FLUSH"), b"OK"),
+            (("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", 0), ServerError("NOSCRIPT No matching script.")),
+            (("EVALSHA", "e0", "1.5"), ServerError("NOSCRIPT No matching script.")),
+        ],
+    ),
+    (
+        "the number of keys of a script is checked",
+        [
+            (("EVAL", "return KEYS", 2, "a", "b", "c"), [b"a", b"b"]),
+            (("EVAL", "return 1", 2, "a"), ServerError("ERR Number of keys can't be greater than number of args")),
+            (("EVAL", "return 1", -1), ServerError("ERR Number of keys can't be negative")),
+        ],
+    ),
+]

@@ -1,0 +1,223 @@
+"""Goal: replies that were once wrong stay right, and what no comparison can show. Method: the model with no server."""
+
+import random
+
+import pytest
+from support.redis_cases import CASES
+
+from cluster.sim.redis import RedisModel
+from engine.ports import ServerError
+
+NOW_US = 1_700_000_000_123_456
+
+
+class Clock:
+    def __init__(self):
+        self.now_us = NOW_US
+
+    def __call__(self):
+        return self.now_us
+
+
+def model(clock=None, **options):
+    return RedisModel(clock_us=clock or Clock(), random=random.Random(1), **options)
+
+
+@pytest.mark.parametrize("steps", [pytest.param(steps, id=title) for title, steps in CASES])
+def test_the_model_answers_as_pinned(steps):
+    redis = model()
+    for command, reply in steps:
+        answer = redis.execute(command)
+        assert answer == reply, command
+        assert type(answer) is type(reply) or isinstance(answer, bytes)
+
+
+def test_words_may_be_text_bytes_or_numbers():
+    redis = model()
+    assert redis.execute(("set", b"k", 1.5)) == b"OK"
+    assert redis.execute(("GET", "k")) == b"1.5"
+    assert redis.execute(("SeT", "é", 7)) == b"OK"
+    assert redis.execute(("GET", "é".encode())) == b"7"
+
+
+def test_time_is_the_clock_that_was_given():
+    assert model().execute(("TIME",)) == [b"1700000000", b"123456"]
+
+
+def test_time_stands_still_within_a_script():
+    readings = iter(range(NOW_US, NOW_US + 1000))
+    redis = model(lambda: next(readings))
+    script = "return {redis.call('TIME')[2], redis.call('TIME')[2]}"
+    first, second = redis.execute(("EVAL", script, 0))
+    assert first == second
+
+
+def test_a_key_lives_through_its_last_millisecond():
+    clock = Clock()
+    redis = model(clock)
+    redis.execute(("SET", "k", "v", "PX", 100))
+    clock.now_us += 100_000
+    assert redis.execute(("PTTL", "k")) == 0
+    assert redis.execute(("GET", "k")) == b"v"
+    clock.now_us += 1_000
+    assert redis.execute(("GET", "k")) is None
+    assert redis.execute(("PTTL", "k")) == -2
+    assert redis.execute(("KEYS", "*")) == []
+
+
+@pytest.mark.parametrize(
+    ("write", "left_ms"),
+    [
+        (("SET", "k", "w"), -1),
+        (("SET", "k", "w", "KEEPTTL"), 1000),
+        (("APPEND", "k", "w"), 1000),
+        (("GETSET", "k", "w"), -1),
+        (("RENAME", "k", "k"), 1000),
+        (("PERSIST", "k"), -1),
+        (("PEXPIRE", "k", 500, "GT"), 1000),
+        (("PEXPIRE", "k", 500, "LT"), 500),
+    ],
+)
+def test_which_writes_keep_the_time_to_live(write, left_ms):
+    redis = model()
+    redis.execute(("SET", "k", "v", "PX", 1000))
+    redis.execute(write)
+    assert redis.execute(("PTTL", "k")) == left_ms
+
+
+def test_an_expired_key_has_no_type_to_be_wrong():
+    clock = Clock()
+    redis = model(clock)
+    redis.execute(("SET", "k", "v", "PX", 10))
+    clock.now_us += 20_000
+    assert redis.execute(("ZADD", "k", 1, "a")) == 1
+    assert redis.execute(("PTTL", "k")) == -1
+
+
+def test_an_empty_collection_is_no_key():
+    redis = model()
+    for fill, drain in (
+        (("ZADD", "k", 1, "a"), ("ZREM", "k", "a")),
+        (("HSET", "k", "f", "v"), ("HDEL", "k", "f")),
+        (("RPUSH", "k", "a"), ("LPOP", "k")),
+        (("SADD", "k", "a"), ("SREM", "k", "a")),
+        (("SADD", "k", "a"), ("SPOP", "k")),
+    ):
+        redis.execute(fill)
+        redis.execute(drain)
+        assert redis.execute(("EXISTS", "k")) == 0, drain
+        assert redis.execute(("DBSIZE",)) == 0
+
+
+def scanned(redis, between, count=3):
+    seen, cursor = [], b"0"
+    while True:
+        cursor, page = redis.execute(("SSCAN", "s", cursor, "COUNT", count))
+        seen += page
+        if cursor == b"0":
+            return seen
+        between()
+
+
+def test_a_scan_returns_everything_that_was_there_throughout_whatever_comes_and_goes():
+    for seed in range(30):
+        draw = random.Random(seed)
+        redis = model()
+        redis.execute(("SADD", "s", *(f"stays {number}" for number in range(40))))
+
+        def disturb(redis=redis, draw=draw):
+            for number in draw.sample(range(20), 5):
+                redis.execute((draw.choice(["SADD", "SREM"]), "s", f"goes {number}"))
+
+        seen = scanned(redis, disturb, count=draw.randrange(1, 8))
+        stayed = [member for member in seen if member.startswith(b"stays")]
+        assert sorted(stayed) == sorted(f"stays {number}".encode() for number in range(40))
+
+
+def test_a_scan_of_a_set_at_rest_returns_each_element_once():
+    redis = model()
+    redis.execute(("SADD", "s", *range(1000)))
+    seen = scanned(redis, lambda: None, count=7)
+    assert len(seen) == len(dict.fromkeys(seen)) == 1000
+
+
+@pytest.mark.parametrize("module", ["io", "debug", "require", "dofile", "load", "python", "package", "print", "cjson"])
+def test_scripts_reach_nothing_outside(module):
+    reply = model().execute(("EVAL", f"return {module}", 0))
+    assert isinstance(reply, ServerError)
+    assert f"nonexistent global variable '{module}'" in str(reply)
+
+
+def test_code_that_a_script_loads_is_as_confined_as_the_script():
+    redis = model()
+    assert redis.execute(("EVAL", "return loadstring('return 1 + 1')()", 0)) == 2
+    assert "'io'" in str(redis.execute(("EVAL", "return loadstring('return io')()", 0)))
+    assert "readonly" in str(redis.execute(("EVAL", "getmetatable('').__index = {} return 1", 0)))
+
+
+def test_one_script_leaves_no_trace_for_the_next():
+    redis = model()
+    redis.execute(("EVAL", "KEYS[1] = 'x' return 1", 0))
+    assert redis.execute(("EVAL", "return #KEYS", 0)) == 0
+    assert "readonly" in str(redis.execute(("EVAL", "rawset(_G, 'x', 1)", 0)))
+    assert "nonexistent" in str(redis.execute(("EVAL", "return x", 0)))
+
+
+def written(*steps):
+    """What reaches the disk."""
+    log = []
+    redis = model(on_write=log.append)
+    for step in steps:
+        redis.execute(step)
+    return log
+
+
+def test_only_commands_that_changed_something_are_written():
+    assert (
+        written(("GET", "k"), ("ZREM", "z", "a"), ("ZADD", "k", "XX", 1, "a"), ("GET",), ("SET", "k", "v", "XX")) == []
+    )
+    assert written(("SET", "k", "v")) == [[[b"SET", b"k", b"v"]]]
+
+
+def test_a_command_that_writes_the_same_value_is_written():
+    assert len(written(("HSET", "h", "f", "v"), ("HSET", "h", "f", "v"))) == 2
+
+
+def test_the_writes_of_a_script_stay_together():
+    log = written(("EVAL", "redis.call('SET', 'a', 1) redis.call('GET', 'a') redis.call('DEL', 'a') error('x')", 0))
+    assert log == [[[b"SET", b"a", b"1"], [b"DEL", b"a"]]]
+
+
+def test_a_random_choice_is_written_as_what_was_chosen():
+    _, ((name, key, member),) = written(("SADD", "s", "a", "b", "c"), ("SPOP", "s"))
+    assert (name, key) == (b"srem", b"s")
+    assert member in (b"a", b"b", b"c")
+
+
+def test_a_snapshot_does_not_follow_what_happens_after_it():
+    redis = model()
+    for command in (
+        ("SET", "s", "1"),
+        ("HSET", "h", "f", "1"),
+        ("RPUSH", "l", "1"),
+        ("SADD", "m", "1"),
+        ("ZADD", "z", 1, "1"),
+    ):
+        redis.execute(command)
+    redis.execute(("PEXPIRE", "s", 5000))
+    snapshot = redis.store.snapshot()
+    for command in (
+        ("APPEND", "s", "2"),
+        ("HSET", "h", "g", "2"),
+        ("RPUSH", "l", "2"),
+        ("SADD", "m", "2"),
+        ("ZADD", "z", 2, "1"),
+    ):
+        redis.execute(command)
+    redis.store.restore(snapshot)
+    assert redis.execute(("GET", "s")) == b"1"
+    assert redis.execute(("PTTL", "s")) == 5000
+    assert redis.execute(("HGETALL", "h")) == [b"f", b"1"]
+    assert redis.execute(("LRANGE", "l", 0, -1)) == [b"1"]
+    assert redis.execute(("SMEMBERS", "m")) == [b"1"]
+    assert redis.execute(("ZRANGE", "z", 0, -1, "WITHSCORES")) == [b"1", b"1"]
