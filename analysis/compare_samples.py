@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pandas.util import hash_array
+from pandas.util import hash_array  # type: ignore[import-untyped]
 
 from analysis.rundir import NANOSECONDS_PER_MS, RunDirectory
 
@@ -122,7 +122,8 @@ class Lateness:
 
 
 def _hashes(ids: NDArray[np.object_]) -> NDArray[np.uint64]:
-    return hash_array(ids, categorize=False)
+    found: NDArray[np.uint64] = hash_array(ids, categorize=False)
+    return found
 
 
 def _share_by_id(table: dict[str, int], every: int) -> dict[str, int]:
