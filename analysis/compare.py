@@ -8,37 +8,25 @@ runs differ among themselves, from seed to seed and from machine to machine.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import yaml
 
 from analysis.checkers.verdict import DUPLICATE_CAUSES, Totals, Verdict
-from analysis.compare_samples import DESCRIPTIONS, Metric, Series, read_series
-from analysis.rundir import RunDirectory, RunError
-from analysis.stats import (
-    QUANTILES,
-    Interval,
-    block_bootstrap_quantiles,
-    dependence_block_length,
-    ks_block_p_value,
-    ks_distance,
-    newcombe_interval,
-    quantiles,
+from analysis.compare_metrics import (
+    PERMUTATIONS,
+    RESAMPLES,
+    SEED,
+    WITHIN,
+    Agreement,
+    MetricComparison,
+    check_within,
+    compare_series,
 )
+from analysis.compare_samples import Metric, read_series
+from analysis.rundir import RunDirectory, RunError
+from analysis.stats import Interval, newcombe_interval
 from analysis.summary import LOSSES, load_verdict
-
-Agreement = Literal["yes", "no", "undecided"]
-
-WITHIN = 0.15
-COMPARED_QUANTILES = ("p50", "p90", "p99")
-SEED = 20_040
-RESAMPLES = 1_000
-PERMUTATIONS = 999
-BLOCKS_MIN = 10
-"""Fewer blocks than this a run tell too little of how blocks differ: no interval and no p value."""
-BEYOND_MIN = 5
-"""Values that must lie beyond a quantile for an interval of it."""
 
 METHOD = (
     "95 % intervals of quantiles: percentiles of a moving-block bootstrap of each run; p of the KS distance: blocks "
@@ -48,64 +36,6 @@ METHOD = (
 )
 
 _SETTINGS = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuantileDifference:
-    """One quantile of both runs and how the second's differs from the first's.
-
-    ``relative`` is the difference divided by the first run's quantile; ``None`` if that is not above 0. An interval
-    is ``None`` if the samples are too small for one (``BLOCKS_MIN``, ``BEYOND_MIN``).
-    """
-
-    name: str
-    first_ms: float
-    second_ms: float
-    difference_ms: float
-    interval_ms: Interval | None
-    relative: float | None
-    relative_interval: Interval | None
-
-    def agree(self, within: float) -> Agreement:
-        """Whether the relative difference is surely within ± ``within``, surely outside of it, or neither."""
-        _check_within(within)
-        sure = self.relative_interval
-        if sure is None:
-            return "undecided"
-        if -within <= sure.low and sure.high <= within:
-            return "yes"
-        return "no" if sure.low > within or sure.high < -within else "undecided"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SampleInfo:
-    """The sample of one run: ``count`` values, every ``every``-th of them used, in blocks of ``block_length``."""
-
-    count: int
-    every: int
-    block_length: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MetricComparison:
-    """One metric of both runs; without quantiles and distance if a run has no value of it.
-
-    ``ks_p_value``: ``None`` if the samples are too small. In large samples it is small for differences that do not
-    matter: read the distance (0..1) first.
-    """
-
-    metric: Metric
-    description: str
-    first: SampleInfo
-    second: SampleInfo
-    ks_distance: float | None
-    ks_p_value: float | None
-    quantiles: tuple[QuantileDifference, ...]
-
-    def agree(self, within: float = WITHIN) -> Agreement:
-        """Whether the medians agree within ``within`` of the first run's: ``undecided`` if the interval is too wide."""
-        _check_within(within)
-        return next((row.agree(within) for row in self.quantiles if row.name == "p50"), "undecided")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,8 +80,8 @@ class Comparison:
         return next(row for row in self.metrics if row.metric == name)
 
     def agree(self, within: float = WITHIN) -> Agreement:
-        """``no`` if the median of any metric surely differs, ``yes`` if all surely agree; metrics of no run left out."""
-        _check_within(within)
+        """``no`` if any metric's medians surely differ, ``yes`` if all surely agree; without metrics of neither run."""
+        check_within(within)
         found = {row.agree(within) for row in self.metrics if row.first.count or row.second.count}
         if "no" in found:
             return "no"
@@ -187,65 +117,6 @@ def compare(first: Path, second: Path) -> Comparison:
         duplicates=tuple(_share(str(cause), "deliveries", verdicts) for cause in DUPLICATE_CAUSES),
         losses=tuple(_share(name, "acknowledged", verdicts) for name in LOSSES),
     )
-
-
-def compare_series(metric: Metric, first: Series, second: Series) -> MetricComparison:
-    """Compare two samples of ``metric``, each in the order of time. Equal samples always give equal results."""
-    rng = np.random.default_rng([SEED, list(Metric).index(metric)])
-    lengths = dependence_block_length(first.values_ms), dependence_block_length(second.values_ms)
-    both = first.values_ms.size > 0 and second.values_ms.size > 0
-    return MetricComparison(
-        metric=metric,
-        description=DESCRIPTIONS[metric],
-        first=SampleInfo(count=first.count, every=first.every, block_length=lengths[0]),
-        second=SampleInfo(count=second.count, every=second.every, block_length=lengths[1]),
-        ks_distance=ks_distance(first.values_ms, second.values_ms) if both else None,
-        ks_p_value=_ks_p_value(first, second, max(lengths), rng),
-        quantiles=tuple(_quantile_differences(first, second, lengths, rng)) if both else (),
-    )
-
-
-def _ks_p_value(first: Series, second: Series, block_length: int, rng: np.random.Generator) -> float | None:
-    samples = first.values_ms, second.values_ms
-    if min(sample.size for sample in samples) < BLOCKS_MIN * block_length:
-        return None
-    return ks_block_p_value(*samples, block_length=block_length, permutations=PERMUTATIONS, rng=rng)
-
-
-def _quantile_differences(
-    first: Series, second: Series, lengths: tuple[int, int], rng: np.random.Generator
-) -> Iterator[QuantileDifference]:
-    samples = first.values_ms, second.values_ms
-    one, two = (quantiles(sample, COMPARED_QUANTILES) for sample in samples)
-    probabilities = [QUANTILES[name] for name in COMPARED_QUANTILES]
-    blocks = min(sample.size / length for sample, length in zip(samples, lengths, strict=True))
-    size = min(sample.size for sample in samples)
-    redrawn = None
-    if blocks >= BLOCKS_MIN:
-        redrawn = [
-            block_bootstrap_quantiles(sample, probabilities, block_length=length, resamples=RESAMPLES, rng=rng)
-            for sample, length in zip(samples, lengths, strict=True)
-        ]
-    for position, name in enumerate(COMPARED_QUANTILES):
-        enough = redrawn is not None and size * (1 - probabilities[position]) >= BEYOND_MIN
-        drawn = [draws[:, position] for draws in redrawn] if redrawn is not None and enough else None
-        positive = one[name] > 0
-        yield QuantileDifference(
-            name=name,
-            first_ms=one[name],
-            second_ms=two[name],
-            difference_ms=two[name] - one[name],
-            interval_ms=None if drawn is None else _middle(drawn[1] - drawn[0]),
-            relative=two[name] / one[name] - 1 if positive else None,
-            relative_interval=(
-                _middle(drawn[1] / drawn[0] - 1) if drawn is not None and positive and drawn[0].min() > 0 else None
-            ),
-        )
-
-
-def _middle(draws: np.ndarray[Any, np.dtype[np.float64]]) -> Interval:
-    low, high = np.quantile(draws, (0.025, 0.975)).tolist()
-    return Interval(low, high)
 
 
 def _share(name: str, of: str, verdicts: tuple[Verdict, Verdict]) -> ShareDifference:
@@ -312,8 +183,3 @@ def _notes(
             yield f"the {which} run has no load phase on record: all of it was used"
         if verdict.counts["undecided"]:
             yield f"the {which} run has {verdict.counts['undecided']} messages that may be lost or stuck"
-
-
-def _check_within(within: float) -> None:
-    if not within > 0:
-        raise ValueError(f"within must be above 0, got {within}")
