@@ -1,5 +1,6 @@
 """Time-outs and reconnection delays: Dynomite's defaults, all scaled by one factor, so short runs keep the ratios."""
 
+import math
 from dataclasses import dataclass
 
 _NS_PER_MS = 1_000_000
@@ -20,8 +21,8 @@ class Timeouts:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.factor > 0:
-            raise ValueError(f"time-out factor must be above 0, got {self.factor}")
+        if not 0 < self.factor < math.inf:
+            raise ValueError(f"time-out factor must be above 0 and finite, got {self.factor}")
         if not self.reconnect_ms:
             raise ValueError("reconnect_ms must name at least one delay, got none")
 

@@ -233,3 +233,9 @@ def test_a_mixture_chooses_by_weight_whatever_the_weights_sum_to():
 def test_the_functions_and_the_text_make_the_same_lags():
     made = [uniform(1, 5), normal(2, 0.5), exponential(2), lognormal(2, 15), pareto(1, 1.5), Constant(2)]
     assert [parse_lag(str(lag)) for lag in made] == made
+
+
+def test_lags_that_are_written_alike_are_equal_and_hash_alike() -> None:
+    assert parse_lag("lognormal:2ms:15ms") == parse_lag("lognormal:2ms:15ms")
+    assert hash(parse_lag("lognormal:2ms:15ms")) == hash(parse_lag("lognormal:2ms:15ms"))
+    assert parse_lag("lognormal:2ms:15ms") != parse_lag("lognormal:2ms:16ms")
