@@ -8,7 +8,7 @@ import socket
 import tempfile
 
 import pytest
-from zone_support import Lab, containers, eventually, listening_addresses, living_children, make_zone, stub_server
+from support.zones import Lab, containers, eventually, listening_addresses, living_children, make_zone, stub_server
 
 from cluster.real.zones import ProcessZone, ProcessZoneSettings, ZoneSet, remove_leftovers, zones
 from cluster.zone import Restart, ZoneError, ZoneState

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from zone_support import client, eventually, make_zone, running
+from support.zones import client, eventually, make_zone, running
 
 from cluster.zone import Persistence, Restart, ZoneError, ZoneState
 
