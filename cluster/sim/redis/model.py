@@ -40,7 +40,7 @@ class RedisModel:
 
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
-        args = [word if type(word) is bytes else encode(word) for word in command]
+        args = [word.encode() if type(word) is str else encode(word) for word in command]
         self.store.tick()
         reply = self._run(args)
         if self._written:
@@ -48,6 +48,14 @@ class RedisModel:
             assert self._on_write is not None
             self._on_write(written)
         return reply
+
+    def replay(self, effects: list[Args], *, now_us: int) -> None:
+        """Repeat what ``on_write`` was told of, at the time at which it happened. It is not told again."""
+        on_write, self._on_write = self._on_write, None
+        self.store.now_us = now_us
+        for effect in effects:
+            self._run(effect)
+        self._on_write = on_write
 
     def execute_all(self, batch: Sequence[Command]) -> list[Reply]:
         return [self.execute(command) for command in batch]

@@ -17,6 +17,7 @@ INTEGER_MAX = (1 << 63) - 1
 
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 _FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+_NOT_ZERO = re.compile(rb"[+-]?[0.]*[1-9]")
 _LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|[+-]?0x[0-9a-f]+", re.IGNORECASE)
 _EXACT = float(INTEGER_MAX // 2)
 """Doubles up to here that are whole are written as integers."""
@@ -41,10 +42,9 @@ def double(text: bytes, error: str = NOT_A_FLOAT) -> float:
     if not _FLOAT.fullmatch(text):
         fail(error)
     value = float(text)
-    named = b"n" in text.lower()
-    if math.isinf(value) and not named:
+    if value == 0 and _NOT_ZERO.match(text):
         fail(error)
-    if value == 0 and any(digit in text.lower().partition(b"e")[0] for digit in b"123456789"):
+    if math.isinf(value) and b"n" not in text.lower():
         fail(error)
     return value
 

@@ -1,0 +1,168 @@
+"""What a simulated server's files hold, and what of it a power failure takes away.
+
+A write passes three places: the process, the kernel, the disk. SIGKILL takes only the first, and the server hands every
+write to the kernel before it replies, so nothing that was acknowledged is lost. A power failure takes the second as
+well: what was not yet flushed to the disk is gone, or a part of it is (https://valkey.io/topics/persistence/).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from random import Random
+
+from cluster.sim.redis.model import RedisModel
+from cluster.sim.redis.registry import Args
+from cluster.sim.redis.store import Snapshot
+from cluster.zone import Persistence
+from engine.ports import Runtime, Timer
+
+_SECOND_NS = 1_000_000_000
+_REWRITE_RECORDS = 10_000
+"""An append-only file of fewer records is not rewritten."""
+
+_OVERHEAD_BYTES = 16
+"""Of a command in the append-only file, about, beside its words; it decides where a torn tail ends."""
+
+DEFAULT_SAVE_POINTS: tuple[tuple[int, int], ...] = ((3600, 1), (300, 100), (60, 10_000))
+
+FLUSHED_AFTER_NS = {Persistence.AOF_EVERYSEC: _SECOND_NS, Persistence.AOF_NO: 30 * _SECOND_NS}
+"""How long a write may stay in the kernel. Without fsync it is Linux that flushes (``vm.dirty_expire_centisecs``)."""
+
+APPENDING = (Persistence.AOF_ALWAYS, Persistence.AOF_EVERYSEC, Persistence.AOF_NO)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The effects of one command or script, which are in the file together or not at all."""
+
+    time_us: int
+    effects: list[Args]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(word) + _OVERHEAD_BYTES for effect in self.effects for word in effect)
+
+
+class Disk:
+    """The files of one server. ``running`` tells whether the server's own threads can flush now."""
+
+    def __init__(
+        self,
+        *,
+        persistence: Persistence,
+        runtime: Runtime,
+        running: Callable[[], bool],
+        save_points: Sequence[tuple[int, int]] = DEFAULT_SAVE_POINTS,
+    ) -> None:
+        self.persistence = persistence
+        self._runtime = runtime
+        self._running = running
+        self._save_points = save_points
+        self._timer: Timer | None = None
+        self._model: RedisModel | None = None
+        self.wipe()
+
+    @property
+    def unflushed(self) -> int:
+        """Commands and scripts that a power failure would take."""
+        return len(self._log) - self._flushed if self.persistence in APPENDING else self._changes
+
+    def wipe(self) -> None:
+        """Remove the files."""
+        self._base: Snapshot | None = None
+        self._log: list[_Record] = []
+        self._flushed = 0
+        self._rewrite_at = _REWRITE_RECORDS
+        self._changes = 0
+        self._saved_ns = self._runtime.now_ns()
+        self._stop_timer()
+
+    def attach(self, model: RedisModel) -> None:
+        """Load the files into ``model`` and write down from now on what changes in it."""
+        if self._base is not None:
+            model.store.restore(self._base)
+        for record in self._log:
+            model.replay(record.effects, now_us=record.time_us)
+        self._model = model
+        self._saved_ns = self._runtime.now_ns()
+        if self._flushed < len(self._log):
+            self._start_timer()
+
+    def attach_copy(self, model: RedisModel, data: Snapshot) -> None:
+        """Replace the files by ``data``, flushed, and load that."""
+        self.wipe()
+        if self.persistence is not Persistence.NONE:
+            self._base = data
+        model.store.restore(data)
+        self._model = model
+
+    def append(self, effects: list[Args], *, time_us: int) -> None:
+        """The server hands the effects of a command to the kernel."""
+        if self.persistence in APPENDING:
+            self._log.append(_Record(time_us, effects))
+            if self.persistence is Persistence.AOF_ALWAYS:
+                self._flush()
+            else:
+                self._start_timer()
+        elif self.persistence is Persistence.RDB:
+            self._changes += 1
+            self._start_timer()
+
+    def end_process(self) -> None:
+        """SIGKILL: files stay as they are, and the kernel keeps what it was given."""
+        self._model = None
+        self._stop_timer()
+        self._changes = 0
+
+    def fail_power(self, *, torn: Random | None) -> None:
+        """Lose what is not flushed; with ``torn`` all after a random byte of it.
+
+        A record that is cut in the middle is dropped when the file is loaded (``aof-load-truncated yes``).
+        """
+        self.end_process()
+        kept = self._flushed
+        if torn is not None and kept < len(self._log):
+            ends = list(accumulate(record.size_bytes for record in self._log[kept:]))
+            cut = torn.randrange(ends[-1] + 1)
+            kept += sum(end <= cut for end in ends)
+        del self._log[kept:]
+        self._flushed = kept
+
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            delay_ns = FLUSHED_AFTER_NS.get(self.persistence, _SECOND_NS)
+            self._timer = self._runtime.call_later(delay_ns, self._timed)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _timed(self) -> None:
+        self._timer = None
+        if self.persistence is Persistence.RDB:
+            self._save_if_due()
+        elif self.persistence is Persistence.AOF_NO or self._running():
+            self._flush()
+        else:
+            self._start_timer()
+
+    def _flush(self) -> None:
+        self._flushed = len(self._log)
+        if self._flushed >= self._rewrite_at and self._model is not None:
+            self._base = self._model.store.snapshot()
+            self._log.clear()
+            self._flushed = 0
+            self._rewrite_at = max(_REWRITE_RECORDS, 2 * len(self._model.store))
+
+    def _save_if_due(self) -> None:
+        """As the server's own timer: a snapshot when enough changed for long enough."""
+        assert self._model is not None
+        waited_s = (self._runtime.now_ns() - self._saved_ns) / _SECOND_NS
+        due = any(waited_s >= seconds and self._changes >= changes for seconds, changes in self._save_points)
+        if due and self._running():
+            self._base = self._model.store.snapshot()
+            self._saved_ns = self._runtime.now_ns()
+            self._changes = 0
+        if self._changes:
+            self._start_timer()

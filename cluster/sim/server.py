@@ -1,0 +1,212 @@
+"""A simulated server process: one thread that serves its connections in turn, with a disk under it."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from cluster.batch import Batch
+from cluster.sim.clock import NodeClock
+from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
+from cluster.sim.redis import RedisModel
+from cluster.sim.redis.registry import Args
+from cluster.sim.redis.store import Snapshot
+from cluster.sim.runtime import SimRuntime
+from cluster.sim.upstream import SimConnection
+from cluster.zone import Persistence
+from engine.ports import Reply, Timer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """``request_ns`` and ``reply_ns``: the way between a coordinator and the server of its own machine, all included.
+
+    ``service_ns``: the server's work on one command. ``fsync_ns``: a flush, which AOF always waits for once a pipeline.
+    ``start_ns``: from the start of the process until it serves. With zero ways and zero service a pipeline is answered
+    within the call that sends it.
+    """
+
+    persistence: Persistence = Persistence.NONE
+    request_ns: int = 20_000
+    reply_ns: int = 20_000
+    service_ns: int = 5_000
+    fsync_ns: int = 1_000_000
+    start_ns: int = 10_000_000
+    save_points: tuple[tuple[int, int], ...] = DEFAULT_SAVE_POINTS
+
+    def __post_init__(self) -> None:
+        for name in ("request_ns", "reply_ns", "service_ns", "fsync_ns", "start_ns"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or more nanoseconds, got {getattr(self, name)}")
+
+
+@dataclass(slots=True)
+class _Request:
+    """In the server's socket buffer: it is executed even if whoever sent it has hung up."""
+
+    connection: SimConnection
+    batch: Batch
+    on_replies: Callable[[list[Reply]], None]
+    arrives_ns: int
+
+
+class SimServer:
+    """``boot`` and ``kill`` begin and end the process; ``pause`` and ``resume`` are SIGSTOP and SIGCONT.
+
+    ``slowdown`` multiplies the time that commands take.
+    """
+
+    def __init__(
+        self, name: str, *, runtime: SimRuntime, clock: NodeClock, settings: ServerSettings, random: Random
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.slowdown = 1.0
+        self._runtime = runtime
+        self._clock = clock
+        self._random = random
+        self._model: RedisModel | None = None
+        self._paused = False
+        self._disk = Disk(
+            persistence=settings.persistence,
+            runtime=runtime,
+            running=lambda: self.listening and not self._paused,
+            save_points=settings.save_points,
+        )
+        self._connections: dict[SimConnection, None] = {}
+        self._inbox: deque[_Request] = deque()
+        self._timer: Timer | None = None
+        self._serving_ns = 0
+        self._spent_ns = 0
+
+    @property
+    def listening(self) -> bool:
+        """The process is there: connections are accepted, also while it is paused."""
+        return self._model is not None
+
+    @property
+    def disk(self) -> Disk:
+        return self._disk
+
+    def boot(self, *, copy: Snapshot | None = None) -> None:
+        """Serve from now on: with what the disk holds, or with ``copy`` in its place."""
+        assert self._model is None, "the server is already running"
+        keeps_log = self.settings.persistence is not Persistence.NONE
+        model = RedisModel(
+            clock_us=self._clock.now_us, random=self._random, on_write=self._written if keeps_log else None
+        )
+        if copy is None:
+            self._disk.attach(model)
+        else:
+            self._disk.attach_copy(model, copy)
+        self._model = model
+
+    def kill(self) -> None:
+        """End the process at once: what is in its buffers is gone, commands of a pipeline that are done stay done."""
+        self._die()
+        self._disk.end_process()
+
+    def fail_power(self, *, torn: bool) -> None:
+        """End the machine at once: files lose what was not flushed, or with ``torn`` a part of that."""
+        self._die()
+        self._disk.fail_power(torn=self._random if torn else None)
+
+    def pause(self) -> None:
+        self._paused = True
+        if self._timer is not None:
+            self._spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
+            self._stop_timer()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._serve()
+
+    def snapshot(self) -> Snapshot:
+        """All data at this instant."""
+        assert self._model is not None
+        return self._model.store.snapshot()
+
+    def connect(self, connection: SimConnection) -> None:
+        self._connections[connection] = None
+
+    def disconnect(self, connection: SimConnection) -> None:
+        self._connections.pop(connection, None)
+
+    def receive(self, connection: SimConnection, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
+        """``batch`` is on its way here."""
+        arrives_ns = self._runtime.now_ns() + self.settings.request_ns
+        self._inbox.append(_Request(connection, batch, on_replies, arrives_ns))
+        if len(self._inbox) == 1 and not self._paused:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Work on the oldest request; those that cost no time are answered here and now."""
+        while self._inbox and not self._paused and self._timer is None:
+            now_ns = self._runtime.now_ns()
+            request = self._inbox[0]
+            self._serving_ns = max(now_ns, request.arrives_ns)
+            left_ns = self._serving_ns - now_ns + self._cost_ns(request.batch) - self._spent_ns
+            if left_ns > 0:
+                self._timer = self._runtime.call_later(left_ns, self._served)
+                return
+            self._finish()
+
+    def _served(self) -> None:
+        self._timer = None
+        self._finish()
+        self._serve()
+
+    def _finish(self) -> None:
+        assert self._model is not None
+        request = self._inbox[0]
+        self._spent_ns = 0
+        replies = self._execute(request.batch, len(request.batch.commands))
+        self._inbox.popleft()
+        request.connection.reply(request.on_replies, replies)
+
+    def _execute(self, batch: Batch, count: int) -> list[Reply]:
+        assert self._model is not None
+        commands = batch.commands[:count]
+        for command in commands:
+            self._runtime.note(self.name, f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0]))
+        return self._model.execute_all(commands)
+
+    def _service_ns(self) -> int:
+        return round(self.settings.service_ns * self.slowdown)
+
+    def _cost_ns(self, batch: Batch) -> int:
+        cost_ns = len(batch.commands) * self._service_ns()
+        if batch.writes and self.settings.persistence is Persistence.AOF_ALWAYS:
+            cost_ns += self.settings.fsync_ns
+        return cost_ns
+
+    def _die(self) -> None:
+        self._execute_begun()
+        self._stop_timer()
+        self._model = None
+        self._paused = False
+        self._spent_ns = 0
+        self._inbox.clear()
+        connections, self._connections = list(self._connections), {}
+        for connection in connections:
+            connection.break_off()
+
+    def _execute_begun(self) -> None:
+        """The commands of the present pipeline that were done when the process died."""
+        service_ns = self._service_ns()
+        if not self._inbox or service_ns == 0:
+            return
+        spent_ns = self._spent_ns
+        if self._timer is not None:
+            spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
+        batch = self._inbox[0].batch
+        self._execute(batch, min(len(batch.commands), spent_ns // service_ns))
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _written(self, effects: list[Args]) -> None:
+        assert self._model is not None
+        self._disk.append(effects, time_us=self._model.store.now_us)

@@ -1,0 +1,144 @@
+"""A simulated zone: the verbs that break and mend a simulated server."""
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cluster.sim.clock import NodeClock
+from cluster.sim.runtime import SimRuntime
+from cluster.sim.server import ServerSettings, SimServer
+from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
+from engine.ports import Promise
+
+_PORT = 6379
+
+
+class SimZone:
+    """Implements ``cluster.zone.Zone``; verbs of one zone are carried out one at a time, as on real servers.
+
+    Beyond what real zones offer: ``fail_power``, ``slow_down``, and ``clock``, by which the server tells the time.
+    """
+
+    def __init__(self, name: str, *, runtime: SimRuntime, clock: NodeClock, settings: ServerSettings) -> None:
+        self.name = name
+        self.clock = clock
+        self.server = SimServer(
+            name, runtime=runtime, clock=clock, settings=settings, random=runtime.random(f"server {name}")
+        )
+        self._runtime = runtime
+        self._start_ns = settings.start_ns
+        self._state = ZoneState.STOPPED
+        self._verbs = _Turns(runtime)
+
+    @property
+    def state(self) -> ZoneState:
+        return self._state
+
+    @property
+    def address(self) -> Address:
+        return Address(f"{self.name}.simulated", _PORT)
+
+    @property
+    def persistence(self) -> Persistence:
+        return self.server.settings.persistence
+
+    async def start(self) -> None:
+        async with self._verb("start", ZoneState.STOPPED):
+            await self._runtime.sleep(self._start_ns)
+            self.server.boot()
+            self._state = ZoneState.RUNNING
+
+    async def stop(self) -> None:
+        async with self._verbs.turn():
+            if self.server.listening:
+                self.server.kill()
+            self.server.disk.wipe()
+            self._state = ZoneState.STOPPED
+
+    async def kill(self) -> None:
+        async with self._verb("kill", ZoneState.RUNNING, ZoneState.PAUSED):
+            self.server.kill()
+            self._state = ZoneState.DEAD
+
+    async def fail_power(self, *, torn: bool = False) -> None:
+        """RUNNING or PAUSED → DEAD, and what was not flushed to the disk is lost.
+
+        With ``torn`` a random part of that, as it comes in the file, had reached the disk after all.
+        """
+        async with self._verb("fail the power", ZoneState.RUNNING, ZoneState.PAUSED):
+            self.server.fail_power(torn=torn)
+            self._state = ZoneState.DEAD
+
+    async def pause(self) -> None:
+        async with self._verb("pause", ZoneState.RUNNING):
+            self.server.pause()
+            self._state = ZoneState.PAUSED
+
+    async def resume(self) -> None:
+        async with self._verb("resume", ZoneState.PAUSED):
+            self._state = ZoneState.RUNNING
+            self.server.resume()
+
+    async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
+        async with self._verb("restart", ZoneState.DEAD):
+            source = self._warm_source(mode, warm_from)
+            if mode is not Restart.KEEP:
+                self.server.disk.wipe()
+            await self._runtime.sleep(self._start_ns)
+            if source is not None and source.state is not ZoneState.RUNNING:
+                raise ZoneError(f"zone {self.name}: warm copy from zone {source.name} failed: it is {source.state}")
+            self.server.boot(copy=None if source is None else source.server.snapshot())
+            self._state = ZoneState.RUNNING
+
+    def slow_down(self, factor: float) -> None:
+        """Let every command take ``factor`` times as long as set; 1 is the normal speed."""
+        if not factor > 0:
+            raise ZoneError(f"zone {self.name}: a slow-down must be above 0, got {factor}")
+        self.server.slowdown = factor
+        self._runtime.note(self.name, f"slow down {factor}")
+
+    @asynccontextmanager
+    async def _verb(self, verb: str, *states: ZoneState) -> AsyncIterator[None]:
+        async with self._verbs.turn():
+            if self._state not in states:
+                accepted = " or ".join(states)
+                raise ZoneError(f"zone {self.name}: cannot {verb} while {self._state}; it must be {accepted}")
+            self._runtime.note(self.name, verb)
+            yield
+
+    def _warm_source(self, mode: Restart, warm_from: Zone | None) -> "SimZone | None":
+        if mode is not Restart.WARM:
+            if warm_from is not None:
+                raise ZoneError(f"zone {self.name}: restart {mode} takes no zone to copy from, got {warm_from.name}")
+            return None
+        if not isinstance(warm_from, SimZone) or warm_from is self:
+            got = "none" if warm_from is None else f"{warm_from.name} ({type(warm_from).__name__})"
+            raise ZoneError(f"zone {self.name}: restart warm needs another SimZone to copy from, got {got}")
+        if warm_from.state is not ZoneState.RUNNING:
+            raise ZoneError(
+                f"zone {self.name}: cannot restart warm from zone {warm_from.name} while it is {warm_from.state}"
+            )
+        return warm_from
+
+
+class _Turns:
+    """A lock that is handed on in the order of asking."""
+
+    def __init__(self, runtime: SimRuntime) -> None:
+        self._runtime = runtime
+        self._taken = False
+        self._waiting: deque[Promise[None]] = deque()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        while self._taken:
+            promise: Promise[None] = self._runtime.promise()
+            self._waiting.append(promise)
+            await promise
+        self._taken = True
+        try:
+            yield
+        finally:
+            self._taken = False
+            if self._waiting:
+                self._waiting.popleft().set_result(None)
