@@ -65,7 +65,7 @@ class Crew:
     def __init__(self, runtime: Runtime, halt: Halt) -> None:
         self._runtime = runtime
         self._halt = halt
-        self._tasks: dict[int, Task[None]] = {}
+        self._tasks: dict[int, tuple[Task[None], Coroutine[Any, Any, None]]] = {}
         self._next = 0
 
     def __len__(self) -> int:
@@ -74,12 +74,12 @@ class Crew:
     def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
         key = self._next
         self._next += 1
-        self._tasks[key] = self._runtime.spawn(self._guard(key, coroutine), name=name)
+        self._tasks[key] = self._runtime.spawn(self._guard(key, coroutine), name=name), coroutine
 
     async def wait(self, bound_s: float) -> bool:
         """Wait until every task has ended. False if some had not at the bound."""
         deadline_ns = self._runtime.now_ns() + round(bound_s * 1e9)
-        while any(not task.done() for task in self._tasks.values()):
+        while any(not task.done() for task, _ in self._tasks.values()):
             if self._runtime.now_ns() >= deadline_ns:
                 return False
             await self._runtime.sleep(_POLL_NS)
@@ -87,9 +87,12 @@ class Crew:
 
     async def dismiss(self) -> None:
         """Cancel what is left and wait for its end."""
-        for task in list(self._tasks.values()):
+        for task, _ in list(self._tasks.values()):
             task.cancel()
         await self.wait(DISMISS_BOUND_S)
+        for task, coroutine in self._tasks.values():
+            if task.done():
+                coroutine.close()  # cancelled before its first step, it would complain that nobody awaited it
         self._tasks.clear()
 
     async def _guard(self, key: int, coroutine: Coroutine[Any, Any, None]) -> None:

@@ -20,6 +20,7 @@ from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
 from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
 from scenarios.spec import Scenario, ZoneKind, parse_link
+from scenarios.tables import files_in
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -89,7 +90,9 @@ async def _run(
 
     with _signals(end):
         try:
-            record = await carry_out(scenario, testbed, directory, halt=halt, watcher=phase, make_queue=make_queue)
+            record = await carry_out(
+                scenario, testbed, files_in(directory), halt=halt, watcher=phase, make_queue=make_queue
+            )
         except asyncio.CancelledError:
             if not halt.interrupted:
                 raise

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.history import HistoryWriter, Touched
+from analysis.history import History, Touched
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
 from scenarios.queues import ConsumerQueue, ProducerQueue
@@ -41,7 +41,7 @@ class Popped:
 class Recorder:
     """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress."""
 
-    def __init__(self, history: HistoryWriter, runtime: Runtime) -> None:
+    def __init__(self, history: History, runtime: Runtime) -> None:
         self._history = history
         self._runtime = runtime
         self.counts: dict[tuple[str, Outcome], int] = {}

@@ -4,12 +4,11 @@ The runner knows the cluster as a ``Testbed`` only, so it is the same on real se
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from analysis.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, TableWriter
+from analysis.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS, History
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
 from engine.ports import PortError
@@ -21,6 +20,7 @@ from scenarios.queues import ProducerQueue, QueueUnderTest, queue_under_test
 from scenarios.recorder import Outcome, Recorder
 from scenarios.sampler import DepthSampler
 from scenarios.spec import Scenario
+from scenarios.tables import DEPTH_NAME, FAULTS_NAME, FINAL_STATE_NAME, OPERATIONS_NAME, OpenTable
 from scenarios.workload import Producer, plan_pushes
 
 Status = Literal["complete", "interrupted", "failed"]
@@ -74,13 +74,13 @@ MakeQueue = Callable[[Testbed, Scenario], QueueUnderTest]
 async def carry_out(
     scenario: Scenario,
     testbed: Testbed,
-    directory: Path,
+    open_table: OpenTable,
     *,
     halt: Halt,
     watcher: Watcher,
     make_queue: MakeQueue = queue_under_test,
 ) -> RunRecord:
-    """Carry out one run on a testbed that is not started yet, and write its tables into ``directory``.
+    """Carry out one run on a testbed that is not started yet, and write its tables.
 
     Whatever happens, the testbed is stopped and the tables are closed when this returns. What went wrong is in the
     record: ``interrupted`` if somebody asked for the end, ``failed`` with one line if the lab could not go on.
@@ -90,7 +90,7 @@ async def carry_out(
         watcher.phase("set-up", None)
         await testbed.start()
         with ExitStack() as tables:
-            run = _Run(scenario, testbed, directory, halt, watcher, record, make_queue, tables)
+            run = _Run(scenario, testbed, open_table, halt, watcher, record, make_queue, tables)
             await run.phases()
     except Exception as error:  # the record must tell of it, whatever it is
         halt.fail(error)
@@ -132,7 +132,7 @@ class _Run:
         self,
         scenario: Scenario,
         testbed: Testbed,
-        directory: Path,
+        open_table: OpenTable,
         halt: Halt,
         watcher: Watcher,
         record: RunRecord,
@@ -142,15 +142,14 @@ class _Run:
         self._scenario = scenario
         self._testbed = testbed
         self._runtime = testbed.runtime
-        self._directory = directory
+        self._open_table = open_table
         self._halt = halt
         self._watcher = watcher
         self._record = record
         self._queue = make_queue(testbed, scenario)
         record.shards = dict(self._queue.shards)
-        history = HistoryWriter(directory / "history")
-        tables.callback(history.close)
-        self._depth_table = tables.enter_context(TableWriter(directory / "depth.parquet", DEPTH))
+        history = tables.enter_context(closing(History(open_table(OPERATIONS_NAME, OPERATIONS))))
+        self._depth_table = tables.enter_context(closing(open_table(DEPTH_NAME, DEPTH)))
         self._recorder = Recorder(history, self._runtime)
         self._crews = {name: Crew(self._runtime, halt) for name in _CREWS}
         self._consumers = Consumers(
@@ -261,7 +260,7 @@ class _Run:
             await self._runtime.sleep(_POLL_NS)
 
     async def _read_end_state(self) -> None:
-        with TableWriter(self._directory / "final_state.parquet", FINAL_STATE) as table:
+        with closing(self._open_table(FINAL_STATE_NAME, FINAL_STATE)) as table:
             for zone in self._scenario.zones:
                 try:
                     async for row in self._queue.final_state(zone):
@@ -282,7 +281,7 @@ class _Run:
         return f"{name} {told.get(f'{name}_version', told.get('redis_version', 'of unknown version'))}"
 
     def _write_faults(self) -> None:
-        with TableWriter(self._directory / "faults.parquet", FAULTS) as table:
+        with closing(self._open_table(FAULTS_NAME, FAULTS)) as table:
             for row in self._faults.rows:
                 table.append(row)
 

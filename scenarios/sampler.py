@@ -1,6 +1,6 @@
 """Samples how many messages each zone's shards list, straight from the servers, while the run goes on."""
 
-from analysis.history import TableWriter
+from analysis.history import Table
 from engine.ports import PortError, Runtime
 from scenarios.crew import Crew, Halt
 from scenarios.queues import Depth, QueueUnderTest
@@ -21,7 +21,7 @@ class DepthSampler:
     and is not asked again until it has: questions do not pile up in front of a paused server.
     """
 
-    def __init__(self, *, queue: QueueUnderTest, table: TableWriter, runtime: Runtime, crew: Crew, halt: Halt) -> None:
+    def __init__(self, *, queue: QueueUnderTest, table: Table, runtime: Runtime, crew: Crew, halt: Halt) -> None:
         self._queue = queue
         self._table = table
         self._runtime = runtime

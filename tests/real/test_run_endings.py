@@ -8,10 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.short_runs import Ran, run_short, servers_of
 
-from analysis.history import TableWriter
 from cluster.testbed import Testbed as Cluster
 from engine.message import Delivery
 from scenarios.queues import ConsumerQueue, DynoUnderTest, Wrap
@@ -105,10 +106,10 @@ class _BreaksLate(DynoUnderTest):
 
 
 def test_a_full_disk_ends_the_run_with_one_line(tmp_path: Path, servers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: TableWriter) -> None:
+    def full(self: pq.ParquetWriter, table: pa.Table) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(TableWriter, "_flush", full)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     run = run_short(tmp_path, load={"duration_s": 1})
     failed(run, "writing the run: No space left on device")
     assert nothing_is_left(servers)
