@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,8 +99,46 @@ class Touched:
     priority: int | None = None
 
 
+class Table(Protocol):
+    """Where the rows of one table of a run go."""
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one row; columns that it does not name are null."""
+
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        """Add one row whose values are in the order of the schema."""
+
+    def close(self) -> None: ...
+
+
+class MemoryTable:
+    """``Table`` that keeps its rows: for runs that are checked at once and leave no file."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self.rows: list[tuple[Any, ...]] = []
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        self.rows.append(tuple(map(row.get, self._schema.names)))
+
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        self.rows.append(values)
+
+    def close(self) -> None:
+        pass
+
+    def batch(self, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        """The rows as Arrow data, ``columns`` only if given."""
+        names = self._schema.names
+        wanted = names if columns is None else [name for name in names if name in columns]
+        schema = pa.schema([self._schema.field(name) for name in wanted])
+        values = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(names)
+        arrays = [pa.array(values[names.index(name)], type=schema.field(name).type) for name in wanted]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 class TableWriter:
-    """Appends rows to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
+    """``Table`` that appends to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
 
     The program that writes is the one that is measured, so ``append`` must never take long: few rows at a time become
     Arrow data, and a thread encodes, compresses and writes each row group. What fails there is raised by a later
@@ -122,11 +160,9 @@ class TableWriter:
         _record_batch([(None,) * len(schema)], schema)  # the first conversion loads pandas: not while a run is measured
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one row; columns that it does not name are null."""
         self.append_values(tuple(map(row.get, self._schema.names)))
 
     def append_values(self, values: tuple[Any, ...]) -> None:
-        """Add one row whose values are in the order of the schema."""
         self._rows.append(values)
         self.rows_written += 1
         if len(self._rows) >= min(_ROWS_PER_BATCH, self._rows_per_group):
@@ -196,16 +232,15 @@ _UNTOUCHED = (None,) * len(_TOUCHED)
 _fields_of = attrgetter(*_TOUCHED)
 
 
-class HistoryWriter:
-    """Writes ``history/operations.parquet`` of one run.
+class History:
+    """Writes the history of one run into ``table``, whose rows are as in ``OPERATIONS``.
 
     Single-threaded. ``invoke`` returns the ``op_id`` to complete later; ``close`` completes what is still open as
     ``info``, so a crashed process's operations stay in the record as what they are: unknown.
     """
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._table = TableWriter(directory / "operations.parquet", OPERATIONS)
+    def __init__(self, table: Table) -> None:
+        self._table = table
         self._open: dict[int, _Open] = {}
         self._next_op = 0
         self._next_index = 0
@@ -264,3 +299,11 @@ class HistoryWriter:
         event = (index, time_ns, invoke_ns, *who, type, op_id)
         for touched in map(_fields_of, messages) if messages else (_UNTOUCHED,):
             self._table.append_values((*event, *touched, error))
+
+
+class HistoryWriter(History):
+    """``History`` in ``operations.parquet`` of ``directory``, which is made if it is not there."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        super().__init__(TableWriter(directory / "operations.parquet", OPERATIONS))

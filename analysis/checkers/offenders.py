@@ -1,7 +1,7 @@
 """Collects the cases of every message class: all of them in a file, the first few of each in memory."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -49,16 +49,33 @@ class Cases:
         )
 
 
-@dataclass(slots=True)
-class OffenderFile:
-    """``offenders.parquet`` of a run. The order of its rows is not specified; it appears when closed whole."""
+class Offenders:
+    """How many cases of each class there are, and the first of each."""
 
-    run: Path
-    counts: dict[MessageClass, int] = field(default_factory=lambda: dict.fromkeys(MessageClass, 0))
-    _first: dict[MessageClass, list[Offender]] = field(default_factory=dict)
-    _writer: pq.ParquetWriter = field(init=False)
+    def __init__(self) -> None:
+        self.counts: dict[MessageClass, int] = dict.fromkeys(MessageClass, 0)
+        self._first: dict[MessageClass, list[Offender]] = {}
 
-    def __post_init__(self) -> None:
+    def add(self, name: MessageClass, cases: Cases) -> None:
+        if not len(cases):
+            return
+        self.counts[name] += len(cases)
+        known = [*self._first.get(name, ()), *_offenders(_candidates(cases))]
+        self._first[name] = sorted(known, key=_history_order)[:FIRST_OFFENDERS]
+
+    def first(self) -> dict[str, tuple[Offender, ...]]:
+        return {str(name): tuple(self._first.get(name, ())) for name in MessageClass if self.counts[name]}
+
+
+class OffenderFile(Offenders):
+    """All cases in ``offenders.parquet`` of a run. The order of its rows is not specified.
+
+    It appears when closed whole.
+    """
+
+    def __init__(self, run: Path) -> None:
+        super().__init__()
+        self.run = run
         self._writer = pq.ParquetWriter(self._partial, OFFENDERS, compression="zstd", write_page_checksum=True)
 
     @property
@@ -66,15 +83,9 @@ class OffenderFile:
         return self.run / (_FILE + ".partial")
 
     def add(self, name: MessageClass, cases: Cases) -> None:
-        if not len(cases):
-            return
-        self.counts[name] += len(cases)
-        self._writer.write_table(_table(name, cases))
-        known = [*self._first.get(name, ()), *_offenders(_candidates(cases))]
-        self._first[name] = sorted(known, key=_history_order)[:FIRST_OFFENDERS]
-
-    def first(self) -> dict[str, tuple[Offender, ...]]:
-        return {str(name): tuple(self._first.get(name, ())) for name in MessageClass if self.counts[name]}
+        super().add(name, cases)
+        if len(cases):
+            self._writer.write_table(_table(name, cases))
 
     def __enter__(self) -> Self:
         return self

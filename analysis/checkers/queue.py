@@ -6,10 +6,11 @@ hash of their message id over temporary files, and one part at a time is judged.
 Message ids are unique in a run: one id is one message, even if it is pushed twice.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ from analysis.checkers.events import (
 )
 from analysis.checkers.inversion import SERVED, partition_by_group, passed_over
 from analysis.checkers.messages import EndState, Messages
-from analysis.checkers.offenders import Cases, OffenderFile
+from analysis.checkers.offenders import Cases, OffenderFile, Offenders
 from analysis.checkers.spill import Spill, partition_by_id
 from analysis.checkers.verdict import MessageClass, Totals, Verdict, judge
 from analysis.rundir import ROWS_PER_BATCH, RunDirectory, RunInfo
@@ -37,6 +38,24 @@ from analysis.stats import quantiles
 
 ROWS_PER_PARTITION = 125_000
 PARTITIONS_MAX = 128  # open files per table while rows are divided
+
+
+class Recorded(Protocol):
+    """What a run left: ``RunDirectory``, or the same in memory. Columns as in ``analysis.history``."""
+
+    @property
+    def info(self) -> RunInfo: ...
+    @property
+    def final_state_known(self) -> bool: ...
+    def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
+    def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
+
+
+def check_recorded(run: Recorded) -> Verdict:
+    """Check a run that fits into memory; nothing is written."""
+    with _Check(run, Offenders(), Path(), partitions=1) as checking:
+        checking.read(batch_rows=ROWS_PER_BATCH)
+        return checking.verdict()
 
 
 def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
@@ -55,7 +74,9 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
         _Check(directory, offenders, Path(spill_to), partitions=partitions) as checking,
     ):
         checking.read(batch_rows=batch_rows)
+        pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
         verdict = checking.verdict()
+        checking.write_lateness(directory.path / "lateness.parquet")
     directory.write_json("verdict.json", verdict.to_json())
     return verdict
 
@@ -63,11 +84,12 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
 class _Check:
     """One check under way: reads and divides the rows, judges the parts, sums up."""
 
-    def __init__(self, run: RunDirectory, offenders: OffenderFile, spill_to: Path, *, partitions: int) -> None:
+    def __init__(self, run: Recorded, offenders: Offenders, spill_to: Path, *, partitions: int) -> None:
         self._run = run
         self._offenders = offenders
         self._partitions = partitions
         self._zones, self._shards = Names(), Names()
+        self._lateness = _Lateness()
         self._events = Spill(spill_to, "events", EVENTS, partitions=partitions)
         self._states = Spill(spill_to, "states", STATES, partitions=partitions)
         self._served = Spill(spill_to, "served", SERVED, partitions=partitions)
@@ -86,13 +108,12 @@ class _Check:
         for batch in self._run.final_state(STATE_COLUMNS, batch_rows=batch_rows):
             states = state_batch(batch, zones=self._zones, shards=self._shards)
             self._states.add(states, partition_by_id(states["message_id"], self._partitions))
-        pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
 
     def verdict(self) -> Verdict:
         info = self._run.info
         end = _end_state(self._run, self._zones, self._shards)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
-        lateness, totals = _Lateness(), Totals()
+        lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
             messages = Messages.of(Partition.of(events, states), epoch_ns=info.epoch_ns, end=end)
             totals += messages.totals()
@@ -102,7 +123,6 @@ class _Check:
             served = messages.served()
             self._served.add(served, partition_by_group(served, self._partitions))
         self._report_inversions()
-        lateness.write(self._run.path / "lateness.parquet", self._zones)
         counts = {str(name): count for name, count in self._offenders.counts.items()}
         valid, reasons = judge(counts=counts, forbid=info.forbid, doubts=_doubts(self._run, totals))
         return Verdict(
@@ -115,6 +135,9 @@ class _Check:
             lateness_ms=lateness.quantiles(self._zones),
             divergence=divergence.result(self._shards),
         )
+
+    def write_lateness(self, path: Path) -> None:
+        self._lateness.write(path, self._zones)
 
     def _report(self, messages: Messages) -> None:
         for name, cases in messages.cases():
@@ -169,7 +192,7 @@ class _Lateness:
         return {name: {"count": sample.size, **quantiles(sample)} for name, sample in chosen.items() if sample.size}
 
 
-def _end_state(run: RunDirectory, zones: Names, shards: Names) -> EndState:
+def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
     info = run.info
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     return EndState(
@@ -180,7 +203,7 @@ def _end_state(run: RunDirectory, zones: Names, shards: Names) -> EndState:
     )
 
 
-def _doubts(run: RunDirectory, totals: Totals) -> list[str]:
+def _doubts(run: Recorded, totals: Totals) -> list[str]:
     info: RunInfo = run.info
     doubts = [f"the end state of zone {zone} could not be read" for zone in info.unread_zones]
     if info.status != "complete":
