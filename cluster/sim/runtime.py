@@ -73,6 +73,8 @@ class Cancelled(BaseException):
 class SimTask(Generic[T]):
     """``Task`` that is driven by events. What it raises is kept for ``join``; a failure that nobody joins ends the run.
 
+    What is raised and is no ``Exception`` is no failure: it ends the task alone, as in asyncio.
+
     Like an asyncio task it begins at the present time, but not within the call that spawns it, and one that is
     cancelled before it began never runs.
     """
@@ -169,6 +171,11 @@ class SimTask(Generic[T]):
                 raise
             self._error = error
             self._end("failed")
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as ended:  # no failure: the end of a program, which is more than one task
+            self._error = ended
+            self._end("ended")
 
     def _end(self, how: str) -> None:
         self._note(how)

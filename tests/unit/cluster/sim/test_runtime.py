@@ -227,3 +227,25 @@ def test_random_streams_depend_on_seed_and_name_only():
     other.random("somebody else").random()
     assert one.random("user").random() == other.random("user").random()
     assert runtime(seed=5).random("user").random() != runtime(seed=4).random("user").random()
+
+
+class ProgramEnded(BaseException):
+    """As a program of several tasks raises it in each of them when it dies."""
+
+
+def test_the_end_of_a_program_ends_its_task_and_nothing_else():
+    runtime = SimRuntime(seed=1)
+
+    async def dies():
+        await runtime.sleep(1)
+        raise ProgramEnded
+
+    async def lives():
+        runtime.spawn(dies(), name="unjoined")
+        joined = runtime.spawn(dies(), name="joined")
+        with pytest.raises(ProgramEnded):
+            await joined.join()
+        await runtime.sleep(5)
+        return runtime.now_ns()
+
+    assert runtime.run_until_complete(lives()) == 6
