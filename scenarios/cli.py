@@ -18,7 +18,7 @@ import typer
 from cluster.levels import Level
 from cluster.zone import ClusterError
 from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
-from scenarios.spec import ZoneKind
+from scenarios.spec import Arm, ZoneKind
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
@@ -40,6 +40,9 @@ app = typer.Typer(
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 Runs = Annotated[Path, typer.Option(help="Where run directories are made.", metavar="DIR")]
 Zones = Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")]
+InArm = Annotated[
+    Arm | None, typer.Option("--arm", help="Real servers, or simulation; the scenario's own if not given.")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
 
@@ -70,7 +73,12 @@ def _root(
 
 @app.command()
 def demo(
-    *, zones: Zones = ZoneKind.PROCESS, seed: Seed = None, runs: Runs = Path("runs"), as_json: AsJson = False
+    *,
+    arm: InArm = None,
+    zones: Zones = ZoneKind.PROCESS,
+    seed: Seed = None,
+    runs: Runs = Path("runs"),
+    as_json: AsJson = False,
 ) -> None:
     """Crash a zone at each consistency level, under the same load, and compare what happened.
 
@@ -78,7 +86,7 @@ def demo(
     """
     from scenarios.demo import run_demo
 
-    outcome = run_demo(zones=zones, seed=seed, runs=runs)
+    outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
     if as_json:
         _print_json(outcome.to_json())
     else:
@@ -93,6 +101,7 @@ def run(
     scenario: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")],
     *,
     level: Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")] = None,
+    arm: InArm = None,
     zones: Zones = ZoneKind.PROCESS,
     seed: Seed = None,
     set_: Annotated[
@@ -109,6 +118,7 @@ def run(
     overrides = list(set_ or [])
     given = [f"level={level}"] if level is not None else []
     given += [f"seed={seed}"] if seed is not None else []
+    given += [f"arm={arm}"] if arm is not None else []
     loaded = load_scenario(scenario, overrides=overrides + given)
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
     with display() as shown:

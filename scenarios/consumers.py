@@ -25,13 +25,32 @@ class CrashSwitch:
 
     def __init__(self) -> None:
         self._crashed = False
+        self._commands_left: int | None = None
 
-    def crash(self) -> None:
-        self._crashed = True
+    @property
+    def crashed(self) -> bool:
+        return self._crashed
+
+    def crash(self, *, at_command: int = 1) -> None:
+        """End the program just before the command of this number from now on; at its next command if it is 1."""
+        self._commands_left = at_command - 1
+        self._crashed = at_command == 1
+
+    def disarm(self) -> None:
+        """A program that has not come to the command of its crash lives on."""
+        self._commands_left = None
 
     def check(self) -> None:
         if self._crashed:
             raise ConsumerCrashed
+
+    def count(self, commands: int) -> None:
+        """So many commands are about to be sent together."""
+        self.check()
+        if self._commands_left is not None:
+            self._commands_left -= commands
+            self._crashed = self._commands_left < 0
+            self.check()
 
     def wrap(self, connection: Connection) -> Connection:
         return CrashableConnection(connection, self)
@@ -45,7 +64,7 @@ class CrashableConnection:
         self._switch = switch
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        self._switch.check()
+        self._switch.count(len(commands))
         return await self._connection.execute(*commands)
 
 
@@ -128,8 +147,16 @@ class Consumers:
         self._programs[zone, number] = program
         self._crew.spawn(program.run(), name=name)
 
-    def crash(self, zone: str, number: int) -> None:
-        self._programs[zone, number].switch.crash()
+    def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:
+        self._programs[zone, number].switch.crash(at_command=at_command)
+
+    def replace(self, zone: str, number: int) -> None:
+        """Let another take the place of a program that has crashed; one that has not is spared."""
+        switch = self._programs[zone, number].switch
+        if switch.crashed:
+            self.start(zone, number)
+        else:
+            switch.disarm()
 
     async def stop(self) -> None:
         """Let every consumer finish what it holds; whoever takes too long is cancelled, with its operation open."""

@@ -11,7 +11,7 @@ from scenarios.examine import Illustrations, compare
 from scenarios.load import load_scenario
 from scenarios.perform import Performed, perform, run_command
 from scenarios.progress import Display, display
-from scenarios.spec import Scenario, ZoneKind
+from scenarios.spec import Arm, Scenario, ZoneKind
 from scenarios.table import Result, console, print_table, result_table
 from scenarios.words import conclusion
 
@@ -71,12 +71,12 @@ class Demo:
             yield "side by side" if index == 0 else "", path
 
 
-def run_demo(*, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
+def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
     """Stops after the first run that does not complete."""
     performed = []
     with display() as shown:
         for level in Level:
-            overrides = [f"level={level}"] + ([f"seed={seed}"] if seed is not None else [])
+            overrides = [f"level={level}", f"arm={arm}"] + ([f"seed={seed}"] if seed is not None else [])
             scenario = load_scenario(SCENARIO, overrides=overrides)
             shown.begin(f"{level:<14}")
             command = run_command(SCENARIO, scenario, zones=zones, overrides=(), runs=runs)
@@ -121,5 +121,6 @@ def _faults(run: Performed) -> str:
 
 
 def _command(scenario: Scenario, zones: ZoneKind, runs: Path) -> str:
-    words = ["zonelab", "demo", "--zones", zones, "--seed", str(scenario.seed)]
+    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--zones", zones]
+    words = ["zonelab", "demo", *where, "--seed", str(scenario.seed)]
     return shlex.join(words if runs == Path("runs") else [*words, "--runs", str(runs)])

@@ -111,14 +111,15 @@ class Crash:
     consumers: Consumers
     zone: str
     numbers: tuple[int, ...]
+    at_command: int
 
     async def begin(self) -> None:
         for number in self.numbers:
-            self.consumers.crash(self.zone, number)
+            self.consumers.crash(self.zone, number, at_command=self.at_command)
 
     async def end(self) -> None:
         for number in self.numbers:
-            self.consumers.start(self.zone, number)
+            self.consumers.replace(self.zone, number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +172,8 @@ def _action(fault: AnyFault, scenario: Scenario, testbed: Testbed, consumers: Co
         return ZonePause(zones[fault.zone])
     if isinstance(fault, ConsumerCrash):
         everyone = tuple(range(scenario.consumers.per_zone))
-        return Crash(consumers, fault.zone, everyone if fault.consumer == "all" else (fault.consumer,))
+        numbers = everyone if fault.consumer == "all" else (fault.consumer,)
+        return Crash(consumers, fault.zone, numbers, fault.at_command or 1)
     touched = tuple(links[pair] for pair in fault_links(scenario, fault))
     if isinstance(fault, LagFault):
         return LinkLag(touched, parse_lag(fault.lag))

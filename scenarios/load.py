@@ -53,6 +53,11 @@ def load_scenario(source: str, *, overrides: Sequence[str] = ()) -> Scenario:
     return _validate(document, str(path), changed)
 
 
+def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
+    """The scenario that ``document`` says; errors name ``source`` as its file. Raises ``ScenarioError``."""
+    return _validate(document, source, ())
+
+
 def dump_scenario(scenario: Scenario) -> str:
     """The whole scenario as YAML, every default written out; ``load_scenario`` reads it back equal."""
     return yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)

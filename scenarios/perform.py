@@ -1,4 +1,4 @@
-"""One run from scenario to report: the servers' part, then the analysis of what they left."""
+"""One run from scenario to report: the servers' part, real or simulated, then the analysis of what they left."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from scenarios.progress import Display
 from scenarios.queues import queue_under_test
 from scenarios.real import run_on_servers
 from scenarios.runner import MakeQueue, RunRecord
-from scenarios.spec import Scenario, ZoneKind
+from scenarios.spec import Arm, Scenario, ZoneKind
 from scenarios.table import Result, console, print_table, result_table
 from scenarios.words import conclusion
 
@@ -71,10 +71,18 @@ def perform(
     command: str,
     make_queue: MakeQueue = queue_under_test,
 ) -> Performed:
-    """Run, check, draw. Raises ``OSError`` if the run directory cannot be written."""
-    directory, record = run_on_servers(
-        scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue
-    )
+    """Run on ``scenario.arm``, check, draw; ``zones`` is for real servers.
+
+    Raises ``OSError`` if the run directory cannot be written.
+    """
+    if scenario.arm is Arm.SIM:
+        from scenarios.sim import run_in_sim  # loads SimPy and Lua
+
+        directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
+    else:
+        directory, record = run_on_servers(
+            scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue
+        )
     result, illustrations = None, Illustrations()
     if record.status != "failed" and record.phases:
         shown.phase("check", None)
@@ -94,7 +102,8 @@ def perform(
 
 def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
     """The command line that repeats a run: everything that decides it is spelled out."""
-    words = ["zonelab", "run", source, "--level", scenario.level, "--zones", zones, "--seed", str(scenario.seed)]
+    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--zones", zones]
+    words = ["zonelab", "run", source, "--level", scenario.level, *where, "--seed", str(scenario.seed)]
     for override in overrides:
         words += ["--set", override]
     if runs != Path("runs"):

@@ -14,12 +14,13 @@ from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.timeouts import Timeouts
 from scenarios.crew import Halt
-from scenarios.files import LOGGER, create_run_directory, environment, logging_to, write_json
+from scenarios.files import LOGGER, create_run_directory, logging_to
 from scenarios.load import RESOLVED_NAME, dump_scenario
 from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
+from scenarios.runfile import write_run
 from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
-from scenarios.spec import Scenario, ZoneKind, parse_link
+from scenarios.spec import Arm, Scenario, ZoneKind, parse_link
 from scenarios.tables import files_in
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -45,28 +46,14 @@ def run_on_servers(
     with logging_to(directory / "lab.log"):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             record, epoch_ns = runner.run(_run(scenario, kind, directory, watcher, make_queue))
-        write_json(
-            directory / "run.json",
-            {
-                **environment(),
-                "scenario": scenario.name,
-                "level": scenario.level,
-                "seed": scenario.seed,
-                "arm": "real",
-                "zones": kind,
-                "server": record.server,
-                "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-                "epoch_ns": epoch_ns,
-                "status": record.status,
-                "error": record.error,
-                "phases": record.phases,
-                "drained": record.drained,
-                "unread_zones": record.unread_zones,
-                "queue": {"engine": scenario.queue.engine, "shards": record.shards},
-                "coordinators": record.coordinators,
-                "forbid": list(scenario.checks.forbid),
-                "command": command,
-            },
+        write_run(
+            directory,
+            scenario,
+            record,
+            started=started,
+            epoch_ns=epoch_ns,
+            command=command,
+            where={"arm": Arm.REAL, "zones": kind},
         )
     return directory, record
 

@@ -86,6 +86,10 @@ def _links(scenario: Scenario) -> Iterator[Problem]:
 
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
+    if load.operations is not None:
+        yield from _operations(scenario)
+    elif "rate_per_s" not in load.model_fields_set:
+        yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations is given")
     if isinstance(load.rate_per_s, dict):
         for zone in load.rate_per_s:
             yield from _zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
@@ -95,6 +99,20 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
     if queue.unack_ms <= shortest_ms:
         accepted = f"more than the shortest processing time ({shortest_ms:g} ms), or no ack could come in time"
         yield Problem.of("queue.unack_ms", queue.unack_ms, accepted)
+
+
+def _operations(scenario: Scenario) -> Iterator[Problem]:
+    load = scenario.load
+    seen: dict[str, int] = {}
+    if load.rate_per_s:
+        yield Problem.of("load.rate_per_s", load.rate_per_s, "nothing beside load.operations")
+    for index, operation in enumerate(load.operations or ()):
+        path = f"load.operations[{index}]"
+        yield from _zone(scenario, f"{path}.zone", operation.zone)
+        if operation.at_ms >= load.duration_s * 1000:
+            yield Problem.of(f"{path}.at_ms", operation.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
+        if seen.setdefault(operation.id, index) != index:
+            yield Problem.of(f"{path}.id", operation.id, f"an id other than that of operations[{seen[operation.id]}]")
 
 
 def shortest_ns(text: str) -> int:

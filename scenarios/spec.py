@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.lag import parse_lag
 from cluster.levels import ZONES_MAX, Level
+from cluster.sim.ties import TieBreak
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
 
@@ -32,6 +33,13 @@ class Sharding(StrEnum):
     ROUND_ROBIN = "round_robin"
     ID_HASH = "id_hash"
     LOCAL_ONLY = "local_only"
+
+
+class Arm(StrEnum):
+    """Where a run happens: on real servers, or in virtual time, where the seed decides everything."""
+
+    REAL = "real"
+    SIM = "sim"
 
 
 class ZoneKind(StrEnum):
@@ -138,10 +146,24 @@ class Priority(Section):
     max: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
 
 
+class Operation(Section):
+    """One message to push. Those of one zone and one time are pushed together, in one call."""
+
+    at_ms: NonNegative
+    """Milliseconds after the load begins."""
+    zone: str
+    id: Annotated[str, Field(min_length=1)]
+    delay_ms: Annotated[int, Field(strict=True, ge=0)] = 0
+    priority: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+
+
 class Load(Section):
+    """Either drawn, by ``rate_per_s`` and what follows it, or told message by message in ``operations``."""
+
     duration_s: Positive
-    rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)]
+    rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)] = 0.0
     """Messages per second that the producer of each zone pushes; a zone left out of a mapping has none."""
+    operations: tuple[Operation, ...] | None = None
     arrival: Arrival = Arrival.POISSON
     delay: DelayText = "0"
     """Time between the push of a message and the moment from which it may be delivered."""
@@ -214,6 +236,11 @@ class ConsumerCrash(Fault):
     kind: Literal["consumer_crash"]
     zone: str
     consumer: Annotated[int | Literal["all"], PlainValidator(_consumer)] = 0
+    at_command: Count | None = None
+    """It ends just before the command of this number that it would send from ``at_s`` on; at once if not given.
+
+    A program that does not come to send so many within ``for_s`` lives on.
+    """
 
 
 AnyFault = Annotated[Kill | Wipe | Pause | LagFault | CutFault | ConsumerCrash, Field(discriminator="kind")]
@@ -224,6 +251,13 @@ class Drain(Section):
     """How long the queue may take to become empty once everything is healed."""
 
 
+class Simulation(Section):
+    """What only a run in virtual time has."""
+
+    tie_break: TieBreak = TieBreak.RANDOM
+    """The order of events that happen at the same time."""
+
+
 class Checks(Section):
     forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
     """Classes of messages that must stay empty for the run to be valid."""
@@ -232,6 +266,7 @@ class Checks(Section):
 class Scenario(Section):
     name: Annotated[str, AfterValidator(_name)]
     about: str = ""
+    arm: Arm = Arm.REAL
     seed: Annotated[int, Field(strict=True, ge=0)] = 1
     level: Level = Level.DC_QUORUM
     topology: Topology = Topology()
@@ -244,6 +279,7 @@ class Scenario(Section):
     faults: tuple[AnyFault, ...] = ()
     drain: Drain = Drain()
     checks: Checks = Checks()
+    simulation: Simulation = Simulation()
 
     @property
     def zones(self) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ latencies then leave out the worst (coordinated omission, as Gil Tene calls it).
 before the run, by the seed alone: times, ids, delays and priorities are the same at every level and under every fault.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from random import Random
 
 from cluster.lag import parse_lag
@@ -15,7 +17,7 @@ from engine.ports import Runtime
 from scenarios.crew import Crew, Halt
 from scenarios.queues import ProducerQueue
 from scenarios.recorder import Actor, Recorder
-from scenarios.spec import Arrival, Load
+from scenarios.spec import Arrival, Load, Operation
 
 IN_FLIGHT_MAX = 10_000
 """Pushes of one producer that may be open at once. One more is recorded as failed, never silently left out."""
@@ -39,6 +41,9 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
 
     ``random`` gives the stream of a name. Times and contents have streams of their own.
     """
+    if load.operations is not None:
+        yield from _told(load, load.operations, zone)
+        return
     rate_per_s = load.rate_of(zone) / load.batch
     if rate_per_s == 0:
         return
@@ -51,6 +56,38 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
             messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
             number += 1
         yield PlannedPush(offset_ns, tuple(messages))
+
+
+def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[PlannedPush]:
+    own = sorted((operation for operation in operations if operation.zone == zone), key=attrgetter("at_ms"))
+    for at_ms, together in groupby(own, key=attrgetter("at_ms")):
+        messages = tuple(
+            Message(
+                id=operation.id,
+                payload=_payload(load, operation.id),
+                timeout_ms=operation.delay_ms,
+                priority=operation.priority,
+            )
+            for operation in together
+        )
+        yield PlannedPush(round(at_ms * _NS_PER_MS), messages)
+
+
+def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[str], Random]) -> tuple[Operation, ...]:
+    """What ``plan_pushes`` would push, told message by message, in the order of the times."""
+    told = [
+        Operation(
+            at_ms=planned.offset_ns / _NS_PER_MS,
+            zone=zone,
+            id=message.id,
+            delay_ms=message.timeout_ms,
+            priority=message.priority,
+        )
+        for zone in zones
+        for planned in plan_pushes(load, zone=zone, random=random)
+        for message in planned.messages
+    ]
+    return tuple(sorted(told, key=attrgetter("at_ms")))
 
 
 def _arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
@@ -66,10 +103,14 @@ def _arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
 def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:
     return Message(
         id=name,
-        payload=(f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes],
+        payload=_payload(load, name),
         timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
         priority=random.randint(load.priority.min, load.priority.max),
     )
+
+
+def _payload(load: Load, name: str) -> str:
+    return (f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes]
 
 
 class Producer:

@@ -1,0 +1,50 @@
+"""``run.json``: what was run, where, when, and how it ended; read by ``analysis.rundir.RunInfo``."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from scenarios.files import environment, write_json
+from scenarios.runner import RunRecord
+from scenarios.spec import Scenario
+
+
+def write_run(
+    directory: Path,
+    scenario: Scenario,
+    record: RunRecord,
+    *,
+    started: datetime,
+    epoch_ns: int,
+    command: str,
+    where: Mapping[str, Any],
+) -> None:
+    """``where``: the arm, what the zones were, and whatever else only this arm can tell. Raises ``OSError``."""
+    value = {
+        **environment(),
+        **identity(scenario, record, epoch_ns=epoch_ns),
+        **where,
+        "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "command": command,
+    }
+    write_json(directory / "run.json", value)
+
+
+def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[str, Any]:
+    """The part that is the same wherever and whenever the same run happens again in simulation."""
+    return {
+        "scenario": scenario.name,
+        "level": scenario.level,
+        "seed": scenario.seed,
+        "server": record.server,
+        "epoch_ns": epoch_ns,
+        "status": record.status,
+        "error": record.error,
+        "phases": record.phases,
+        "drained": record.drained,
+        "unread_zones": record.unread_zones,
+        "queue": {"engine": scenario.queue.engine, "shards": record.shards},
+        "coordinators": record.coordinators,
+        "forbid": list(scenario.checks.forbid),
+    }

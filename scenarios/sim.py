@@ -1,0 +1,150 @@
+"""Runs in virtual time: the same runner, the same tables, and every event decided by the seed."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+
+from analysis.rundir import RunInfo
+from cluster.lag import parse_lag
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.server import ServerSettings
+from cluster.sim.ties import Schedule
+from cluster.sim.trace import Trace
+from cluster.testbed import Testbed
+from cluster.timeouts import Timeouts
+from scenarios.crew import Halt
+from scenarios.files import LOGGER, create_run_directory, logging_to
+from scenarios.load import RESOLVED_NAME, dump_scenario
+from scenarios.queues import queue_under_test
+from scenarios.recorder import Outcome
+from scenarios.runfile import identity, write_run
+from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
+from scenarios.spec import Arm, Scenario, parse_link
+from scenarios.tables import MemoryRun, MemoryTables, OpenTable, files_in
+
+SIMULATED = "simulated"
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Observe = Callable[[SimCluster], Testbed]
+"""Puts something between a run and its cluster that sees what happens and changes nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Simulated:
+    """A run that has happened. ``trace_hash`` is equal for equal runs and for no others."""
+
+    record: RunRecord
+    epoch_ns: int
+    trace_hash: str
+    trace: Trace
+
+
+class Unwatched:
+    """A ``Watcher`` for runs that are over before anybody could look."""
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        pass
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        pass
+
+
+def simulate(
+    scenario: Scenario,
+    open_table: OpenTable,
+    *,
+    watcher: Watcher | None = None,
+    make_queue: MakeQueue = queue_under_test,
+    observe: Observe | None = None,
+    keep_trace: bool = False,
+) -> Simulated:
+    """Carry out one run in virtual time. Signals end it early and in order if this is the main thread."""
+    cluster = SimCluster(scenario.zones, settings_of(scenario, keep_trace=keep_trace))
+    testbed = cluster if observe is None else observe(cluster)
+    halt = Halt(testbed.runtime)
+    run = carry_out(scenario, testbed, open_table, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
+    with _ending_with_signals(halt):
+        record = cluster.runtime.run_until_complete(run)
+    runtime = cluster.runtime
+    return Simulated(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
+
+
+def recorded(scenario: Scenario, done: Simulated, tables: MemoryTables) -> MemoryRun:
+    """The run as the checker reads it."""
+    told = identity(scenario, done.record, epoch_ns=done.epoch_ns)
+    info = RunInfo(zonelab_version=version("zonelab"), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
+    return MemoryRun(info, tables)
+
+
+def run_in_sim(
+    scenario: Scenario,
+    *,
+    runs: Path,
+    watcher: Watcher,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+) -> tuple[Path, RunRecord]:
+    """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
+
+    Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    """
+    started = datetime.now(UTC)
+    directory = create_run_directory(runs, scenario, started)
+    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
+    with logging_to(directory / "lab.log"):
+        done = simulate(scenario, files_in(directory), watcher=watcher, make_queue=make_queue)
+        write_run(
+            directory,
+            scenario,
+            done.record,
+            started=started,
+            epoch_ns=done.epoch_ns,
+            command=command,
+            where={
+                "arm": Arm.SIM,
+                "zones": SIMULATED,
+                "tie_break": scenario.simulation.tie_break,
+                "trace_hash": done.trace_hash,
+            },
+        )
+    return directory, done.record
+
+
+def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
+    return SimSettings(
+        seed=scenario.seed,
+        schedule=Schedule(tie_break=scenario.simulation.tie_break),
+        server=ServerSettings(persistence=scenario.persistence),
+        lag=parse_lag(scenario.links.lag),
+        lags={parse_link(link): parse_lag(lag) for link, lag in scenario.links.overrides.items()},
+        timeouts=Timeouts(factor=scenario.replication.time_factor),
+        keep_trace=keep_trace,
+    )
+
+
+@contextmanager
+def _ending_with_signals(halt: Halt) -> Iterator[None]:
+    """The first signal ends the run in order, a second one at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if halt.called:
+            raise KeyboardInterrupt
+        LOGGER.warning("asked to end")
+        halt.interrupt()
+
+    before = {number: signal.signal(number, end) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
