@@ -134,6 +134,12 @@ def test_the_containers_of_one_run_can_be_removed_by_its_id(zone_image, run_id):
 
 
 @pytest.fixture
+def children_before():
+    """Servers of session-wide fixtures are children of this process too."""
+    return living_children()
+
+
+@pytest.fixture
 def taken_port():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -141,7 +147,9 @@ def taken_port():
         yield listening.getsockname()[1]
 
 
-def test_when_one_port_is_taken_the_error_names_it_and_the_other_zones_are_gone(kind, temporary, taken_port, run_id):
+def test_when_one_port_is_taken_the_error_names_it_and_the_other_zones_are_gone(
+    kind, temporary, taken_port, run_id, children_before
+):
     extra = {"run_id": run_id} if kind == "docker" else {}
     zone_set = ZoneSet(
         [make_zone(kind, "a", **extra), make_zone(kind, "b", **extra), make_zone(kind, "c", port=taken_port, **extra)]
@@ -152,7 +160,7 @@ def test_when_one_port_is_taken_the_error_names_it_and_the_other_zones_are_gone(
         asyncio.run(enter(zone_set))
     assert [zone.state for zone in zone_set] == [ZoneState.STOPPED] * 3
     assert list(temporary.iterdir()) == []
-    assert living_children() == []
+    assert living_children() == children_before
     if kind == "docker":
         assert containers(run_id) == []
 
@@ -163,16 +171,18 @@ async def enter(zone_set):
 
 
 @pytest.mark.real
-def test_a_server_that_ends_at_once_is_reported_with_its_last_words_and_leaves_nothing(temporary, tmp_path):
+def test_a_server_that_ends_at_once_is_reported_with_its_last_words_and_leaves_nothing(
+    temporary, tmp_path, children_before
+):
     binary = stub_server(tmp_path / "ends", then="echo fatal: no luck today; exit 3")
     with pytest.raises(ZoneError, match=r"^zone a: the server ended while it started: fatal: no luck today$"):
         asyncio.run(enter(zones("process", ["a"], binary=binary)))
     assert list(temporary.iterdir()) == []
-    assert living_children() == []
+    assert living_children() == children_before
 
 
 @pytest.mark.real
-def test_a_server_that_never_answers_is_given_up_and_leaves_nothing(temporary, tmp_path):
+def test_a_server_that_never_answers_is_given_up_and_leaves_nothing(temporary, tmp_path, children_before):
     binary = stub_server(tmp_path / "mute", then="exec sleep 300")
     zone = ProcessZone("a", ProcessZoneSettings(binary=binary, start_timeout_s=0.2))
     with pytest.raises(
@@ -180,7 +190,7 @@ def test_a_server_that_never_answers_is_given_up_and_leaves_nothing(temporary, t
     ):
         asyncio.run(enter(ZoneSet([zone])))
     assert list(temporary.iterdir()) == []
-    assert living_children() == []
+    assert living_children() == children_before
 
 
 @pytest.mark.real
