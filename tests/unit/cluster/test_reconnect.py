@@ -86,9 +86,9 @@ def test_one_factor_scales_every_time_out():
     assert timeouts.peer_ns(writes=True) == 0.504 * S
 
 
-@pytest.mark.parametrize("factor", [0, -1, float("nan")])
+@pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf")])
 def test_a_factor_that_is_not_positive_is_refused(factor):
-    with pytest.raises(ValueError, match=f"factor must be above 0, got {factor}"):
+    with pytest.raises(ValueError, match=f"factor must be above 0 and finite, got {factor}"):
         Timeouts(factor=factor)
 
 
