@@ -134,6 +134,74 @@ def run(
 
 
 @app.command()
+def hunt(
+    scenario: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")],
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1000,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
+    seed_from: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    messages: Annotated[int, typer.Option(min=1, help="About how many messages a run pushes.")] = 100,
+    level: Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
+    ] = None,
+    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where run directories are made.")] = Path(
+        "runs"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
+
+    Ctrl-C prints what there is; the same command goes on from there. Exits 1 if a seed failed, 3 if the lab did.
+    """
+    from scenarios.hunt import Quarry
+    from scenarios.hunting import go_hunting, hunt_command
+
+    overrides = list(set_ or [])
+    loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
+    seeds = range(seed_from, seed_from + runs)
+    command = hunt_command(
+        scenario, level=loaded.level, seeds=seeds, jobs=jobs, messages=messages, overrides=overrides, runs=directory
+    )
+    quarry = Quarry(scenario=loaded, messages=messages)
+    hunted = go_hunting(quarry, seeds=seeds, jobs=jobs, runs=directory, command=command)
+    if as_json:
+        _print_json(hunted.to_json())
+    else:
+        hunted.print()
+    if hunted.broken:
+        first = hunted.broken[0]
+        raise LabError(f"seed {first.seed}: {first.difference or first.error}")
+    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID)
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
+    *,
+    arm: InArm = None,
+    zones: Zones = ZoneKind.PROCESS,
+    runs: Runs = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Run a counterexample again: exactly that run in simulation, or its operations and faults on real servers."""
+    from scenarios.progress import display
+    from scenarios.replay import replayed
+
+    loaded = load_scenario(file, overrides=[f"arm={arm or Arm.SIM}"])
+    with display() as shown:
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = replayed(file, loaded, zones=zones, runs=runs, shown=shown)
+    if as_json:
+        _print_json(done.to_json())
+    else:
+        done.print()
+    if done.performed.record.status == "failed":
+        raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
+    raise typer.Exit(_EXITS[done.performed.result.verdict.valid] if done.performed.result else EXIT_UNKNOWN)
+
+
+@app.command()
 def scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios that come with zonelab."""
     library = [load_scenario(name) for name in library_names()]

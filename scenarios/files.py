@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,17 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
+
+
+def program_fingerprint() -> str:
+    """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same."""
+    root = Path(__file__).resolve().parent.parent
+    digest = sha256()
+    for package in ("engine", "cluster", "scenarios", "analysis"):
+        for path in sorted((root / package).rglob("*")):
+            if path.suffix in (".py", ".lua"):
+                digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _git_commit() -> str | None:

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -29,6 +29,9 @@ from scenarios.spec import Arm, Scenario, parse_link
 from scenarios.tables import MemoryRun, MemoryTables, OpenTable, files_in
 
 SIMULATED = "simulated"
+
+ROUND_TRIP_NS = 40_000
+"""Between a coordinator and the server of its own machine, all counted on the way there: that is one event less."""
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -56,6 +59,10 @@ class Unwatched:
         pass
 
 
+def _unheeded(halt: Halt) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 def simulate(
     scenario: Scenario,
     open_table: OpenTable,
@@ -64,13 +71,14 @@ def simulate(
     make_queue: MakeQueue = queue_under_test,
     observe: Observe | None = None,
     keep_trace: bool = False,
+    on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
 ) -> Simulated:
-    """Carry out one run in virtual time. Signals end it early and in order if this is the main thread."""
+    """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt."""
     cluster = SimCluster(scenario.zones, settings_of(scenario, keep_trace=keep_trace))
     testbed = cluster if observe is None else observe(cluster)
     halt = Halt(testbed.runtime)
     run = carry_out(scenario, testbed, open_table, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
-    with _ending_with_signals(halt):
+    with on_signals(halt):
         record = cluster.runtime.run_until_complete(run)
     runtime = cluster.runtime
     return Simulated(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
@@ -99,7 +107,7 @@ def run_in_sim(
     directory = create_run_directory(runs, scenario, started)
     (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
     with logging_to(directory / "lab.log"):
-        done = simulate(scenario, files_in(directory), watcher=watcher, make_queue=make_queue)
+        done = simulate(scenario, files_in(directory), watcher=watcher, make_queue=make_queue, on_signals=_ending)
         write_run(
             directory,
             scenario,
@@ -121,7 +129,7 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
     return SimSettings(
         seed=scenario.seed,
         schedule=Schedule(tie_break=scenario.simulation.tie_break),
-        server=ServerSettings(persistence=scenario.persistence),
+        server=ServerSettings(persistence=scenario.persistence, request_ns=ROUND_TRIP_NS, reply_ns=0),
         lag=parse_lag(scenario.links.lag),
         lags={parse_link(link): parse_lag(lag) for link, lag in scenario.links.overrides.items()},
         timeouts=Timeouts(factor=scenario.replication.time_factor),
@@ -130,7 +138,7 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
 
 
 @contextmanager
-def _ending_with_signals(halt: Halt) -> Iterator[None]:
+def _ending(halt: Halt) -> Iterator[None]:
     """The first signal ends the run in order, a second one at once."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -258,6 +258,15 @@ class Simulation(Section):
     """The order of events that happen at the same time."""
 
 
+class Found(Section):
+    """What a simulated run of this very scenario showed."""
+
+    trace_hash: str
+    violated: tuple[MessageClass, ...]
+    program: str
+    """Fingerprint of the source files that ran it."""
+
+
 class Checks(Section):
     forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
     """Classes of messages that must stay empty for the run to be valid."""
@@ -280,6 +289,7 @@ class Scenario(Section):
     drain: Drain = Drain()
     checks: Checks = Checks()
     simulation: Simulation = Simulation()
+    found: Found | None = None
 
     @property
     def zones(self) -> tuple[str, ...]:

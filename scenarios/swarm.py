@@ -1,0 +1,126 @@
+"""Swarm testing: each seed draws its own variation of a scenario, with some faults off and others extreme.
+
+After Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", ISSTA 2012: many unlike configurations, each of which leaves
+something out, find more than one configuration that includes everything.
+"""
+
+from collections.abc import Sequence
+from random import Random
+
+from cluster.sim.ties import TieBreak
+from cluster.streams import Streams
+from scenarios.rules import problems
+from scenarios.spec import (
+    AnyFault,
+    Arm,
+    ConsumerCrash,
+    Consumers,
+    CutFault,
+    Kill,
+    LagFault,
+    Links,
+    Load,
+    Pause,
+    Scenario,
+    Simulation,
+    Wipe,
+)
+from scenarios.workload import explicit_operations
+
+LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
+
+FAULTS_MORE = 2
+"""A drawn run has at most so many faults more than its scenario."""
+
+_CRASH_COMMANDS_LOG2 = 6.0
+
+
+def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
+    """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
+
+    About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
+    longer than that of ``base``. Faults are of the kinds that ``base`` has; their number, times and targets are drawn,
+    and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same scenario.
+    """
+    streams = Streams(seed)
+    random = streams.stream("swarm")
+    scenario = base.model_copy(
+        update={
+            "arm": Arm.SIM,
+            "seed": seed,
+            "load": _load(base, streams, messages),
+            "consumers": _consumers(base, random),
+            "links": Links(lag=random.choice((base.links.lag, *LAGS)), overrides=base.links.overrides),
+            "simulation": Simulation(tie_break=random.choice(list(TieBreak))),
+            "faults": (),
+        }
+    )
+    return scenario.model_copy(update={"faults": _faults(base, scenario, random)})
+
+
+def _load(base: Scenario, streams: Streams, messages: int) -> Load:
+    load = base.load
+    if load.operations is not None:
+        return load
+    rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
+    duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s
+    shortened = load.model_copy(update={"duration_s": duration_s})
+    operations = explicit_operations(shortened, zones=base.zones, random=streams.stream)
+    return Load(duration_s=duration_s, operations=operations, payload_bytes=load.payload_bytes)
+
+
+def _consumers(base: Scenario, random: Random) -> Consumers:
+    """Now and then a message takes longer than its lease."""
+    settings = base.consumers
+    slow = f"0.95*constant:1ms + 0.05*constant:{round(base.queue.unack_ms * 1.2)}ms"
+    return settings.model_copy(
+        update={
+            "per_zone": random.randint(min(1, settings.per_zone), settings.per_zone),
+            "batch": random.randint(1, settings.batch),
+            "processing": random.choice((settings.processing, settings.processing, slow)),
+        }
+    )
+
+
+def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:
+    kinds = dict.fromkeys(fault.kind for fault in base.faults)
+    on = [kind for kind in kinds if random.random() < 0.75]
+    templates = [fault for fault in base.faults if fault.kind in on]
+    wanted = random.randint(0, len(base.faults) + FAULTS_MORE) if templates else 0
+    chosen: tuple[AnyFault, ...] = ()
+    for _ in range(wanted):
+        candidate = (*chosen, _fault(random.choice(templates), scenario, random))
+        # What two faults cannot hold together is left out, not repaired: the draw stays simple.
+        if not problems(scenario.model_copy(update={"faults": candidate, "load": _silent(scenario)})):
+            chosen = candidate
+    return chosen
+
+
+def _silent(scenario: Scenario) -> Load:
+    return Load(duration_s=scenario.load.duration_s, rate_per_s=0.0)
+
+
+def _fault(template: AnyFault, scenario: Scenario, random: Random) -> AnyFault:
+    duration_s = scenario.load.duration_s
+    for_s = max(0.001, round(duration_s * 0.6 * 2 ** -random.uniform(0, 5), 3))
+    at_s = round(random.uniform(0, max(0.0, duration_s - for_s - 0.001)), 3)
+    fresh = template.model_copy(update={"for_s": for_s, "at_s": at_s})
+    return fresh.model_copy(update=_target(fresh, scenario, random))
+
+
+def _target(fault: AnyFault, scenario: Scenario, random: Random) -> dict[str, object]:
+    zone = random.choice(scenario.zones)
+    link = ">".join(random.choice(scenario.links_all)) if scenario.links_all else None
+    if isinstance(fault, Kill | Wipe | Pause):
+        return {"zone": zone}
+    if isinstance(fault, ConsumerCrash):
+        at_command = int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)) if random.random() < 0.75 else None
+        return {"zone": zone, "consumer": random.randrange(scenario.consumers.per_zone), "at_command": at_command}
+    if isinstance(fault, LagFault):
+        return {"zone": zone, "link": None} if random.random() < 0.5 or link is None else {"zone": None, "link": link}
+    return _cut(fault, zone, link, random)
+
+
+def _cut(fault: CutFault, zone: str, link: str | None, random: Random) -> dict[str, object]:
+    one_way: Sequence[dict[str, object]] = [{"isolate": None, "halves": None, "one_way": link}] if link else []
+    return random.choice([{"isolate": zone, "halves": None, "one_way": None}, *one_way])

@@ -1,0 +1,148 @@
+"""Goal: a hunt finds planted bugs, shows the same whoever runs it, survives Ctrl-C, and notices unequal repetitions.
+
+Method: small scenarios hunted in this process, in several, and through the command line; the sound queue as control.
+"""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support.planted import PLANTED
+from support.short_runs import scenario_file, zonelab, zonelab_command
+from support.sim_runs import SMALL, small
+
+from cluster.testbed import Testbed as Cluster
+from scenarios.hunt import STATE_NAME, HuntState, Outcome, Quarry, hunt, hunt_seed
+from scenarios.hunted import sum_up
+from scenarios.load import load_scenario
+from scenarios.queues import DynoUnderTest, QueueUnderTest
+from scenarios.rules import problems
+from scenarios.spec import Scenario
+
+SEEDS_MAX = 60
+LAG = {"kind": "lag", "lag": "constant:50ms", "at_s": 0.1, "for_s": 0.1}
+KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found_and_the_sound_queue_is_not_accused_of_it(bug: str) -> None:
+    make_queue, guilty_of, changes = PLANTED[bug]
+    quarry = Quarry(scenario=small(**changes), messages=40, make_queue=make_queue)
+    begin_s = time.monotonic()
+    found = next(seed for seed in range(1, SEEDS_MAX) if guilty_of in hunt_seed(quarry, seed).violated)
+    assert time.monotonic() - begin_s < 60
+    sound = Quarry(scenario=quarry.scenario, messages=40)
+    assert [seed for seed in range(1, found + 1) if guilty_of in hunt_seed(sound, seed).violated] == []
+
+
+def test_drawn_runs_are_scenarios_that_the_rules_accept_and_differ_from_each_other() -> None:
+    faults = [
+        KILL,
+        {"kind": "cut", "isolate": "a", "at_s": 0.6, "for_s": 0.2},
+        {"kind": "lag", "lag": "constant:50ms", "at_s": 0.1, "for_s": 0.1},
+    ]
+    crash = {"kind": "consumer_crash", "zone": "a", "at_s": 0.3, "for_s": 0.3}
+    quarry = Quarry(scenario=small(faults=[*faults, crash]), messages=30)
+    runs = [quarry.run_of(seed) for seed in range(200)]
+    assert [problems(run) for run in runs] == [[]] * len(runs)
+    kinds = [tuple(sorted({fault.kind for fault in run.faults})) for run in runs]
+    assert {"kill", "cut", "lag", "consumer_crash"} == {kind for drawn in kinds for kind in drawn}
+    assert len(set(kinds)) > 10
+    assert len({run.simulation.tie_break for run in runs}) == 3
+    assert len({run.links.lag for run in runs}) > 3
+    assert quarry.run_of(3) == quarry.run_of(3)
+    at = [fault.at_command for run in runs for fault in run.faults if fault.kind == "consumer_crash"]
+    assert {None, 1, 2, 3} <= set(at)
+
+
+def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
+    quarry, seeds = Quarry(scenario=small(faults=[KILL]), messages=20), range(1, 13)
+    states = {jobs: HuntState(tmp_path / str(jobs)) for jobs in (1, 2)}
+    for jobs, state in states.items():
+        assert hunt(quarry, seeds, jobs=jobs, state=state, told=lambda outcome: None)
+    assert sorted(states[1].outcomes) == list(seeds)
+    assert [states[1].outcomes[seed] for seed in seeds] == [states[2].outcomes[seed] for seed in seeds]
+
+
+def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tmp_path: Path) -> None:
+    quarry = Quarry(scenario=small(faults=[KILL]), messages=20)
+    told: list[Outcome] = []
+    hunt(quarry, range(1, 5), jobs=1, state=HuntState(tmp_path), told=told.append)
+    path = tmp_path / STATE_NAME
+    path.write_bytes(path.read_bytes()[:-10])
+    again: list[Outcome] = []
+    state = HuntState(tmp_path)
+    assert hunt(quarry, range(1, 7), jobs=1, state=state, told=again.append)
+    assert [outcome.seed for outcome in again] == [4, 5, 6]
+    assert again[0] == told[3]
+    assert HuntState(tmp_path).outcomes == state.outcomes
+
+
+CALLS: list[None] = []
+
+
+class Moody(DynoUnderTest):
+    """Every other run has one shard less."""
+
+    def __init__(self, testbed: Cluster, scenario: Scenario) -> None:
+        super().__init__(testbed, scenario)
+        CALLS.append(None)
+        if len(CALLS) % 2:
+            self.shards = {zone: zone for zone in scenario.zones[:2]}
+
+    async def consumer(self, zone, wrap):
+        return await super().consumer("a", wrap)
+
+
+def moody(testbed: Cluster, scenario: Scenario) -> QueueUnderTest:
+    return Moody(testbed, scenario)
+
+
+def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event(tmp_path: Path) -> None:
+    state = HuntState(tmp_path)
+    quarry = Quarry(scenario=small(), messages=10, make_queue=moody)
+    hunt(quarry, [20], jobs=1, state=state, told=lambda outcome: None)
+    outcome = state.outcomes[20]
+    assert outcome.repeated
+    assert "in one run" in (outcome.difference or "")
+    hunted = sum_up(quarry, [outcome], tmp_path, complete=True, resumed=0, command="")
+    assert hunted.to_json()["broken"] == {"20": outcome.difference}
+
+
+def test_a_counterexample_is_the_run_of_its_seed_and_replays_event_by_event(tmp_path: Path) -> None:
+    file = scenario_file(tmp_path, **{**SMALL, "name": "short", "faults": [KILL]})
+    hunted = zonelab("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path)
+    told = json.loads(hunted.stdout)
+    assert hunted.returncode == 1, hunted.stderr
+    path = told["groups"]["stuck"]["counterexample"]
+    scenario = load_scenario(str(tmp_path / path))
+    assert scenario.seed == told["groups"]["stuck"]["seeds"][0]
+    assert scenario.load.operations
+    replay = zonelab("replay", path, "--json", cwd=tmp_path)
+    again = json.loads(replay.stdout)
+    assert (replay.returncode, again["same"]) == (1, True)
+    assert again["verdict"]["counts"]["stuck"] > 0
+
+
+def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    file = scenario_file(tmp_path, **{**SMALL, "name": "short"})
+    command = ["hunt", str(file), "--messages", "20", "--jobs", "2", "--json", "--runs"]
+    hunting = subprocess.Popen(
+        zonelab_command(*command, "100000"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline_s = time.monotonic() + 60
+    while not any(path.stat().st_size for path in tmp_path.rglob(STATE_NAME)):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    hunting.send_signal(signal.SIGINT)
+    out, _ = hunting.communicate(timeout=60)
+    told = json.loads(out)
+    assert (hunting.returncode, told["complete"], told["failing"]) == (0, False, 0)
+    assert told["runs"] >= 1
+    resumed = json.loads(zonelab(*command, str(told["runs"] + 5), cwd=tmp_path).stdout)
+    assert resumed["complete"]
+    assert resumed["resumed"] >= 1
+    assert resumed["runs"] == told["runs"] + 5
