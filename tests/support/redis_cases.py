@@ -64,6 +64,15 @@ CASES = [
         "INCRBYFLOAT calculates with long doubles and prints 17 decimals",
         [(("SET", "f", "3.0e3"), b"OK"), (("INCRBYFLOAT", "f", "0.1"), b"3000.10000000000000009")],
     ),
+    (
+        "a number beyond a long double is none",
+        [
+            (("SET", "f", "3.0e30000"), b"OK"),
+            (("INCRBYFLOAT", "f", 0), NOT_A_FLOAT),
+            (("INCRBYFLOAT", "g", "1e-30000"), NOT_A_FLOAT),
+            (("HINCRBYFLOAT", "h", "f", "-1e30000"), NOT_A_FLOAT),
+        ],
+    ),
     ("an increment of a fresh counter prints no negative zero", [(("INCRBYFLOAT", "f", "-5e-18"), b"0")]),
     (
         "ZADD NX leaves a member that is there",

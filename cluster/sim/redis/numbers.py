@@ -6,6 +6,7 @@ The rules are those of Valkey 9, https://github.com/valkey-io/valkey: ``string2l
 
 import math
 import re
+import warnings
 
 import numpy as np
 
@@ -82,7 +83,14 @@ def long_double(text: bytes, error: str) -> np.longdouble:
     """A number for INCRBYFLOAT and HINCRBYFLOAT, which calculate with the machine's long double."""
     if not _LONG_DOUBLE.fullmatch(text):
         fail(error)
-    return np.longdouble(text.decode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns of an overflow in a text by this way only
+        value = np.longdouble(text.decode())
+    if value == 0 and _NOT_ZERO.match(text):
+        fail(error)
+    if np.isinf(value) and b"n" not in text.lower():
+        fail(error)
+    return value
 
 
 def format_long_double(value: np.longdouble) -> bytes:
