@@ -1,0 +1,123 @@
+"""What stands between clients and servers in both arms: a coordinator a zone, and the links from each to the others."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cluster.batch import Channel, Upstream
+from cluster.coordinator import Coordinator
+from cluster.datastore import Datastore
+from cluster.direct import DirectConnection
+from cluster.lag import Constant, Lag
+from cluster.levels import Level
+from cluster.link import Link
+from cluster.peer import Peer
+from cluster.timeouts import Timeouts
+from cluster.zone import ClusterError
+from engine.ports import Connection, Runtime
+
+CONNECT_NS_MAX = 10_000_000_000
+"""A coordinator that has not reached every zone's running server by then never will."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """``lags`` overrides ``lag`` for single links, by (source, target); a drawn lag holds for ``coherence_ns``.
+
+    ``loss`` is the share of transmissions that every link loses.
+    """
+
+    seed: int
+    lag: Lag = field(default_factory=Constant)
+    lags: Mapping[tuple[str, str], Lag] | None = None
+    coherence_ns: int = 25_000_000
+    loss: float = 0.0
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+
+class Network:
+    """The part of a ``Testbed`` that is the same in both arms. ``upstream`` makes a connection to a zone's server."""
+
+    def __init__(
+        self,
+        zones: Iterable[str],
+        *,
+        runtime: Runtime,
+        settings: NetworkSettings,
+        upstream: Callable[[str], Upstream],
+    ) -> None:
+        self._names = tuple(zones)
+        self._run = runtime
+        self._settings = settings
+        self._upstream = upstream
+        self.links = {
+            (one, other): self._link(one, other) for one in self._names for other in self._names if one != other
+        }
+        self.coordinators: dict[str, Coordinator] = {}
+        self._direct: dict[str, DirectConnection] = {}
+        self._datastores: list[Datastore] = []
+        self._peers: list[Peer] = []
+
+    def connection(self, zone: str, level: Level) -> Connection:
+        return self.coordinators[zone].connection(level)
+
+    def direct(self, zone: str) -> Connection:
+        return self._direct[zone]
+
+    async def connected(self) -> None:
+        """Wait until every coordinator reaches every zone. Raises ``ClusterError`` if it takes over 10 s."""
+        deadline_ns = self._run.now_ns() + CONNECT_NS_MAX
+        while not all(coordinator.connected for coordinator in self.coordinators.values()):
+            if self._run.now_ns() > deadline_ns:
+                lost = [zone for zone, coordinator in self.coordinators.items() if not coordinator.connected]
+                raise ClusterError(f"coordinators of {', '.join(lost)} did not reach every zone within 10 s")
+            await self._run.sleep(1_000_000)
+
+    def _open(self) -> None:
+        """Make the coordinators and begin to connect; the servers' addresses must be known."""
+        for zone in self._names:
+            self._direct[zone] = DirectConnection(self._datastore(zone), runtime=self._run)
+            channels = {target: self._channel(zone, target) for target in self._names}
+            self.coordinators[zone] = Coordinator(zone=zone, channels=channels, runtime=self._run)
+
+    def _close(self) -> None:
+        """Drop every connection; what is in flight fails."""
+        for peer in self._peers:
+            peer.close()
+        for datastore in self._datastores:
+            datastore.close()
+        self._peers.clear()
+        self._datastores.clear()
+
+    def _link(self, source: str, target: str) -> Link:
+        settings = self._settings
+        link = Link(
+            source=source,
+            target=target,
+            runtime=self._run,
+            lag=(settings.lags or {}).get((source, target), settings.lag),
+            random=self._run.random(f"link {source}>{target}"),
+            coherence_ns=settings.coherence_ns,
+        )
+        link.set_loss(settings.loss)
+        return link
+
+    def _datastore(self, zone: str) -> Datastore:
+        upstream = self._upstream(zone)
+        datastore = Datastore(upstream=upstream, runtime=self._run, timeouts=self._settings.timeouts)
+        self._datastores.append(datastore)
+        datastore.open()
+        return datastore
+
+    def _channel(self, source: str, target: str) -> Channel:
+        datastore = self._datastore(target)
+        if source == target:
+            return datastore
+        peer = Peer(
+            datastore=datastore,
+            outbound=self.links[source, target],
+            inbound=self.links[target, source],
+            runtime=self._run,
+            timeouts=self._settings.timeouts,
+        )
+        self._peers.append(peer)
+        return peer
