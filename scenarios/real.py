@@ -9,18 +9,17 @@ from pathlib import Path
 
 import uvloop
 
-from cluster.lag import parse_lag
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.timeouts import Timeouts
 from scenarios.crew import Halt
 from scenarios.files import LOGGER, create_run_directory, logging_to
 from scenarios.load import RESOLVED_NAME, dump_scenario
+from scenarios.network import network_options
 from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
 from scenarios.runfile import write_run
 from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
-from scenarios.spec import Arm, Scenario, ZoneKind, parse_link
+from scenarios.spec import Arm, Scenario, ZoneKind
 from scenarios.tables import files_in
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -61,7 +60,9 @@ def run_on_servers(
 async def _run(
     scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
 ) -> tuple[RunRecord, int]:
-    testbed = RealCluster(zones(kind.value, scenario.zones, persistence=scenario.persistence), _settings(scenario))
+    testbed = RealCluster(
+        zones(kind.value, scenario.zones, persistence=scenario.persistence), RealSettings(**network_options(scenario))
+    )
     halt = Halt(testbed.runtime)
     phase = _Phase(watcher)
     main = asyncio.current_task()
@@ -112,12 +113,3 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in _ENDING:
             loop.remove_signal_handler(number)
-
-
-def _settings(scenario: Scenario) -> RealSettings:
-    return RealSettings(
-        seed=scenario.seed,
-        lag=parse_lag(scenario.links.lag),
-        lags={parse_link(link): parse_lag(lag) for link, lag in scenario.links.overrides.items()},
-        timeouts=Timeouts(factor=scenario.replication.time_factor),
-    )

@@ -11,21 +11,20 @@ from pathlib import Path
 from types import FrameType
 
 from analysis.rundir import RunInfo
-from cluster.lag import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
 from cluster.sim.ties import Schedule
 from cluster.sim.trace import Trace
 from cluster.testbed import Testbed
-from cluster.timeouts import Timeouts
 from scenarios.crew import Halt
 from scenarios.files import LOGGER, create_run_directory, logging_to
 from scenarios.load import RESOLVED_NAME, dump_scenario
+from scenarios.network import network_options
 from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
 from scenarios.runfile import identity, write_run
 from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
-from scenarios.spec import Arm, Scenario, parse_link
+from scenarios.spec import Arm, Scenario
 from scenarios.tables import MemoryRun, MemoryTables, OpenTable, files_in
 
 SIMULATED = "simulated"
@@ -127,12 +126,9 @@ def run_in_sim(
 
 def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
     return SimSettings(
-        seed=scenario.seed,
+        **network_options(scenario),
         schedule=Schedule(tie_break=scenario.simulation.tie_break),
         server=ServerSettings(persistence=scenario.persistence, request_ns=ROUND_TRIP_NS, reply_ns=0),
-        lag=parse_lag(scenario.links.lag),
-        lags={parse_link(link): parse_lag(lag) for link, lag in scenario.links.overrides.items()},
-        timeouts=Timeouts(factor=scenario.replication.time_factor),
         keep_trace=keep_trace,
     )
 

@@ -126,6 +126,10 @@ class Links(Section):
     lag: DelayText = "0"
     overrides: dict[str, DelayText] = Field(default_factory=dict)
     """By link, written ``a>b``: from coordinator a to zone b."""
+    coherence_ms: NonNegative = 25.0
+    """A drawn lag holds this long: messages sent within it take equally long. 0: every message draws its own."""
+    loss: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
+    """Share of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
 
 
 class QueueSettings(Section):

@@ -1,0 +1,32 @@
+"""What a scenario says about links and time-outs, as both arms take it."""
+
+from typing import TypedDict
+
+from cluster.lag import Lag, parse_lag
+from cluster.timeouts import Timeouts
+from scenarios.spec import Scenario, parse_link
+
+_NS_PER_MS = 1_000_000
+
+
+class NetworkOptions(TypedDict):
+    """Fields of ``cluster.network.NetworkSettings``."""
+
+    seed: int
+    lag: Lag
+    lags: dict[tuple[str, str], Lag]
+    coherence_ns: int
+    loss: float
+    timeouts: Timeouts
+
+
+def network_options(scenario: Scenario) -> NetworkOptions:
+    links = scenario.links
+    return NetworkOptions(
+        seed=scenario.seed,
+        lag=parse_lag(links.lag),
+        lags={parse_link(link): parse_lag(lag) for link, lag in links.overrides.items()},
+        coherence_ns=round(links.coherence_ms * _NS_PER_MS),
+        loss=links.loss,
+        timeouts=Timeouts(factor=scenario.replication.time_factor),
+    )
