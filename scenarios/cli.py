@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
 from cluster.zone import ClusterError
 from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
@@ -202,6 +203,28 @@ def replay(
 
 
 @app.command()
+def shrink(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt wrote.")],
+    *,
+    class_: Annotated[
+        MessageClass | None, typer.Option("--class", help="What must stay violated; the file's own if it has but one.")
+    ] = None,
+    runs_max: Annotated[int, typer.Option(min=1, help="End after so many runs with what there is.")] = 1_000,
+    as_json: AsJson = False,
+) -> None:
+    """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
+    from scenarios.shrinking import Shrinking, class_of
+
+    loaded = load_scenario(file, overrides=["arm=sim"])
+    done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
+    if as_json:
+        _print_json(done.to_json())
+    else:
+        done.print()
+    raise typer.Exit(EXIT_INVALID)
+
+
+@app.command()
 def scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios that come with zonelab."""
     library = [load_scenario(name) for name in library_names()]
@@ -327,9 +350,12 @@ def _exit_code(returned: object) -> int:
 
 def _unexpected(arguments: Sequence[str], error: Exception) -> int:
     from analysis.rundir import RunError
+    from scenarios.shrink import NotFailing
 
     if isinstance(error, RunError):
         return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)
+    if isinstance(error, NotFailing):
+        return _refuse(arguments, [str(error)], EXIT_USAGE)
     # Typer carries click under another name in some versions, so its errors are told by what they can do.
     words = getattr(error, "format_message", None)
     if words is not None:

@@ -81,7 +81,11 @@ class Hunted:
             out.print(sentence, highlight=False)
         for group in self.groups:
             out.print(f"\n{group.name}: {DESCRIPTIONS[group.name]}", highlight=False)
-            out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
+            for verb in ("replay", "shrink"):
+                words = f"  zonelab {verb} {group.counterexample}" + (
+                    f" --class {group.name}" if verb == "shrink" else ""
+                )
+                out.print(words, highlight=False, soft_wrap=True)
         out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:

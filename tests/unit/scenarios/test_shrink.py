@@ -1,0 +1,128 @@
+"""Goal: every planted bug shrinks to at most 3 faults and 10 operations, the same way each time, and tells its story.
+
+Method: the first failing seed of each planted bug is shrunk and run again; delta debugging on lists with known answers.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.planted import PLANTED, PopRemovesFirst
+from support.short_runs import scenario_file, zonelab
+from support.sim_runs import SMALL, small
+
+from analysis.checkers.verdict import MessageClass
+from scenarios.delta import minimal_part
+from scenarios.hunt import Quarry, hunt_seed
+from scenarios.rules import problems
+from scenarios.shrink import NotFailing, Shrunk, shrink
+from scenarios.shrinking import class_of
+from scenarios.spec import Scenario
+from scenarios.story import story
+from scenarios.trial import attempt
+from scenarios.witness import Witness
+
+FAULTS_TARGET = 3
+OPERATIONS_TARGET = 10
+
+
+def failing(bug: str) -> Scenario:
+    make_queue, guilty_of, changes = PLANTED[bug]
+    quarry = Quarry(scenario=small(**changes), messages=40, make_queue=make_queue)
+    return quarry.run_of(next(seed for seed in range(1, 60) if guilty_of in hunt_seed(quarry, seed).violated))
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_shrinks_to_a_run_that_still_shows_it(bug: str) -> None:
+    make_queue, guilty_of, _ = PLANTED[bug]
+    before = failing(bug)
+    shrunk = shrink(before, guilty_of, make_queue=make_queue)
+    after = shrunk.scenario
+    assert len(before.load.operations) > OPERATIONS_TARGET
+    assert len(after.faults) <= min(FAULTS_TARGET, len(before.faults))
+    assert 0 < len(after.load.operations) <= OPERATIONS_TARGET
+    assert not shrunk.bounded
+    assert problems(after) == []
+    again = attempt(after, make_queue=make_queue)
+    assert guilty_of in again.violated
+    assert again.run.trace_hash == after.found.trace_hash
+    assert guilty_of not in attempt(after).violated
+
+
+def test_shrinking_is_the_same_each_time_and_ends_at_its_limit() -> None:
+    def once(runs_max: int) -> Shrunk:
+        scenario = failing("a pop removes before it leases")
+        return shrink(scenario, MessageClass.LOST, make_queue=PopRemovesFirst, runs_max=runs_max)
+
+    assert once(200).scenario == once(200).scenario
+    limited = once(5)
+    assert (limited.bounded, limited.runs) == (True, 5)
+    assert MessageClass.LOST in attempt(limited.scenario, make_queue=PopRemovesFirst).violated
+
+
+def test_what_does_not_fail_cannot_be_shrunk() -> None:
+    sound = Quarry(scenario=small(), messages=10).run_of(1)
+    with pytest.raises(NotFailing, match="the run violates nothing, not lost"):
+        shrink(sound, MessageClass.LOST)
+    with pytest.raises(NotFailing, match="drawn by a rate"):
+        shrink(small(), MessageClass.LOST)
+    with pytest.raises(NotFailing, match="tells of nothing"):
+        class_of(sound, None)
+
+
+def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:
+    shrunk = shrink(failing("a pop removes before it leases"), MessageClass.LOST, make_queue=PopRemovesFirst)
+    (operation,) = shrunk.scenario.load.operations
+    page = story(shrunk.scenario, MessageClass.LOST, make_queue=PopRemovesFirst)
+    moments = [f"push {operation.id}: done", "consumer_crash", "ZREM zonelab.QUEUE", "dies in pop", "At the end"]
+    places = [page.index(moment) for moment in moments]
+    assert places == sorted(places)
+    for zone in "abc":
+        assert f"- {operation.id} in zone {zone}: payload" in page
+    assert shrunk.trial.run.trace_hash in page
+    assert len(page.splitlines()) < 60
+
+
+def test_a_witness_changes_nothing_and_sees_every_answer() -> None:
+    scenario = Quarry(scenario=small(faults=[{"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}])).run_of(3)
+    witness = Witness()
+    seen, unseen = attempt(scenario, observe=witness.testbed), attempt(scenario)
+    assert seen.equals(unseen)
+    pushes = [sent for sent in witness.commands if sent.command[0] == "HSET"]
+    assert len(pushes) == len(scenario.load.operations)
+    assert {sent.program for sent in pushes} == {f"producer-{zone} push" for zone in "abc"}
+    assert all(set(sent.answers) == set("abc") for sent in pushes)
+    assert any(sent.program.endswith("unack") for sent in witness.commands)
+
+
+@given(wanted=st.sets(st.integers(0, 40)), size=st.integers(41, 60))
+def test_delta_debugging_keeps_exactly_what_is_needed(wanted: set[int], size: int) -> None:
+    assert set(minimal_part(range(size), lambda part: wanted <= set(part))) == wanted
+
+
+@given(data=st.lists(st.integers(0, 100), min_size=1), limit=st.integers(0, 300))
+def test_no_single_item_of_a_minimal_part_can_go(data: list[int], limit: int) -> None:
+    def shows(part: tuple[int, ...]) -> bool:
+        return sum(part) >= limit
+
+    if shows(tuple(data)):
+        kept = minimal_part(data, shows)
+        assert shows(kept)
+        assert not any(shows(kept[:index] + kept[index + 1 :]) for index in range(len(kept)))
+
+
+def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path: Path) -> None:
+    kill = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
+    file = scenario_file(tmp_path, **{**SMALL, "name": "short", "faults": [kill]})
+    hunted = json.loads(zonelab("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path).stdout)
+    path = hunted["groups"]["stuck"]["counterexample"]
+    done = zonelab("shrink", path, "--class", "stuck", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert done.returncode == 1, done.stderr
+    assert (told["class"], told["bounded"]) == ("stuck", False)
+    assert told["operations"][1] <= OPERATIONS_TARGET < told["operations"][0]
+    assert "stuck" in (tmp_path / told["story"]).read_text()
+    replay = zonelab("replay", told["scenario"], "--json", cwd=tmp_path)
+    assert json.loads(replay.stdout)["same"] is True
