@@ -21,52 +21,79 @@ _NICE_STEPS = (1, 2, 5)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completions:
-    """Completions of one operation in the order of time; ``response_ms`` is NaN where no start was planned."""
+    """Completions of one operation in the order of time; ``response_ms`` is NaN where no start was planned.
+
+    ``zone`` and ``type`` are positions in ``zones`` and in ``TYPES``: a run of a million messages has millions of them.
+    """
 
     time_s: Floats
-    service_ms: Floats
-    response_ms: Floats
-    zone: NDArray[np.str_]
-    type: NDArray[np.str_]
+    service_ms: NDArray[np.float32]
+    response_ms: NDArray[np.float32]
+    zone: NDArray[np.uint8]
+    type: NDArray[np.uint8]
+    zones: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.time_s)
 
-    def where(self, mask: NDArray[np.bool_]) -> "Completions":
-        return Completions(**{name: getattr(self, name)[mask] for name in self.__slots__})
-
     def of_type(self, name: str) -> "Completions":
-        return self.where(self.type == name)
+        return self._where(self.type == TYPES.index(name))
+
+    def of_zone(self, name: str) -> "Completions":
+        return self._where(self.zone == self.zones.index(name))
+
+    def _where(self, mask: NDArray[np.bool_]) -> "Completions":
+        return Completions(**{name: getattr(self, name)[mask] for name in _ARRAYS}, zones=self.zones)
+
+
+_ARRAYS = ("time_s", "service_ms", "response_ms", "zone", "type")
 
 
 def completions(run: RunDirectory) -> Mapping[str, Completions]:
     """Every completion of the run by operation."""
     parts: dict[str, list[dict[str, NDArray[Any]]]] = defaultdict(list)
+    zones: dict[str, int] = {}
     last_index = -1
     for batch in run.operations(_COLUMNS):
         index = batch["index"].to_numpy()
-        first_rows = np.diff(index, prepend=last_index) != 0
+        ended = (np.diff(index, prepend=last_index) != 0) & np.isin(_words(batch["type"]), TYPES)
         last_index = int(index[-1])
-        columns = _columns(batch)
-        ended = first_rows & (columns["type"] != "invoke")
-        for f in np.unique(columns["f"][ended]).tolist():
-            chosen = ended & (columns["f"] == f)
-            parts[f].append({name: columns[name][chosen] for name in Completions.__slots__})
+        columns = _columns(batch, zones)
+        operation = _words(batch["f"])
+        for f in np.unique(operation[ended]).tolist():
+            chosen = ended & (operation == f)
+            parts[f].append({name: columns[name][chosen] for name in _ARRAYS})
     return {
-        f: Completions(**{name: _joined(chunks, name) for name in Completions.__slots__}) for f, chunks in parts.items()
+        f: Completions(**{name: _joined(chunks, name) for name in _ARRAYS}, zones=tuple(zones))
+        for f, chunks in parts.items()
     }
 
 
-def _columns(batch: pa.RecordBatch) -> dict[str, NDArray[Any]]:
+def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[Any]]:
+    """The arrays of ``Completions``; zones that are met for the first time get the next position."""
     time_ns = batch["time_ns"].to_numpy()
-    words = {name: _words(batch[name]) for name in ("zone", "f", "type")}
+    types = {name: position for position, name in enumerate(TYPES)}
+    for name in batch["zone"].dictionary.to_pylist():
+        zones.setdefault(name, len(zones))
     return {
-        **words,
         "time_s": time_ns / NS_PER_S,
         # Absent times come out of Arrow as NaN.
-        "service_ms": (time_ns - batch["invoke_ns"].to_numpy(zero_copy_only=False)) / NANOSECONDS_PER_MS,
-        "response_ms": (time_ns - batch["intended_ns"].to_numpy(zero_copy_only=False)) / NANOSECONDS_PER_MS,
+        "service_ms": _milliseconds(time_ns - batch["invoke_ns"].to_numpy(zero_copy_only=False)),
+        "response_ms": _milliseconds(time_ns - batch["intended_ns"].to_numpy(zero_copy_only=False)),
+        "zone": _positions(batch["zone"], zones),
+        "type": _positions(batch["type"], types),
     }
+
+
+def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
+    return (duration_ns / NANOSECONDS_PER_MS).astype(np.float32)
+
+
+def _positions(column: pa.DictionaryArray, known: Mapping[str, int]) -> NDArray[np.uint8]:
+    """Where each word stands in ``known``; 255 for one that does not."""
+    of_word = np.array([known.get(word, 255) for word in column.dictionary.to_pylist()], dtype=np.uint8)
+    positions: NDArray[np.uint8] = of_word[column.indices.to_numpy()]
+    return positions
 
 
 def _words(column: pa.DictionaryArray) -> NDArray[np.str_]:
@@ -92,7 +119,7 @@ def window_s(length_s: float, *, windows: int = 60) -> float:
 
 
 def windowed_quantiles(
-    time_s: Floats, values: Floats, probabilities: tuple[float, ...], *, width_s: float
+    time_s: Floats, values: NDArray[np.float32], probabilities: tuple[float, ...], *, width_s: float
 ) -> tuple[Floats, Floats]:
     """Middle of each window with data, and one row of quantiles for each of ``probabilities``."""
     window = np.floor(time_s / width_s).astype(np.int64)
@@ -100,7 +127,7 @@ def windowed_quantiles(
     present, begins = np.unique(window[order], return_index=True)
     found = [np.quantile(part, probabilities) for part in np.split(values[order], begins[1:])] if len(values) else []
     middle_s = ((present + 0.5) * width_s).astype(np.float64)
-    return middle_s, np.array(found).reshape(len(present), len(probabilities)).T
+    return middle_s, np.array(found, dtype=np.float64).reshape(len(present), len(probabilities)).T
 
 
 def every_nth(count: int, *, at_most: int) -> slice:

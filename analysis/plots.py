@@ -14,7 +14,6 @@ from analysis.plot_data import (
     NS_PER_S,
     TYPES,
     Completions,
-    Floats,
     completions,
     end_s,
     every_nth,
@@ -132,8 +131,8 @@ def _log_ms(axis: Axes, which: Literal["x", "y"]) -> None:
 
 
 def _by_zone(data: Mapping[str, Completions]) -> dict[str, dict[str, Completions]]:
-    zones = sorted({zone for part in data.values() for zone in np.unique(part.zone).tolist()})
-    return {f"zone {zone}": {f: part.where(part.zone == zone) for f, part in data.items()} for zone in zones}
+    zones = sorted({zone for part in data.values() for zone in part.zones})
+    return {f"zone {zone}": {f: part.of_zone(zone) for f, part in data.items()} for zone in zones}
 
 
 def plot_latency_cdf(data: Mapping[str, Mapping[str, Completions]], runs: Sequence[RunDirectory], path: Path) -> Path:
@@ -169,7 +168,7 @@ def _line_colour(name: str, runs: Sequence[RunDirectory], position: int) -> str:
     return style.colour_of_zone(position) if len(runs) == 1 else style.colour_of_level(name, position)
 
 
-def _cdf_line(axis: Axes, sample_ms: Floats, **line: Any) -> None:
+def _cdf_line(axis: Axes, sample_ms: NDArray[np.float32], **line: Any) -> None:
     x, y = empirical_cdf(sample_ms, points=CDF_POINTS)
     axis.step(np.maximum(x, _FLOOR_MS), y, where="post", **line)
 
