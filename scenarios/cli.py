@@ -257,6 +257,33 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def compare(
+    first: RunPath,
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="The run to compare with it.")],
+    *,
+    within: Annotated[float, typer.Option(min=0.001, max=10, help="Medians agree within this share.")] = 0.15,
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
+    from analysis.compare import compare as compare_runs
+    from analysis.compare_plot import plot_comparison
+    from scenarios.comparing import comparison_table
+    from scenarios.table import print_table
+
+    directories = _run_directory(first), _run_directory(second)
+    comparison = compare_runs(*directories)
+    if plot is not None:
+        plot_comparison(*directories, plot)
+    if as_json:
+        _print_json(comparison.to_json(within=within))
+        return
+    for note in comparison.notes:
+        typer.echo(note)
+    print_table(comparison_table(comparison, within=within))
+
+
+@app.command()
 def report(run: RunPath, *, as_json: AsJson = False) -> None:
     """Draw a run's plots and write its report again, from its directory alone."""
     from analysis.report import build_report
