@@ -16,6 +16,7 @@ from scenarios.spec import (
     ConsumerCrash,
     Consumers,
     CutFault,
+    Drain,
     Kill,
     LagFault,
     Links,
@@ -28,6 +29,10 @@ from scenarios.spec import (
 from scenarios.workload import explicit_operations
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
+
+SLOW_SHARE = 0.05
+SLOW_LEASES = 1.2
+"""In some runs this share of the messages takes so many leases to process."""
 
 FAULTS_MORE = 2
 """A drawn run has at most so many faults more than its scenario."""
@@ -44,12 +49,14 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
     """
     streams = Streams(seed)
     random = streams.stream("swarm")
+    load, consumers = _load(base, streams, messages), _consumers(base, random)
     scenario = base.model_copy(
         update={
             "arm": Arm.SIM,
             "seed": seed,
-            "load": _load(base, streams, messages),
-            "consumers": _consumers(base, random),
+            "load": load,
+            "consumers": consumers,
+            "drain": Drain(bound_s=_bound_s(base, load, consumers)),
             "links": Links(lag=random.choice((base.links.lag, *LAGS)), overrides=base.links.overrides),
             "simulation": Simulation(tie_break=random.choice(list(TieBreak))),
             "faults": (),
@@ -72,7 +79,7 @@ def _load(base: Scenario, streams: Streams, messages: int) -> Load:
 def _consumers(base: Scenario, random: Random) -> Consumers:
     """Now and then a message takes longer than its lease."""
     settings = base.consumers
-    slow = f"0.95*constant:1ms + 0.05*constant:{round(base.queue.unack_ms * 1.2)}ms"
+    slow = f"{1 - SLOW_SHARE}*constant:1ms + {SLOW_SHARE}*constant:{round(_slow_s(base) * 1000)}ms"
     return settings.model_copy(
         update={
             "per_zone": random.randint(min(1, settings.per_zone), settings.per_zone),
@@ -80,6 +87,17 @@ def _consumers(base: Scenario, random: Random) -> Consumers:
             "processing": random.choice((settings.processing, settings.processing, slow)),
         }
     )
+
+
+def _slow_s(base: Scenario) -> float:
+    return base.queue.unack_ms * SLOW_LEASES / 1000
+
+
+def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
+    """Room for the slow messages, each of which is delivered again and may be slow again: they are no violation."""
+    programs = max(1, len(base.zones) * consumers.per_zone)
+    slow = SLOW_SHARE * len(load.operations or ()) / programs
+    return round(base.drain.bound_s + _slow_s(base) * (2 + 4 * slow), 3)
 
 
 def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:

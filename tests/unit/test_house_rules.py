@@ -80,8 +80,15 @@ def modules():
     return [name for name in tracked() if name.endswith(".py")]
 
 
+IN_A_RUN = tuple(
+    f"scenarios/{name}.py"
+    for name in ("consumers", "crew", "faults", "queues", "recorder", "runner", "sampler", "swarm", "trial", "workload")
+)
+"""What a run in simulation carries out of the scenarios."""
+
+
 def runs_in_simulation(name):
-    pure = name.startswith(("engine/", "cluster/sim/")) or re.fullmatch(r"cluster/[^/]+\.py", name)
+    pure = name.startswith(("engine/", "cluster/sim/", *IN_A_RUN)) or re.fullmatch(r"cluster/[^/]+\.py", name)
     return bool(pure) and name != BLOCKING_FACADE
 
 
@@ -128,6 +135,7 @@ def test_the_rules_look_at_what_there_is():
     assert "engine/ports.py" in names
     assert "cluster/levels.py" in names
     assert sum(map(runs_in_simulation, names)) > 20
+    assert set(IN_A_RUN) <= set(names)
 
 
 def test_what_runs_in_simulation_knows_no_clock_no_thread_no_loop_and_no_chance_of_its_own():
