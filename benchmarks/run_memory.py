@@ -38,6 +38,8 @@ def run(folder: Path, *, messages: int, rate: float) -> dict[str, object]:
         "links.lag": "0",
         "queue.unack_ms": 60_000,
         "queue.unack_interval_ms": 10_000,
+        "persistence": "none",
+        "replication.time_factor": 1,
         "consumers.per_zone": 2,
         "consumers.batch": 50,
         "consumers.wait_ms": 100,
