@@ -335,6 +335,65 @@ def image(*, as_json: AsJson = False) -> None:
         typer.echo(f"{built.name}: {built.size_bytes / 1e6:.1f} MB")
 
 
+@app.command()
+def matrix(
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds in each cell.")] = 30,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")] = None,
+    files: Annotated[Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")] = Path(
+        "runs/matrix"
+    ),
+    shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent to make a counterexample smaller.")] = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Run every level under every class of faults, in simulation, and print what held and what broke how often.
+
+    Ctrl-C prints what there is. Exits 0 whatever broke, 2 if it was broken off, 3 if the lab failed.
+    """
+    from scenarios.matrix_report import fill_matrix
+
+    report = fill_matrix(runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs)
+    if as_json:
+        _print_json(report.to_json())
+    else:
+        report.print()
+    if report.matrix.problems:
+        raise LabError(report.matrix.problems[0])
+    raise typer.Exit(EXIT_VALID if report.matrix.complete else EXIT_UNKNOWN)
+
+
+@app.command()
+def ablate(
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each class of faults at each level.")] = 10,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
+    off: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Switch off this mechanism only; several as NAME,NAME. May be repeated."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
+
+    Ctrl-C prints what there is. Exits 0 whatever failed, 2 if it was broken off.
+    """
+    from scenarios.ablated import parse_ablation
+    from scenarios.ablation_report import run_ablations
+
+    try:
+        ablations = [parse_ablation(text) for text in off or ()]
+    except ValueError as error:
+        raise UsageProblem(f"--off: {error}") from error
+    report = run_ablations(ablations, runs=runs, jobs=jobs, out=out)
+    if as_json:
+        _print_json(report.to_json())
+    else:
+        report.print()
+    raise typer.Exit(EXIT_VALID if report.ablations.complete else EXIT_UNKNOWN)
+
+
 def _run_directory(path: Path) -> Path:
     if not path.is_dir():
         raise UsageProblem(f"{path}: {'is not a directory' if path.exists() else 'no such run directory'}")

@@ -1,0 +1,169 @@
+"""The classes of faults that the guarantee matrix and the ablation table run through, each with a short scenario.
+
+A seed decides the load, which is the same at every level and in every class and mode, and where, when and for how long
+the faults of a class happen. Times are those of a real cluster made short: time-outs are a tenth of Dynomite's and
+leases last a fifth of a second.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from itertools import product
+from random import Random
+from typing import Any
+
+from cluster.levels import Level
+from cluster.streams import Streams
+from scenarios import spec
+from scenarios.spec import Scenario
+from scenarios.workload import explicit_operations
+
+ZONES = ("a", "b", "c")
+LEASE_MS = 200
+LOAD_S = 1.0
+
+_LAG = "lognormal:1ms:5ms"
+_HEAVY_LAG = f"0.9*{_LAG} + 0.1*uniform:20ms:100ms"
+_SLOW_LAG = "lognormal:15ms:40ms"
+_RATE_PER_S = 14.0
+_DELAY = "0.5*constant:0ms + 0.5*uniform:20ms:300ms"
+_WORK = "exponential:3ms"
+_OVERLONG_WORK = f"0.7*{_WORK} + 0.3*constant:{LEASE_MS * 3 // 2}ms"
+_CONSUMERS_PER_ZONE = 2
+_DRAIN_S = 4.0
+_DRAIN_OVERLONG_S = 15.0
+"""Work that outlasts its lease is often done twice or more, one after the other."""
+_CRASH_SLOTS = 4
+_CRASH_COMMANDS_LOG2 = 4.5
+
+
+class FaultClass(StrEnum):
+    """One kind of trouble, alone."""
+
+    NONE = "none"
+    LAG_HEAVY = "lag-heavy"
+    ZONE_SLOW = "zone-slow"
+    WORK_OVERLONG = "work-overlong"
+    CONSUMER_CRASH = "consumer-crash"
+    CRASH_OVERLONG = "crash-overlong"
+    ZONE_PAUSED = "zone-paused"
+    ZONE_PAUSED_LONG = "zone-paused-long"
+    ZONE_KILLED_WARM = "zone-killed-warm"
+    ZONE_KILLED_KEEP = "zone-killed-keep"
+    ZONE_WIPED = "zone-wiped"
+    CUT_HOLD = "cut-hold"
+    CUT_DROP = "cut-drop"
+    CUT_ONE_WAY = "cut-one-way"
+
+
+ABOUT: Mapping[FaultClass, str] = {
+    FaultClass.NONE: "no fault",
+    FaultClass.LAG_HEAVY: "one in ten lags on every link is 20 to 100 ms, below every time-out",
+    FaultClass.ZONE_SLOW: "the links from and to one zone take 15 ms (99th percentile 40 ms) for a while",
+    FaultClass.WORK_OVERLONG: "30 % of the messages take one and a half leases to work on",
+    FaultClass.CONSUMER_CRASH: "8 to 16 times a consumer ends just before a drawn command; another takes its place",
+    FaultClass.CRASH_OVERLONG: "both of the two before",
+    FaultClass.ZONE_PAUSED: "one zone's server is frozen (SIGSTOP) for 50 to 450 ms, below every time-out",
+    FaultClass.ZONE_PAUSED_LONG: "one zone's server is frozen for 600 to 800 ms; coordinators give up after 500",
+    FaultClass.ZONE_KILLED_WARM: "one zone's server is killed and comes back with a copy of a live zone's data",
+    FaultClass.ZONE_KILLED_KEEP: "one zone's server is killed and comes back with its own files",
+    FaultClass.ZONE_WIPED: "one zone's server is killed and comes back empty",
+    FaultClass.CUT_HOLD: "one zone is cut off for 100 to 800 ms; what is sent is kept until the cut is mended",
+    FaultClass.CUT_DROP: "one zone is cut off; connections are reset and what is sent is lost",
+    FaultClass.CUT_ONE_WAY: "one link, in one direction, keeps or loses what is sent",
+}
+
+
+def scenario_of_class(fault_class: FaultClass, *, level: Level, compat: bool, seed: int) -> Scenario:
+    """The run of ``seed``. Equal arguments give equal scenarios; the load depends on ``seed`` alone."""
+    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG)
+    return Scenario(
+        name=f"{fault_class}-{'compat' if compat else 'default'}",
+        about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
+        arm=spec.Arm.SIM,
+        seed=seed,
+        level=level,
+        links=spec.Links(lag=_HEAVY_LAG if fault_class is FaultClass.LAG_HEAVY else _LAG),
+        queue=spec.QueueSettings(unack_ms=LEASE_MS, unack_interval_ms=LEASE_MS // 2, compat=compat),
+        load=_load(seed),
+        consumers=spec.Consumers(
+            per_zone=_CONSUMERS_PER_ZONE, batch=5, wait_ms=50, processing=_OVERLONG_WORK if overlong else _WORK
+        ),
+        faults=_DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}")),
+        drain=spec.Drain(bound_s=_DRAIN_OVERLONG_S if overlong else _DRAIN_S),
+    )
+
+
+def _load(seed: int) -> spec.Load:
+    drawn = spec.Load(duration_s=LOAD_S, rate_per_s=_RATE_PER_S, delay=_DELAY, priority=spec.Priority(max=9))
+    operations = explicit_operations(drawn, zones=ZONES, random=Streams(seed).stream)
+    return spec.Load(duration_s=LOAD_S, operations=operations)
+
+
+def _times(random: Random, *, shortest_s: float = 0.1, longest_s: float = 0.5) -> dict[str, Any]:
+    for_s = round(random.uniform(shortest_s, longest_s), 3)
+    return {"at_s": round(random.uniform(0.05, LOAD_S - for_s - 0.05), 3), "for_s": for_s}
+
+
+def _none(random: Random) -> tuple[spec.AnyFault, ...]:
+    return ()
+
+
+def _of_zone(
+    make: Callable[..., spec.AnyFault], *, shortest_s: float = 0.1, longest_s: float = 0.5, **settings: Any
+) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
+    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+        times = _times(random, shortest_s=shortest_s, longest_s=longest_s)
+        return (make(**times, zone=random.choice(ZONES), **settings),)
+
+    return draw
+
+
+def _cut_off(mode: spec.CutMode) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
+    longest_s = 0.8 if mode is spec.CutMode.HOLD else 0.5
+
+    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+        times = _times(random, longest_s=longest_s)
+        return (spec.CutFault(kind="cut", **times, mode=mode, isolate=random.choice(ZONES)),)
+
+    return draw
+
+
+def _cut_one_way(random: Random) -> tuple[spec.AnyFault, ...]:
+    source, target = random.sample(ZONES, 2)
+    mode = random.choice(list(spec.CutMode))
+    return (spec.CutFault(kind="cut", **_times(random), mode=mode, one_way=f"{source}>{target}"),)
+
+
+def _crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+    """Each in a slot of time of one consumer, so that no two of them can overlap."""
+    slot_s = LOAD_S / _CRASH_SLOTS
+    slots = list(product(ZONES, range(_CONSUMERS_PER_ZONE), range(_CRASH_SLOTS)))
+    return tuple(
+        spec.ConsumerCrash(
+            kind="consumer_crash",
+            at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
+            for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
+            zone=zone,
+            consumer=number,
+            at_command=int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
+        )
+        for zone, number, slot in sorted(random.sample(slots, random.randint(8, 16)))
+    )
+
+
+_DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
+    FaultClass.NONE: _none,
+    FaultClass.LAG_HEAVY: _none,
+    FaultClass.ZONE_SLOW: _of_zone(spec.LagFault, kind="lag", lag=_SLOW_LAG),
+    FaultClass.WORK_OVERLONG: _none,
+    FaultClass.CONSUMER_CRASH: _crashes,
+    FaultClass.CRASH_OVERLONG: _crashes,
+    FaultClass.ZONE_PAUSED: _of_zone(spec.Pause, kind="pause", shortest_s=0.05, longest_s=0.45),
+    FaultClass.ZONE_PAUSED_LONG: _of_zone(spec.Pause, kind="pause", shortest_s=0.6, longest_s=0.8),
+    FaultClass.ZONE_KILLED_WARM: _of_zone(spec.Kill, kind="kill", restart="warm"),
+    FaultClass.ZONE_KILLED_KEEP: _of_zone(spec.Kill, kind="kill", restart="keep"),
+    FaultClass.ZONE_WIPED: _of_zone(spec.Wipe, kind="wipe"),
+    FaultClass.CUT_HOLD: _cut_off(spec.CutMode.HOLD),
+    FaultClass.CUT_DROP: _cut_off(spec.CutMode.DROP),
+    FaultClass.CUT_ONE_WAY: _cut_one_way,
+}

@@ -1,0 +1,186 @@
+"""The guarantee matrix: which violations occur at which level, under which faults, in which mode of the engine.
+
+A cell is run with many seeds, each in simulation and judged in memory. What a seed shows depends on the seed and the
+cell alone, so neither the number of processes nor their order changes the result.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.stats import proportion_interval
+from cluster.levels import Level
+from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.load import dump_scenario
+from scenarios.parallel import results
+from scenarios.shrink import shrink
+from scenarios.spec import Scenario
+from scenarios.trial import Trial, attempt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Cell:
+    """``compat``: the engine reproduces the defects of the original."""
+
+    fault_class: FaultClass
+    level: Level
+    compat: bool
+
+    @property
+    def mode(self) -> str:
+        return "compat" if self.compat else "default"
+
+    @property
+    def name(self) -> str:
+        return f"{self.fault_class}-{self.level}-{self.mode}"
+
+    def scenario(self, seed: int) -> Scenario:
+        return scenario_of_class(self.fault_class, level=self.level, compat=self.compat, seed=seed)
+
+
+CELLS = tuple(
+    Cell(fault_class=fault_class, level=level, compat=compat)
+    for fault_class, compat, level in product(FaultClass, (False, True), Level)
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false."""
+
+    seed: int
+    violated: Mapping[MessageClass, int]
+    pushed: int
+    problem: str | None
+
+    @classmethod
+    def of(cls, trial: Trial) -> "Shown":
+        seed, verdict = trial.scenario.seed, trial.verdict
+        if verdict is None:
+            return cls(seed=seed, violated={}, pushed=0, problem=trial.run.record.error or "the lab failed")
+        return cls(
+            seed=seed,
+            violated={name: verdict.counts[name] for name in trial.violated},
+            pushed=verdict.totals.pushed,
+            problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+        )
+
+
+def share_bound(runs: int) -> float:
+    """The share of failing seeds that no failure in ``runs`` seeds excludes with 95 % confidence: about 3 / ``runs``.
+
+    One-sided Clopper-Pearson; the rule of three is its approximation.
+    """
+    return proportion_interval(0, runs, confidence=0.9).high
+
+
+@dataclass(slots=True)
+class CellResult:
+    """The runs of one cell."""
+
+    runs: int = 0
+    problems: dict[int, str] = field(default_factory=dict)
+    failing: dict[MessageClass, list[int]] = field(default_factory=dict)
+    """Seeds by violated class, in order."""
+
+    def add(self, shown: Shown) -> None:
+        self.runs += 1
+        if shown.problem is not None:
+            self.problems[shown.seed] = shown.problem
+        for name in shown.violated:
+            self.failing.setdefault(name, []).append(shown.seed)
+
+    @property
+    def broken(self) -> tuple[MessageClass, ...]:
+        return tuple(name for name in FORBIDDEN_DEFAULT if name in self.failing)
+
+    def seeds(self, name: MessageClass) -> Sequence[int]:
+        return self.failing.get(name, ())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrix:
+    """``complete`` is False if it was broken off; then the first seeds were run in every cell, or nearly so."""
+
+    cells: Mapping[Cell, CellResult]
+    complete: bool
+
+    @property
+    def runs(self) -> int:
+        return sum(result.runs for result in self.cells.values())
+
+    @property
+    def problems(self) -> list[str]:
+        """Runs without a verdict of true or false."""
+        return [
+            f"{cell.name}, seed {seed}: {problem}"
+            for cell, result in self.cells.items()
+            for seed, problem in result.problems.items()
+        ]
+
+    def failures(self) -> list["Failure"]:
+        """The first failing seed of every cell and class."""
+        return [
+            Failure(cell=cell, message_class=name, seed=result.seeds(name)[0])
+            for cell, result in self.cells.items()
+            for name in result.broken
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    cell: Cell
+    message_class: MessageClass
+    seed: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.cell.name}-{self.message_class}.yaml"
+
+
+def counterexamples(matrix: Matrix, directory: Path, *, jobs: int, shrink_runs: int) -> dict[Failure, Path]:
+    """A scenario file in ``directory`` for each failure, made smaller in at most ``shrink_runs`` runs. Ctrl-C ends it.
+
+    Raises ``OSError``.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    failures = matrix.failures()
+    written: dict[Failure, Path] = {}
+    with suppress(KeyboardInterrupt), results(_shrunk, [(one, shrink_runs) for one in failures], jobs=jobs) as texts:
+        for failure, text in zip(failures, texts, strict=True):
+            path = directory / failure.file_name
+            path.write_text(text, encoding="utf-8")
+            written[failure] = path
+    return written
+
+
+def fill(
+    cells: Sequence[Cell], *, runs: int, jobs: int, told: Callable[[int, int], None] = lambda done, total: None
+) -> Matrix:
+    """Run every cell with seeds 1 to ``runs``; ``told`` hears how many of how many runs are done. Ctrl-C ends it."""
+    found = {cell: CellResult() for cell in cells}
+    tasks = [(cell, seed) for seed in range(1, runs + 1) for cell in cells]
+    done = 0
+    try:
+        with results(_run, tasks, jobs=jobs) as shown_all:
+            for (cell, _), shown in zip(tasks, shown_all, strict=True):
+                found[cell].add(shown)
+                done += 1
+                told(done, len(tasks))
+    except KeyboardInterrupt:
+        return Matrix(cells=found, complete=False)
+    return Matrix(cells=found, complete=True)
+
+
+def _run(task: tuple[Cell, int]) -> Shown:
+    cell, seed = task
+    return Shown.of(attempt(cell.scenario(seed)))
+
+
+def _shrunk(task: tuple[Failure, int]) -> str:
+    failure, runs_max = task
+    found = shrink(failure.cell.scenario(failure.seed), failure.message_class, runs_max=runs_max)
+    return dump_scenario(found.scenario)

@@ -1,0 +1,192 @@
+"""The guarantee matrix as a table on the terminal, as a page of the documentation, and as JSON."""
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rich.table import Table
+
+from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
+from analysis.stats import proportion_interval
+from cluster.levels import Level
+from scenarios.campaign import RunBar, provenance, share
+from scenarios.fault_classes import ABOUT
+from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, counterexamples, fill, share_bound
+from scenarios.table import console
+
+_PAGE = """# What holds under which faults
+
+{provenance}{interrupted}
+
+Every cell is the dyno queue at one level, under one class of faults, in the engine's default mode or with the defects
+of the original (`compat`), run in simulation with the seeds 1 to {seeds}. A run pushes about 42 messages in one second
+from three zones with two consumers each; leases last 200 ms; everything is healed and drained before it is judged. The
+load of a seed is the same in every cell; the faults of different seeds differ in place, time and length.
+
+- **held**: none of {classes} in n seeds. The share of seeds that would fail is below the number given, with 95 %
+  confidence (one-sided Clopper-Pearson, about 3 / n). That is evidence about these short runs, not a proof.
+- Otherwise the cell is broken: it names the classes and the share of seeds that showed them. Classes that a cell does
+  not name did not occur in it. The last table has counts and 95 % intervals (Clopper-Pearson).
+
+{matrix}
+
+## Classes of faults
+
+{faults}
+
+## Classes of violation
+
+{violations}
+
+## Every broken cell
+
+The file is the first failing seed, made smaller as far as a short search goes. It repeats with
+`zonelab run FILE --arm sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
+
+{details}
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatrixReport:
+    """``took_s``: of the runs, without the search for smaller counterexamples."""
+
+    matrix: Matrix
+    files: Mapping[Failure, Path] = field(default_factory=dict)
+    command: str
+    took_s: float
+
+    def print(self) -> None:
+        for compat in (False, True):
+            table = self._table(compat=compat)
+            if table.row_count:
+                console().print(table, "")
+        for sentence in self._sentences():
+            console().print(sentence, highlight=False, soft_wrap=True)
+
+    def page(self, path: Path) -> str:
+        """Markdown; files are named as seen from ``path``."""
+        return _PAGE.format(
+            provenance=provenance(self.command, runs=self.matrix.runs, took_s=self.took_s),
+            interrupted="" if self.matrix.complete else " It was broken off, so some cells have fewer seeds.",
+            seeds=max((result.runs for result in self.matrix.cells.values()), default=0),
+            classes=", ".join(FORBIDDEN_DEFAULT),
+            matrix="\n\n".join(self._markdown(compat=compat) for compat in (False, True)),
+            faults="\n".join(f"- **{name}**: {words}." for name, words in ABOUT.items()),
+            violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in FORBIDDEN_DEFAULT),
+            details="\n".join(self._details(path)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "command": self.command,
+            "runs": self.matrix.runs,
+            "complete": self.matrix.complete,
+            "took_s": round(self.took_s, 3),
+            "problems": self.matrix.problems,
+            "cells": [self._cell_json(cell, result) for cell, result in self.matrix.cells.items()],
+        }
+
+    def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
+        return {
+            "faults": cell.fault_class,
+            "level": cell.level,
+            "mode": cell.mode,
+            "runs": result.runs,
+            "classes": {str(name): self._class_json(cell, result, name) for name in FORBIDDEN_DEFAULT},
+        }
+
+    def _class_json(self, cell: Cell, result: CellResult, name: MessageClass) -> dict[str, Any]:
+        seeds = result.seeds(name)
+        if not seeds:
+            return {"failing": 0, "share_below": share_bound(result.runs)}
+        interval = proportion_interval(len(seeds), result.runs)
+        path = self.files.get(Failure(cell=cell, message_class=name, seed=seeds[0]))
+        return {
+            "failing": len(seeds),
+            "share": {"low": interval.low, "high": interval.high},
+            "first_seed": seeds[0],
+            "counterexample": str(path) if path else None,
+        }
+
+    def _rows(self, *, compat: bool) -> Iterator[tuple[str, list[str]]]:
+        cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.compat is compat}
+        for fault_class in dict.fromkeys(fault_class for fault_class, _ in cells):
+            row = (cells.get((fault_class, level)) for level in Level)
+            yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
+
+    def _table(self, *, compat: bool) -> Table:
+        table = Table(title=_title(compat=compat), title_justify="left", show_edge=False, pad_edge=False)
+        for heading in ("faults", *Level):
+            table.add_column(heading)
+        for name, texts in self._rows(compat=compat):
+            table.add_row(name, *(f"[red]{text}[/]" if text and "held" not in text else text for text in texts))
+        return table
+
+    def _markdown(self, *, compat: bool) -> str:
+        lines = [
+            f"## {_title(compat=compat)}",
+            "",
+            f"| faults | {' | '.join(Level)} |",
+            "|---" * (len(Level) + 1) + "|",
+        ]
+        lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(compat=compat)]
+        return "\n".join(lines)
+
+    def _details(self, path: Path) -> Iterator[str]:
+        yield "| faults | level | mode | class | failing seeds | share (95 %) | first seed | file |"
+        yield "|---" * 8 + "|"
+        for failure in self.matrix.failures():
+            cell, result = failure.cell, self.matrix.cells[failure.cell]
+            hits = len(result.seeds(failure.message_class))
+            interval = proportion_interval(hits, result.runs)
+            file = self.files.get(failure)
+            link = f"[yaml]({os.path.relpath(file, path.parent)})" if file else ""
+            where = f"{cell.fault_class} | {cell.level} | {cell.mode} | {failure.message_class}"
+            interval_words = f"{interval.low:.1%} to {interval.high:.1%}"
+            yield f"| {where} | {hits} of {result.runs} | {interval_words} | {failure.seed} | {link} |"
+
+    def _sentences(self) -> Iterator[str]:
+        matrix = self.matrix
+        rate = matrix.runs / max(self.took_s, 1e-9)
+        yield f"{matrix.runs:,} runs in {self.took_s:,.1f} s: {rate:.1f} a second."
+        yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
+        if not matrix.complete:
+            yield "Broken off: the first seeds were run in every cell, or nearly so."
+        if self.files:
+            yield f"{len(self.files)} counterexamples are in {next(iter(self.files.values())).parent}; to repeat one:"
+            yield f"  zonelab run {next(iter(self.files.values()))} --arm sim"
+        for problem in matrix.problems:
+            yield f"no verdict: {problem}"
+
+
+def _title(*, compat: bool) -> str:
+    return "With the defects of the original (compat)" if compat else "The default engine"
+
+
+def _words(result: CellResult) -> str:
+    if not result.runs:
+        return "not run"
+    undecided = f", {len(result.problems)} undecided" if result.problems else ""
+    if not result.broken:
+        return f"held (< {share_bound(result.runs):.1%}){undecided}"
+    return ", ".join(f"{name} {share(len(result.seeds(name)), result.runs)}" for name in result.broken) + undecided
+
+
+def fill_matrix(*, runs: int, jobs: int, out: Path | None, files: Path, shrink_runs: int) -> MatrixReport:
+    """Run the whole matrix, write its counterexamples into ``files`` and its page to ``out``. Raises ``OSError``."""
+    begin_s = monotonic()
+    with RunBar("matrix") as bar:
+        matrix = fill(CELLS, runs=runs, jobs=jobs, told=bar.told)
+    took_s = monotonic() - begin_s
+    written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
+    words = ["zonelab", "matrix", "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]
+    words += ["--shrink-runs", str(shrink_runs), *(["--out", str(out)] if out else [])]
+    report = MatrixReport(matrix=matrix, files=written, command=shlex.join(words), took_s=took_s)
+    if out is not None:
+        out.write_text(report.page(out), encoding="utf-8")
+    return report

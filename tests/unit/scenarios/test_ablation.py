@@ -1,0 +1,294 @@
+"""Goal: a mechanism that is switched off is off, and it is seen. Method: scripted servers, and runs with twins."""
+
+import json
+import pickle
+
+import pytest
+
+from analysis.checkers.verdict import MessageClass
+from cluster.levels import Level
+from engine.ports import ServerError, Unavailable
+from scenarios import ablated
+from scenarios.ablated import Ablation, parse_ablation
+from scenarios.ablation import (
+    EACH_OFF,
+    NONE_OFF,
+    AblationResult,
+    Ablations,
+    Measured,
+    Place,
+    ablate,
+    sign_test,
+)
+from scenarios.ablation_report import AblationReport
+from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.matrix import Shown
+from scenarios.mechanisms import WITHOUT, Mechanism
+from scenarios.spec import Kill
+from scenarios.trial import attempt
+
+ONE, QUORUM = Level.DC_ONE, Level.DC_QUORUM
+QUEUE, UNACK, PAYLOADS = "zonelab.QUEUE.jobs.a", "zonelab.UNACK.jobs.a", "zonelab.MESSAGE.jobs"
+
+
+class Server:
+    """Answers with what it was told to, and keeps what it was asked. An exception is raised."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.asked = []
+
+    async def execute(self, *commands):
+        self.asked += commands
+        replies = [self.replies.pop(0) for _ in commands]
+        for reply in replies:
+            if isinstance(reply, Exception) and not isinstance(reply, ServerError):
+                raise reply
+        return replies
+
+
+def answers(connection, *commands):
+    """Each command's reply, sent one by one as the queue does it."""
+    return [outcome(connection.execute(command)) for command in commands]
+
+
+def outcome(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value[0]
+    raise AssertionError("a scripted server makes nobody wait")
+
+
+def altered(off, server, local=None):
+    class Bed:
+        connection = None
+
+    scenario = scenario_of_class(FaultClass.NONE, level=QUORUM, compat=False, seed=1)
+    queue = ablated._AblatedDyno(Bed, scenario, (off,))
+    wrapped = queue._with_swapped_requeue(lambda connection: connection)(server)
+    return queue._altered(wrapped, local)
+
+
+def test_with_nothing_off_commands_and_replies_pass_unchanged():
+    server = Server(1, 0, b"x")
+    bed = altered(Mechanism.WARM_RESTART, server)
+    commands = [("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m"), ("HGET", PAYLOADS, "m")]
+    assert answers(bed, *commands) == [1, 0, b"x"]
+    assert server.asked == commands
+
+
+def test_without_nx_a_lease_is_written_over_another_and_taken_for_new():
+    server = Server(0)
+    assert answers(altered(Mechanism.LEASE_NX, server), ("ZADD", UNACK, "NX", 5, "m")) == [1]
+    assert server.asked == [("ZADD", UNACK, 5, "m")]
+
+
+def test_an_error_stays_an_error_whatever_is_ignored():
+    refused = ServerError("ERR no")
+    assert answers(altered(Mechanism.LEASE_NX, Server(refused)), ("ZADD", UNACK, "NX", 5, "m")) == [refused]
+
+
+def test_without_the_check_a_removal_that_found_nothing_counts():
+    assert answers(altered(Mechanism.REMOVE_CHECK, Server(0, 0)), ("ZREM", QUEUE, "m"), ("ZREM", UNACK, "m")) == [1, 0]
+
+
+def test_a_pop_that_removes_first_leases_only_what_it_removed():
+    server = Server(1, 1, 0)
+    bed = altered(Mechanism.LEASE_BEFORE_REMOVE, server)
+    lease, remove = ("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m")
+    assert answers(bed, lease, remove) == [1, 1]
+    assert answers(bed, lease, remove) == [1, 0]
+    assert server.asked == [remove, lease, remove]
+
+
+def test_what_befalls_the_first_of_two_swapped_commands_leaves_the_other_unsent():
+    server = Server(Unavailable("down"))
+    bed = altered(Mechanism.LEASE_BEFORE_REMOVE, server)
+    answers(bed, ("ZADD", UNACK, "NX", 5, "m"))
+    with pytest.raises(Unavailable):
+        answers(bed, ("ZREM", QUEUE, "m"))
+    assert server.asked == [("ZREM", QUEUE, "m")]
+
+
+def test_a_requeue_that_removes_the_lease_first_lists_the_id_afterwards():
+    server = Server(1, 1)
+    commands = [("ZADD", QUEUE, 5, "m"), ("ZREM", UNACK, "m")]
+    assert answers(altered(Mechanism.REQUEUE_BEFORE_UNLEASE, server), *commands) == [1, 1]
+    assert server.asked == commands[::-1]
+
+
+def test_a_push_that_lists_first_stores_the_payload_afterwards():
+    server = Server(1, 1)
+    commands = [("HSET", PAYLOADS, "m", b"{}"), ("ZADD", QUEUE, 5, "m")]
+    assert answers(altered(Mechanism.PAYLOAD_BEFORE_ID, server), *commands) == [1, 1]
+    assert server.asked == commands[::-1]
+
+
+def test_two_messages_do_not_mix_up_their_swapped_commands():
+    server = Server(1, 1, 1, 1)
+    bed = altered(Mechanism.PAYLOAD_BEFORE_ID, server)
+    first, second = ("HSET", PAYLOADS, "m", b"1"), ("HSET", PAYLOADS, "n", b"2")
+    answers(bed, first, second, ("ZADD", QUEUE, 5, "n"), ("ZADD", QUEUE, 5, "m"))
+    assert server.asked == [("ZADD", QUEUE, 5, "n"), second, ("ZADD", QUEUE, 5, "m"), first]
+
+
+def test_a_payload_is_read_from_the_own_zone_only():
+    quorum, local = Server(1), Server(b"x")
+    bed = altered(Mechanism.QUORUM_PAYLOAD_READ, quorum, local)
+    assert answers(bed, ("HGET", PAYLOADS, "m"), ("ZREM", QUEUE, "m")) == [b"x", 1]
+    assert (quorum.asked, local.asked) == ([("ZREM", QUEUE, "m")], [("HGET", PAYLOADS, "m")])
+
+
+@pytest.mark.parametrize(
+    ("off", "key", "bound"),
+    [
+        (Mechanism.DUE_CHECK, QUEUE, "+inf"),
+        (Mechanism.LEASE_END_CHECK, UNACK, "+inf"),
+        (Mechanism.UNACK_HANDLER, UNACK, "-inf"),
+    ],
+)
+def test_a_range_read_is_widened_or_emptied_and_no_other(off, key, bound):
+    server = Server([], [])
+    other = QUEUE if key == UNACK else UNACK
+    answers(altered(off, server), *(("ZRANGEBYSCORE", name, 0, 9, "LIMIT", 0, 3) for name in (key, other)))
+    assert server.asked == [
+        ("ZRANGEBYSCORE", key, 0, bound, "LIMIT", 0, 3),
+        ("ZRANGEBYSCORE", other, 0, 9, "LIMIT", 0, 3),
+    ]
+
+
+def test_without_warm_restarts_a_killed_zone_keeps_its_files():
+    scenario = scenario_of_class(FaultClass.ZONE_KILLED_WARM, level=QUORUM, compat=False, seed=1)
+    (cold,) = Ablation((Mechanism.WARM_RESTART,)).scenario(scenario).faults
+    (warm,) = NONE_OFF.scenario(scenario).faults
+    assert isinstance(cold, Kill)
+    assert (warm.restart, cold.restart) == ("warm", "keep")
+    assert cold.model_copy(update={"restart": "warm"}) == warm
+
+
+def test_every_mechanism_is_in_the_table_and_described():
+    assert {mechanism for ablation in EACH_OFF for mechanism in ablation.off} == set(Mechanism) == set(WITHOUT)
+
+
+def test_ablations_are_read_from_words_and_travel_between_processes():
+    both = parse_ablation("lease-nx, remove-check")
+    assert both.off == (Mechanism.LEASE_NX, Mechanism.REMOVE_CHECK)
+    assert pickle.loads(pickle.dumps(both.make_queue)).__self__ == both
+    with pytest.raises(ValueError, match="got 'nx'; accepted: unack-handler, lease-nx"):
+        parse_ablation("nx")
+
+
+@pytest.mark.parametrize(
+    ("off", "fault_class", "level", "runs", "name"),
+    [
+        ("unack-handler", FaultClass.CONSUMER_CRASH, ONE, 20, MessageClass.STUCK),
+        ("lease-before-remove", FaultClass.CONSUMER_CRASH, ONE, 30, MessageClass.LOST),
+        ("ack-lease-first", FaultClass.WORK_OVERLONG, ONE, 10, MessageClass.ABANDONED),
+        ("due-check", FaultClass.NONE, QUORUM, 10, MessageClass.EARLY),
+        ("lease-nx,remove-check", FaultClass.ZONE_PAUSED, QUORUM, 10, MessageClass.CONCURRENT),
+        ("warm-restart", FaultClass.ZONE_KILLED_WARM, QUORUM, 12, MessageClass.STUCK),
+        ("payload-before-id", FaultClass.ZONE_PAUSED, ONE, 60, MessageClass.LOST),
+        ("lease-nx", FaultClass.WORK_OVERLONG, QUORUM, 50, MessageClass.ABANDONED),
+        ("requeue-before-unlease", FaultClass.CRASH_OVERLONG, ONE, 100, MessageClass.ABANDONED),
+    ],
+)
+def test_an_ablation_that_must_be_detected_is(off, fault_class, level, runs, name):
+    ablation = parse_ablation(off)
+    found = ablate([ablation], places=[Place(fault_class, level)], runs=runs, jobs=1)
+    assert name in found.detected(ablation)
+
+
+def test_payloads_of_the_own_zone_bring_acked_messages_back():
+    """A zone with old files has payloads that the others deleted; rare, so it is enough that it happens at all."""
+    ablation = Ablation((Mechanism.QUORUM_PAYLOAD_READ,))
+    found = ablate([ablation], places=[Place(FaultClass.ZONE_KILLED_KEEP, QUORUM)], runs=60, jobs=1)
+    assert found.results[ablation].failing_runs(MessageClass.RESURRECTED) > 0
+    assert found.results[NONE_OFF].failing_runs(MessageClass.RESURRECTED) == 0
+
+
+def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond_of_its_exclusiveness():
+    """What is requeued is due when its lease ends, and the queue serves what is due up to 1 ms early."""
+    ablation = Ablation((Mechanism.LEASE_END_CHECK,))
+    scenarios = [scenario_of_class(FaultClass.WORK_OVERLONG, level=ONE, compat=False, seed=seed) for seed in range(10)]
+    without = [attempt(scenario, make_queue=ablation.make_queue).verdict for scenario in scenarios]
+    details = [case.detail for verdict in without for case in verdict.offenders.get(MessageClass.CONCURRENT, ())]
+    assert [detail for detail in details if not detail.startswith("1 ms before the lease of delivery")] == []
+    redelivered = sum(verdict.counts[MessageClass.REDELIVERED] for verdict in without)
+    before = sum(attempt(scenario).verdict.counts[MessageClass.REDELIVERED] for scenario in scenarios)
+    assert redelivered > 1.5 * before
+
+
+def test_the_baseline_is_clean_where_the_queue_must_hold():
+    places = [
+        Place(fault_class, level)
+        for fault_class in (FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED)
+        for level in (ONE, QUORUM)
+    ]
+    (result,) = ablate([], places=places, runs=3, jobs=1).results.values()
+    assert (result.runs, result.failing, result.problems) == (18, {}, {})
+
+
+def test_two_processes_find_what_one_finds():
+    arguments = {"places": [Place(FaultClass.CONSUMER_CRASH, QUORUM)], "runs": 3}
+    ablations = [Ablation((Mechanism.UNACK_HANDLER,)), Ablation((Mechanism.DUE_CHECK,))]
+    assert ablate(ablations, **arguments, jobs=1) == ablate(ablations, **arguments, jobs=2)
+
+
+def test_an_ablation_that_changes_nothing_is_not_detected():
+    ablation = Ablation((Mechanism.WARM_RESTART,))
+    found = ablate([ablation], places=[Place(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
+    assert found.detected(ablation) == ()
+    assert (
+        "warm-restart, 3 seeds: not detected"
+        in AblationReport(ablations=found, command="zonelab ablate", took_s=1.0).page()
+    )
+
+
+@pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
+def test_the_sign_test_is_the_tail_of_coin_tosses(worse, better, chance):
+    assert sign_test(worse, better) == pytest.approx(chance)
+
+
+def measured(seed, **violated):
+    shown = Shown(seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=10, problem=None)
+    return Measured(shown=shown, deliveries=12, delivered=10)
+
+
+@pytest.fixture
+def counted():
+    place, off = Place(FaultClass.ZONE_WIPED, ONE), Ablation((Mechanism.LEASE_NX,))
+    with_all, without = AblationResult(), AblationResult()
+    for seed in range(20):
+        clean, bad = measured(seed), measured(seed, stuck=1 if seed == 0 else 3)
+        with_all.add(place, measured(seed, stuck=2) if seed == 0 else clean, clean)
+        without.add(place, bad, measured(seed, stuck=2) if seed == 0 else clean)
+    return Ablations(results={NONE_OFF: with_all, off: without}, complete=True), off
+
+
+def test_twins_count_by_which_of_them_has_more_cases(counted):
+    found, off = counted
+    result = found.results[off]
+    assert (result.worse[MessageClass.STUCK], result.better[MessageClass.STUCK]) == (19, 1)
+    assert found.detected(off) == (MessageClass.STUCK,)
+    assert result.extra_deliveries_per_1000 == 200
+
+
+def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
+    found, _ = counted
+    report = AblationReport(ablations=found, command="zonelab ablate", took_s=1.0)
+    assert (
+        "| lease-nx | 1000 (832 to 1000) | stuck 1000 (zone-wiped, DC_ONE) | 200 | detected: stuck |" in report.page()
+    )
+    assert "| none off | 50 (1 to 249) |" in report.page()
+    rows = json.loads(json.dumps(report.to_json()))["rows"]
+    assert [row["off"] for row in rows] == [[], ["lease-nx"]]
+    assert rows[1]["detected"] == ["stuck"]
+
+
+def test_ctrl_c_keeps_what_there_is():
+    def told(done, total):
+        raise KeyboardInterrupt
+
+    found = ablate([Ablation((Mechanism.DUE_CHECK,))], places=[Place(FaultClass.NONE, ONE)], runs=2, jobs=1, told=told)
+    assert (found.complete, found.runs) == (False, 1)

@@ -1,0 +1,178 @@
+"""Goal: the guarantee matrix shows what is known of the queue, whoever computes it. Method: few seeds of some cells."""
+
+import json
+
+import pytest
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from cluster.levels import Level
+from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.load import load_scenario
+from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, Shown, counterexamples, fill, share_bound
+from scenarios.matrix_report import MatrixReport
+from scenarios.rules import problems
+from scenarios.trial import attempt
+
+LEVELS = list(Level)
+AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
+
+
+def cell(fault_class, *, level=Level.DC_QUORUM, compat=False):
+    return Cell(fault_class=fault_class, level=level, compat=compat)
+
+
+def shown(seed, problem=None, **violated):
+    return Shown(
+        seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=42, problem=problem
+    )
+
+
+def result_of(one_cell, *, runs):
+    return fill([one_cell], runs=runs, jobs=1).cells[one_cell]
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "fault_class", [FaultClass.NONE, FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED]
+)
+def test_what_must_hold_holds(fault_class, level, compat):
+    result = result_of(cell(fault_class, level=level, compat=compat), runs=3)
+    assert (result.runs, result.failing, result.problems) == (3, {}, {})
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_zone_that_comes_back_with_old_files_sticks_at_every_level(level):
+    result = result_of(cell(FaultClass.ZONE_KILLED_KEEP, level=level), runs=3)
+    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_a_wiped_zone_at_dc_one_loses_or_sticks(compat):
+    result = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=compat), runs=3)
+    assert {seed for name in AFTER_LOSS for seed in result.seeds(name)} == {1, 2, 3}
+
+
+def test_only_prefetched_ids_turn_a_wipe_at_dc_one_into_losses():
+    """The original leases ids that it read before the wipe, finds no payload, and its handler then drops them."""
+    lossy = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True), runs=4)
+    default = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), runs=4)
+    assert lossy.seeds(MessageClass.LOST)
+    assert not default.seeds(MessageClass.LOST)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_a_reset_link_drops_sticks_at_every_level(level):
+    result = result_of(cell(FaultClass.CUT_DROP, level=level), runs=3)
+    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
+
+
+def test_a_pause_beyond_the_time_outs_sticks_where_a_shorter_one_does_not():
+    assert MessageClass.STUCK in result_of(cell(FaultClass.ZONE_PAUSED_LONG), runs=4).broken
+
+
+def test_the_load_of_a_seed_is_the_same_in_every_cell():
+    assert len({one.scenario(7).load.model_dump_json() for one in CELLS}) == 1
+    assert CELLS[0].scenario(7).load != CELLS[0].scenario(8).load
+
+
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_scenarios_of_every_class_break_no_rule(fault_class):
+    assert [problem for seed in range(50) for problem in problems(cell(fault_class).scenario(seed))] == []
+
+
+def test_a_matrix_has_every_level_class_and_mode_once():
+    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(Level) * 2
+
+
+def test_two_processes_find_what_one_finds():
+    cells = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True), cell(FaultClass.CONSUMER_CRASH)]
+    assert fill(cells, runs=4, jobs=1) == fill(cells, runs=4, jobs=2)
+
+
+def test_ctrl_c_keeps_what_there_is():
+    def told(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    cells = [cell(FaultClass.NONE, level=level) for level in (Level.DC_ONE, Level.DC_QUORUM)]
+    found = fill(cells, runs=5, jobs=1, told=told)
+    assert not found.complete
+    assert [result.runs for result in found.cells.values()] == [2, 1]
+
+
+@pytest.mark.parametrize("runs", [1, 10, 100, 3_000])
+def test_the_bound_of_a_cell_that_held_is_the_exact_one_behind_the_rule_of_three(runs):
+    assert (1 - share_bound(runs)) ** runs == pytest.approx(0.05)
+    if runs >= 100:
+        assert share_bound(runs) == pytest.approx(3 / runs, rel=0.02)
+
+
+def test_a_counterexample_repeats_event_by_event(tmp_path):
+    wiped = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True)
+    found = fill([wiped], runs=1, jobs=1)
+    written = counterexamples(found, tmp_path / "files", jobs=1, shrink_runs=40)
+    assert set(written) == {Failure(cell=wiped, message_class=name, seed=1) for name in found.cells[wiped].broken}
+    for failure, path in written.items():
+        scenario = load_scenario(str(path))
+        assert scenario.arm == "sim"
+        trial = attempt(scenario)
+        assert failure.message_class in trial.violated
+        assert trial.run.trace_hash == scenario.found.trace_hash
+        original = scenario_of_class(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True, seed=1)
+        assert len(scenario.load.operations) < len(original.load.operations)
+
+
+@pytest.fixture
+def told(tmp_path):
+    result = CellResult()
+    for one in (shown(1), shown(2, lost=1, stuck=2), shown(3, problem="no end state was recorded"), shown(4, lost=3)):
+        result.add(one)
+    held = CellResult()
+    held.add(shown(1))
+    broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
+    return MatrixReport(
+        matrix=Matrix(cells={broken: result, cell(FaultClass.NONE): held}, complete=False),
+        files={Failure(cell=broken, message_class=MessageClass.LOST, seed=2): tmp_path / "files" / "lost.yaml"},
+        command="zonelab matrix",
+        took_s=2.0,
+    )
+
+
+def test_a_cell_counts_seeds_not_cases(told):
+    document = json.loads(json.dumps(told.to_json()))
+    classes = document["cells"][0]["classes"]
+    assert list(classes) == [str(name) for name in FORBIDDEN_DEFAULT]
+    assert (classes["lost"]["failing"], classes["lost"]["first_seed"]) == (2, 2)
+    assert classes["lost"]["share"]["low"] < 0.5 < classes["lost"]["share"]["high"]
+    assert classes["early"] == {"failing": 0, "share_below": share_bound(4)}
+    assert document["problems"] == ["zone-wiped-DC_ONE-default, seed 3: no end state was recorded"]
+
+
+def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tmp_path):
+    page = told.page(tmp_path / "page.md")
+    assert "| zone-wiped | lost 50.0 %, stuck 25.0 %, 1 undecided |" in page
+    assert "| none |  | held (< 95.0%) |" in page
+    assert "| zone-wiped | DC_ONE | default | lost | 2 of 4 | 6.8% to 93.2% | 2 | [yaml](files/lost.yaml) |" in page
+    assert "broken off" in page
+
+
+def test_a_run_without_verdict_is_a_problem_and_no_violation():
+    class Broken:
+        scenario = cell(FaultClass.NONE).scenario(5)
+        verdict = None
+        violated = ()
+
+        class run:
+            class record:
+                error = "the lab broke"
+
+    assert Shown.of(Broken) == Shown(seed=5, violated={}, pushed=0, problem="the lab broke")
+
+
+def test_the_first_failing_seed_is_named_and_no_other():
+    result = CellResult()
+    for one in (shown(3, stuck=1), shown(5, stuck=1, lost=1)):
+        result.add(one)
+    found = Matrix(cells={cell(FaultClass.NONE): result}, complete=True)
+    assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]

@@ -1,0 +1,71 @@
+"""Goal: the two commands print, write and exit as they say. Method: command lines in this process, small tables."""
+
+import json
+
+import pytest
+
+from cluster.levels import Level
+from scenarios import ablation_report, matrix_report
+from scenarios.ablation import Place
+from scenarios.cli import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID, run_cli
+from scenarios.fault_classes import FaultClass
+from scenarios.matrix import Cell, CellResult, Matrix
+
+
+@pytest.fixture
+def two_cells(monkeypatch):
+    cells = tuple(
+        Cell(fault_class=fault_class, level=Level.DC_ONE, compat=False)
+        for fault_class in (FaultClass.NONE, FaultClass.ZONE_WIPED)
+    )
+    monkeypatch.setattr(matrix_report, "CELLS", cells)
+    return cells
+
+
+def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_cells, tmp_path, capsys):
+    page, files = tmp_path / "page.md", tmp_path / "files"
+    arguments = ["matrix", "--runs", "1", "--out", str(page), "--files", str(files), "--shrink-runs", "1"]
+    assert run_cli(arguments) == EXIT_VALID
+    told = capsys.readouterr()
+    assert "held (< 95.0%)" in told.out
+    assert "stuck 100.0 %" in told.out
+    (file,) = files.iterdir()
+    assert f"zonelab run {file} --arm sim" in told.out
+    assert f"(files/{file.name})" in page.read_text()
+    assert run_cli(["run", str(file), "--arm", "sim", "--runs", str(tmp_path), "--json"]) == 1
+
+
+def test_matrix_as_json_is_one_document(two_cells, tmp_path, capsys):
+    assert run_cli(["matrix", "--runs", "1", "--files", str(tmp_path), "--shrink-runs", "1", "--json"]) == EXIT_VALID
+    document = json.loads(capsys.readouterr().out)
+    assert [(cell["faults"], cell["runs"]) for cell in document["cells"]] == [("none", 1), ("zone-wiped", 1)]
+
+
+@pytest.mark.parametrize(
+    ("complete", "problems", "code"), [(False, {}, EXIT_UNKNOWN), (True, {3: "the lab broke"}, EXIT_LAB_FAILED)]
+)
+def test_matrix_says_by_its_exit_that_something_is_missing(two_cells, tmp_path, monkeypatch, complete, problems, code):
+    filled = Matrix(cells={two_cells[0]: CellResult(runs=5, problems=problems)}, complete=complete)
+    monkeypatch.setattr(matrix_report, "fill", lambda *_, **__: filled)
+    assert run_cli(["matrix", "--files", str(tmp_path)]) == code
+
+
+def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
+    page = tmp_path / "page.md"
+    assert run_cli(["ablate", "--runs", "8", "--off", "due-check", "--out", str(page)]) == EXIT_VALID
+    assert "detected: early" in capsys.readouterr().out
+    assert "| due-check | 1000 (" in page.read_text()
+    assert run_cli(["ablate", "--runs", "1", "--off", "due-check", "--json"]) == EXIT_VALID
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["off"], row["runs"]) for row in document["rows"]] == [([], 1), (["due-check"], 1)]
+
+
+def in_one_place(ablate):
+    places = [Place(FaultClass.NONE, Level.DC_ONE)]
+    return lambda ablations, **options: ablate(ablations, places=places, **options)
+
+
+def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):
+    assert run_cli(["ablate", "--off", "gravity"]) == EXIT_USAGE
+    assert "got 'gravity'; accepted: unack-handler, lease-nx" in capsys.readouterr().err
