@@ -193,6 +193,7 @@ def _facts(run: RunDirectory) -> dict[str, str]:
         "zones": info.zones,
         "python": info.python,
         "platform": info.platform,
+        "longest stall of the lab": "" if info.longest_stall_ms is None else f"{info.longest_stall_ms:,.0f} ms",
     }
     return {name: value for name, value in facts.items() if value}
 

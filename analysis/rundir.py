@@ -50,7 +50,8 @@ class RunInfo(BaseModel):
 
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
-    ``unread_zones``: zones whose end state could not be read.
+    ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
+    process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -74,6 +75,8 @@ class RunInfo(BaseModel):
     unread_zones: tuple[str, ...] = ()
     queue: QueueInfo
     coordinators: dict[str, dict[str, Any]] = {}
+    longest_stall_ms: float | None = None
+    shortest_time_out_ms: float | None = None
     forbid: tuple[Annotated[MessageClass, BeforeValidator(_known_class)], ...] = FORBIDDEN_DEFAULT
     command: str = ""
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import uvloop
 
 from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.stalls import StallMonitor
 from cluster.real.zones import zones
+from cluster.timeouts import Timeouts
 from scenarios.crew import Halt
 from scenarios.files import LOGGER, create_run_directory, logging_to
 from scenarios.load import RESOLVED_NAME, dump_scenario
@@ -44,7 +46,7 @@ def run_on_servers(
     (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
     with logging_to(directory / "lab.log"):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            record, epoch_ns = runner.run(_run(scenario, kind, directory, watcher, make_queue))
+            record, epoch_ns, stall_ms = runner.run(_run(scenario, kind, directory, watcher, make_queue))
         write_run(
             directory,
             scenario,
@@ -52,14 +54,21 @@ def run_on_servers(
             started=started,
             epoch_ns=epoch_ns,
             command=command,
-            where={"arm": Arm.REAL, "zones": kind},
+            where={
+                "arm": Arm.REAL,
+                "zones": kind,
+                "longest_stall_ms": round(stall_ms, 1),
+                "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
+            },
         )
     return directory, record
 
 
 async def _run(
     scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
-) -> tuple[RunRecord, int]:
+) -> tuple[RunRecord, int, float]:
+    """What happened, the epoch, and the longest stall of this process in ms."""
+    stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
         zones(kind.value, scenario.zones, persistence=scenario.persistence), RealSettings(**network_options(scenario))
     )
@@ -77,6 +86,7 @@ async def _run(
             main.cancel()
 
     with _signals(end):
+        stalls.start()
         try:
             record = await carry_out(
                 scenario, testbed, files_in(directory), halt=halt, watcher=phase, make_queue=make_queue
@@ -85,7 +95,9 @@ async def _run(
             if not halt.interrupted:
                 raise
             record = RunRecord(status="interrupted", error="interrupted by the user")
-    return record, testbed.epoch_ns
+        finally:
+            stalls.stop()
+    return record, testbed.epoch_ns, stalls.longest_ms
 
 
 class _Phase:

@@ -1,5 +1,6 @@
 """What results mean, in plain words, worked out from the verdicts and the figures."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,14 +8,36 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from analysis.checkers.verdict import MessageClass
+from analysis.rundir import RunDirectory
 from scenarios.table import Result
+
+STALL_SHARE_MAX = 0.2
+"""A stall above this share of the shortest time-out is told with the result."""
 
 _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 
 def conclusion(results: Sequence[Result]) -> list[str]:
     """Two or three sentences about runs that differ in one setting, which their titles name."""
-    return [sentence for sentence in (_promise(results), _missing(results), _price(results)) if sentence]
+    sentences = (_promise(results), _missing(results), _price(results), _starved(results))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _starved(results: Sequence[Result]) -> str:
+    """A warning if the lab's own process was late by a good part of the shortest time-out."""
+    parts = []
+    for result in results:
+        info = RunDirectory.open(result.directory).info
+        stall_ms, time_out_ms = info.longest_stall_ms or 0.0, info.shortest_time_out_ms or math.inf
+        if stall_ms > STALL_SHARE_MAX * time_out_ms:
+            parts.append(f"{stall_ms:,.0f} ms at {result.title}, where the shortest time-out is {time_out_ms:,.0f} ms")
+    if not parts:
+        return ""
+    return (
+        f"Caution: the lab itself was kept from running for {_and(parts)}. Time-outs and latencies of such a run may "
+        "be the machine's and not the cluster's; repeat it on a quieter machine or with a larger "
+        "replication.time_factor."
+    )
 
 
 def listed_by(run: Path, message_class: MessageClass) -> str:

@@ -3,6 +3,7 @@
 Method: runs made by hand with known outcomes; whole sentences are compared.
 """
 
+import json
 from pathlib import Path
 
 from analysis.checkers.verdict import MessageClass
@@ -78,3 +79,16 @@ def test_the_table_has_a_column_per_run_and_fits_100_columns(tmp_path: Path, mon
     assert cells["stuck"] == ["1", "0"]
     assert cells["indeterminate"] == ["1", "0"]
     assert cells["verdict"] == ["invalid", "valid"]
+
+
+def test_a_lab_that_was_kept_from_running_for_long_says_so_beside_its_result(tmp_path: Path) -> None:
+    for stall_ms, cautions in ((90.0, 0), (110.0, 1)):
+        path = tmp_path / str(stall_ms)
+        result = finished(good(path, level="DC_ONE"), path, title="DC_ONE")
+        told = json.loads((path / "run.json").read_text())
+        (path / "run.json").write_text(
+            json.dumps({**told, "longest_stall_ms": stall_ms, "shortest_time_out_ms": 500.0})
+        )
+        found = [line for line in conclusion([result]) if line.startswith("Caution: ")]
+        assert len(found) == cautions
+    assert "110 ms at DC_ONE, where the shortest time-out is 500 ms" in found[0]

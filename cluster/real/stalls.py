@@ -1,0 +1,29 @@
+"""How long the lab itself did not get to run: on a starved machine it is the lab that is late, not the cluster."""
+
+import asyncio
+import time
+
+INTERVAL_S = 0.02
+
+
+class StallMonitor:
+    """Wakes every 20 ms and remembers the most that it was ever late, between ``start`` and ``stop``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+        self._due_s = 0.0
+        self.longest_ms = 0.0
+
+    def start(self) -> None:
+        self._due_s = time.monotonic() + INTERVAL_S
+        self._handle = self._loop.call_later(INTERVAL_S, self._look)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _look(self) -> None:
+        self.longest_ms = max(self.longest_ms, (time.monotonic() - self._due_s) * 1000)
+        self.start()

@@ -1,0 +1,37 @@
+"""Goal: a stall of the lab's own process is noticed, and a free loop shows none to speak of. Method: block the loop."""
+
+import asyncio
+import time
+
+import uvloop
+
+from cluster.real.stalls import StallMonitor
+
+BLOCKED_S = 0.15
+
+
+def block_the_loop() -> None:
+    end = time.monotonic() + BLOCKED_S
+    while time.monotonic() < end:
+        pass
+
+
+async def longest_stall_ms(*, watched: bool) -> float:
+    monitor = StallMonitor(asyncio.get_running_loop())
+    monitor.start()
+    await asyncio.sleep(0.05)
+    before_ms = monitor.longest_ms
+    if not watched:
+        monitor.stop()
+    block_the_loop()
+    await asyncio.sleep(0.05)
+    monitor.stop()
+    return monitor.longest_ms if watched else monitor.longest_ms - before_ms
+
+
+def test_a_blocked_loop_is_a_stall_of_about_that_length():
+    assert uvloop.run(longest_stall_ms(watched=True)) >= BLOCKED_S * 1000 - 25
+
+
+def test_a_monitor_that_was_stopped_sees_no_more():
+    assert uvloop.run(longest_stall_ms(watched=False)) == 0.0
