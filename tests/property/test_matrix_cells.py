@@ -1,0 +1,43 @@
+"""Goal: a cell's run depends on its seed and cell alone. Method: drawn cells and seeds, run twice, and by the rules."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT
+from scenarios.load import dump_scenario, load_scenario
+from scenarios.matrix import CELLS, CellResult, Shown
+from scenarios.rules import problems
+from scenarios.trial import attempt
+
+cells = st.sampled_from(CELLS)
+seeds = st.integers(0, 2**32)
+violations = st.dictionaries(st.sampled_from(FORBIDDEN_DEFAULT), st.integers(1, 9))
+
+
+@given(cells, seeds)
+@settings(max_examples=100, deadline=None)
+def test_a_cell_draws_the_same_lawful_scenario_every_time(cell, seed):
+    scenario = cell.scenario(seed)
+    assert scenario == cell.scenario(seed)
+    assert problems(scenario) == []
+    assert (scenario.level, scenario.queue.compat, scenario.seed) == (cell.level, cell.compat, seed)
+
+
+@given(cell=cells, seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_a_run_of_a_cell_is_the_run_of_its_file(cell, seed, tmp_path_factory):
+    scenario = cell.scenario(seed)
+    path = tmp_path_factory.mktemp("cell") / "scenario.yaml"
+    path.write_text(dump_scenario(scenario), encoding="utf-8")
+    assert attempt(scenario).equals(attempt(load_scenario(str(path))))
+
+
+@given(st.lists(violations, max_size=20))
+def test_a_result_counts_every_seed_that_violates_a_class_once(found):
+    result = CellResult()
+    for seed, violated in enumerate(found):
+        result.add(Shown(seed=seed, violated=violated, pushed=1, problem=None))
+    assert result.runs == len(found)
+    for name in FORBIDDEN_DEFAULT:
+        assert list(result.seeds(name)) == [seed for seed, violated in enumerate(found) if name in violated]
+    assert result.broken == tuple(name for name in FORBIDDEN_DEFAULT if any(name in one for one in found))
