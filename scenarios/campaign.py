@@ -55,4 +55,4 @@ def provenance(command: str, *, runs: int, took_s: float) -> str:
 
 
 def share(hits: int, runs: int) -> str:
-    return f"{100 * hits / runs:.1f} %" if runs else "no run"
+    return f"{hits / runs:.1%}"

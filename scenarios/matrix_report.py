@@ -34,6 +34,22 @@ load of a seed is the same in every cell; the faults of different seeds differ i
 
 {matrix}
 
+## How it comes
+
+- *stuck* after a restart, a wipe or a cut: what a zone missed is never replayed, and its consumers look for messages on
+  its own server only. A warm restart leaves what was pushed until every coordinator had reconnected. The quorum levels
+  do not help: they acknowledge what two other zones have.
+- *stuck* after a pause or a cut that holds what is sent: only if it outlasts a time-out, which closes the connection as
+  a whole; until it is open again the zone misses writes as if it were cut off.
+- *abandoned* at the quorum levels: two unack handlers of one zone read the same ended lease. One lists the message, a
+  consumer leases it, and the other handler removes that new lease. The consumer's ack is refused, and if it had died,
+  nobody would deliver the message again. The window is a few round trips at the end of each lease that ends by itself;
+  leases of 200 ms under slow links or slow work make it wide. docs/dyno-queues.md has the advice: one handler a shard.
+- *lost* with `compat` at DC_ONE when a zone is wiped: the original leases ids that it had read before the wipe. The
+  removal reaches the zones that still list them; the own zone has no payload, so the handler drops the lease, too.
+- *concurrent* after a cut with resets: the own zone keeps a lease of the time of the cut that the others never saw. The
+  quorum grants a new one, and the handler, which reads the own zone, ends it as if it were the old one.
+
 ## Classes of faults
 
 {faults}

@@ -151,7 +151,7 @@ def test_a_cell_counts_seeds_not_cases(told):
 
 def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tmp_path):
     page = told.page(tmp_path / "page.md")
-    assert "| zone-wiped | lost 50.0 %, stuck 25.0 %, 1 undecided |" in page
+    assert "| zone-wiped | lost 50.0%, stuck 25.0%, 1 undecided |" in page
     assert "| none |  | held (< 95.0%) |" in page
     assert "| zone-wiped | DC_ONE | default | lost | 2 of 4 | 6.8% to 93.2% | 2 | [yaml](files/lost.yaml) |" in page
     assert "broken off" in page
