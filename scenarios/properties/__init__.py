@@ -1,0 +1,62 @@
+"""Property suites for users' own tests: strategies, ``QueueMachine``, and the decorator ``sim_test``.
+
+Names are loaded when they are first used: pytest imports this package at its start, for the plugin.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarios.properties.courses import Beside, Course, CrashBefore, StallBefore, ToRest
+    from scenarios.properties.dyno import DynoQueueMachine
+    from scenarios.properties.holdings import Holdings
+    from scenarios.properties.ledger import Violation
+    from scenarios.properties.machine import SAFE, QueueMachine
+    from scenarios.properties.queue import Extending, Queue, Repairing, Site
+    from scenarios.properties.simtest import sim_test
+    from scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
+    from scenarios.properties.troubles import Trouble
+
+_MODULES = {
+    "courses": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
+    "dyno": ("DynoQueueMachine",),
+    "holdings": ("Holdings",),
+    "ledger": ("Violation",),
+    "machine": ("SAFE", "QueueMachine"),
+    "queue": ("Extending", "Queue", "Repairing", "Site"),
+    "simtest": ("sim_test",),
+    "strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
+    "troubles": ("Trouble",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "SAFE",
+    "Beside",
+    "Course",
+    "CrashBefore",
+    "DynoQueueMachine",
+    "Extending",
+    "Holdings",
+    "Queue",
+    "QueueMachine",
+    "Repairing",
+    "Site",
+    "StallBefore",
+    "ToRest",
+    "Trouble",
+    "Violation",
+    "fault_schedules",
+    "lags",
+    "levels",
+    "scenarios",
+    "sim_test",
+    "topologies",
+    "workloads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

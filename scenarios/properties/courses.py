@@ -1,0 +1,33 @@
+"""The course of one operation of a state machine: undisturbed, beside others, interrupted, or cut off by a crash."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ToRest:
+    """Nothing else happens until the operation is over and every link is empty, if it can be."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The next step begins ``after_ms`` later, whether or not the operation is over."""
+
+    after_ms: int
+
+
+@dataclass(frozen=True)
+class StallBefore:
+    """The program stands still for ``for_ms`` before the ``command``-th command, and other steps go on meanwhile."""
+
+    command: int
+    for_ms: int
+
+
+@dataclass(frozen=True)
+class CrashBefore:
+    """The program dies before the ``command``-th command. It lives if the operation has fewer."""
+
+    command: int
+
+
+Course = ToRest | Beside | StallBefore | CrashBefore

@@ -1,0 +1,73 @@
+"""Goal: the examples in docs/properties.md work as they stand. Method: they are cut out of the page and run."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from scenarios.properties import Violation
+
+PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
+QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+pytest_plugins = "pytester"
+
+
+def run(machine, *, max_examples=300, **changes):
+    seed(1)(machine)
+    options = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+    run_state_machine_as_test(
+        machine, settings=settings(**options, max_examples=max_examples, report_multiple_bugs=False, **changes)
+    )
+
+
+def machine_of(source):
+    names = {}
+    exec(source, names)
+    return names["ListQueueMachine"]
+
+
+def test_the_example_of_a_queue_is_short_and_passes():
+    lines = QUEUE[QUEUE.index("class ListQueue:") :].split("class ListQueueMachine")[0].splitlines()
+    assert len([line for line in lines if line.strip()]) <= 20
+    run(machine_of(QUEUE), stateful_step_count=30, phases=[Phase.generate], max_examples=60)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("'LMOVE', 'ready', 'taken', 'LEFT', 'RIGHT'", "'LPOP', 'ready'"),
+        ("== 0 then", "< 2 then"),
+        ("redis.call('LREM', 'taken', 1, id) ", ""),
+    ],
+    ids=["takes without a trace", "gives back what is at work", "gives back and keeps"],
+)
+def test_the_example_with_a_mistake_in_it_fails(right, wrong):
+    assert QUEUE.count(right) == 1
+    with pytest.raises(Violation):
+        run(machine_of(QUEUE.replace(right, wrong)), phases=[Phase.generate])
+
+
+def test_the_story_on_the_page_is_what_hypothesis_comes_down_to():
+    wrong = QUEUE.replace("'LMOVE', 'ready', 'taken', 'LEFT', 'RIGHT'", "'LPOP', 'ready'")
+    with pytest.raises(Violation) as told:
+        run(machine_of(wrong), stateful_step_count=8, phases=[Phase.generate, Phase.shrink])
+    assert textwrap.indent(str(told.value), "    ") in PAGE
+
+
+def test_the_other_examples_pass_under_pytest(pytester):
+    pytester.makepyfile(test_simulated=SIMULATED, test_drawn=DRAWN)
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+
+
+def test_without_its_sleep_the_example_fails_as_the_page_says(pytester):
+    sleep = "    await testbed.runtime.sleep(1_000_000_000)\n"
+    assert SIMULATED.count(sleep) == 1
+    pytester.makepyfile(SIMULATED.replace(sleep, ""))
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(failed=1)
+    failure = re.search(r"zonelab: seed .* virtual time", result.stdout.str())[0]
+    assert failure in PAGE

@@ -1,0 +1,214 @@
+"""Goal: ``QueueMachine`` passes where dyno-queues is safe, and finds what is broken. Method: planted bugs, known gaps.
+
+Each bug is a subclass of the engine, each gap of the engine a set of troubles under which it is known to break its
+promises. Fixed seeds make every search the same each time.
+"""
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from analysis.checkers.verdict import MessageClass
+from cluster.levels import Level
+from engine.dyno import DynoQueue
+from engine.dyno.codec import decode
+from engine.dyno.scores import due_score, eligible_until
+from engine.message import Delivery, Receipt
+from scenarios.properties import DynoQueueMachine, Trouble, Violation
+
+ONE_ZONE = {"zones": ("a",), "commands": {"push": 2, "pop": 4, "ack": 2, "process_unacks": 5}}
+STALLS = {**ONE_ZONE, "troubles": frozenset({Trouble.STALL})}
+
+GONE = {MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK}
+
+
+def search(machine, *, examples, steps=30, at=1, phases=(Phase.generate,)):
+    """What the machine raises, or None."""
+    seed(at)(machine)
+    options = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=phases,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        run_state_machine_as_test(machine, settings=options)
+    except Violation as violation:
+        return violation
+    return None
+
+
+class OwnPop(DynoQueue):
+    """Like the original pop; subclasses take a message in their own way."""
+
+    async def pop(self, count, *, wait_ms=0):
+        until = eligible_until(self._clock.now_ms())
+        found = await self._local.ids_up_to(self._own_queue, until, limit=count)
+        return [delivery for message_id in found if (delivery := await self._lease(message_id))]
+
+    async def _lease(self, message_id):
+        start_ms = self._clock.now_ms()
+        end_ms = start_ms + self.settings.unack_ms
+        taken = await self.take(message_id, self.keys.unack(self.settings.shard), end_ms)
+        leased_ms = self._clock.now_ms()
+        raw = await self._quorum.hget(self.keys.messages, message_id) if taken else None
+        if raw is None:
+            return None
+        return Delivery(
+            message=decode(raw, message_id=message_id),
+            shard=self.settings.shard,
+            lease_start_ms=start_ms,
+            leased_ms=leased_ms,
+            lease_end_ms=end_ms,
+        )
+
+    async def take(self, message_id, unack, end_ms):
+        added = await self._quorum.zadd(unack, end_ms, message_id, flag="NX")
+        return added and await self._quorum.zrem(self._own_queue, message_id)
+
+
+class RemovesBeforeItLeases(OwnPop):
+    async def take(self, message_id, unack, end_ms):
+        removed = await self._quorum.zrem(self._own_queue, message_id)
+        return removed and await self._quorum.zadd(unack, end_ms, message_id, flag="NX")
+
+
+class LeasesOverALease(OwnPop):
+    async def take(self, message_id, unack, end_ms):
+        await self._quorum.zadd(unack, end_ms, message_id)
+        return await self._quorum.zrem(self._own_queue, message_id)
+
+
+class AckDeletesThePayloadAlone(DynoQueue):
+    async def ack(self, message_id):
+        return await self._quorum.hdel(self.keys.messages, message_id) > 0
+
+
+class AckDeletesThePayloadFirst(DynoQueue):
+    async def ack(self, message_id):
+        await self._quorum.hdel(self.keys.messages, message_id)
+        removed = [await self._quorum.zrem(self.keys.unack(shard), message_id) for shard in self.settings.shards]
+        return any(removed)
+
+
+class NeverLooksForEndedLeases(DynoQueue):
+    async def process_unacks(self):
+        return None
+
+
+class ListsTheIdBeforeThePayload(DynoQueue):
+    async def _push_one(self, message, raw):
+        shard = self._strategy.next_shard(self.settings.shards, message)
+        due_ms = self._clock.now_ms() + message.timeout_ms
+        await self._quorum.zadd(self.keys.queue_of(shard), due_score(due_ms, priority=message.priority), message.id)
+        await self._quorum.hset(self.keys.messages, message.id, raw)
+        return Receipt(id=message.id, shard=shard, due_ms=due_ms)
+
+
+class DeliversEarly(OwnPop):
+    async def pop(self, count, *, wait_ms=0):
+        found = await self._local.ids_up_to(self._own_queue, 10**14, limit=count)
+        return [delivery for message_id in found if (delivery := await self._lease(message_id))]
+
+
+class RequeuesLiveLeases(DynoQueue):
+    async def process_unacks(self):
+        unack = self.keys.unack(self.settings.shard)
+        for message_id, _ in await self._local.scored_ids_up_to(unack, 10**14, limit=10):
+            await self._quorum.zadd(self._own_queue, self._clock.now_ms(), message_id)
+            await self._quorum.zrem(unack, message_id)
+
+
+class ForgetsTheAck(DynoQueue):
+    async def ack(self, message_id):
+        return await self._quorum.zscore(self.keys.unack(self.settings.shard), message_id) is not None
+
+
+@pytest.mark.parametrize("level", tuple(Level))
+def test_dyno_queues_keeps_its_promises_while_no_write_is_missed(level):
+    checked, delivered = [], []
+
+    class Machine(DynoQueueMachine):
+        def teardown(self):
+            super().teardown()
+            checked.append(self.rests_checked)
+            delivered.extend(fate for fate in self.lab.ledger.fates.values() if fate.delivered)
+
+    Machine.level = level
+    assert search(Machine, examples=40) is None
+    assert sum(checked) > 200
+    assert len(delivered) > 40
+
+
+def test_the_queue_that_the_bugs_are_planted_in_is_sound():
+    class Machine(DynoQueueMachine):
+        queue_class = OwnPop
+
+    assert search(Machine, examples=40) is None
+
+
+@pytest.mark.parametrize(
+    ("queue", "changes", "kinds"),
+    [
+        (RemovesBeforeItLeases, {}, GONE),
+        (LeasesOverALease, STALLS, GONE),
+        (AckDeletesThePayloadAlone, {}, {MessageClass.PHANTOM}),
+        (AckDeletesThePayloadFirst, ONE_ZONE, GONE),
+        (NeverLooksForEndedLeases, {}, GONE),
+        (ListsTheIdBeforeThePayload, STALLS, GONE),
+        (DeliversEarly, {}, {MessageClass.EARLY}),
+        (RequeuesLiveLeases, ONE_ZONE, {MessageClass.CONCURRENT, MessageClass.STUCK}),
+        (ForgetsTheAck, {}, {MessageClass.RESURRECTED}),
+    ],
+)
+def test_a_planted_bug_is_found(queue, changes, kinds):
+    machine = type("Machine", (DynoQueueMachine,), {"queue_class": queue, **changes})
+    violation = search(machine, examples=600)
+    assert violation is not None
+    assert violation.kind in kinds
+
+
+@pytest.mark.parametrize(
+    ("changes", "kinds"),
+    [
+        pytest.param({"troubles": {Trouble.KILL_KEEP}}, GONE, id="a zone comes back with old files"),
+        pytest.param({"troubles": {Trouble.KILL_WIPE}}, GONE, id="a zone comes back empty"),
+        pytest.param({"troubles": {Trouble.KILL_WIPE}, "level": Level.DC_ONE}, GONE, id="the same at DC_ONE"),
+        pytest.param({"troubles": {Trouble.DROP}}, GONE, id="connections are reset"),
+        pytest.param(
+            {**STALLS, "stalls_ms": (40_000,)}, {*GONE, MessageClass.CONCURRENT}, id="a pop outlives its lease"
+        ),
+        pytest.param(
+            {**STALLS, "repairs_together": True},
+            {*GONE, MessageClass.CONCURRENT},
+            id="two programs of a zone look for ended leases",
+        ),
+    ],
+)
+def test_a_known_gap_of_dyno_queues_is_found(changes, kinds):
+    machine = type("Machine", (DynoQueueMachine,), changes)
+    violation = search(machine, examples=600)
+    assert violation is not None
+    assert violation.kind in kinds
+
+
+def test_a_violation_tells_the_life_of_its_message():
+    class Machine(DynoQueueMachine):
+        queue_class = NeverLooksForEndedLeases
+
+    violation = search(Machine, examples=600)
+    assert violation is not None
+    first, *story = str(violation).splitlines()
+    assert first.startswith(f"{violation.message_id} is stuck: ")
+    assert "push begins" in story[0]
+    assert any("push is ok, into " in line for line in story)
+
+
+def test_one_seed_finds_the_same_every_time():
+    class Machine(DynoQueueMachine):
+        queue_class = RemovesBeforeItLeases
+
+    assert str(search(Machine, examples=600)) == str(search(Machine, examples=600))
