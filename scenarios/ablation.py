@@ -7,7 +7,6 @@ detection from chance also under faults that break the queue anyway.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 from scipy import special
 
@@ -22,17 +21,6 @@ from scenarios.trial import attempt
 
 CONFIDENCE = 0.95
 """That no mechanism of a whole table is called detected by chance (Bonferroni over its rows and classes)."""
-
-FAULTS = (
-    FaultClass.LAG_HEAVY,
-    FaultClass.WORK_OVERLONG,
-    FaultClass.CONSUMER_CRASH,
-    FaultClass.CRASH_OVERLONG,
-    FaultClass.ZONE_PAUSED,
-    FaultClass.ZONE_KILLED_WARM,
-    FaultClass.ZONE_KILLED_KEEP,
-)
-LEVELS = (Level.DC_ONE, Level.DC_QUORUM)
 
 NONE_OFF = Ablation()
 EACH_OFF = (
@@ -50,7 +38,32 @@ class Place:
     level: Level
 
 
-PLACES = tuple(Place(fault_class, level) for fault_class, level in product(FAULTS, LEVELS))
+def _at_both(fault_class: FaultClass) -> tuple[Place, ...]:
+    return Place(fault_class, Level.DC_ONE), Place(fault_class, Level.DC_QUORUM)
+
+
+def _at_quorum(*fault_classes: FaultClass) -> tuple[Place, ...]:
+    return tuple(Place(fault_class, Level.DC_QUORUM) for fault_class in fault_classes)
+
+
+WHERE: Mapping[Mechanism, tuple[Place, ...]] = {
+    Mechanism.UNACK_HANDLER: _at_both(FaultClass.CONSUMER_CRASH),
+    Mechanism.LEASE_NX: _at_quorum(FaultClass.LAG_HEAVY, FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
+    Mechanism.REMOVE_CHECK: _at_quorum(FaultClass.LAG_HEAVY, FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
+    Mechanism.LEASE_BEFORE_REMOVE: _at_both(FaultClass.CONSUMER_CRASH),
+    Mechanism.REQUEUE_BEFORE_UNLEASE: _at_both(FaultClass.CRASH_OVERLONG),
+    Mechanism.ACK_LEASE_FIRST: _at_both(FaultClass.WORK_OVERLONG),
+    Mechanism.PAYLOAD_BEFORE_ID: (Place(FaultClass.ZONE_PAUSED, Level.DC_ONE),),
+    Mechanism.QUORUM_PAYLOAD_READ: _at_quorum(FaultClass.ZONE_KILLED_KEEP),
+    Mechanism.DUE_CHECK: _at_both(FaultClass.NONE),
+    Mechanism.LEASE_END_CHECK: _at_both(FaultClass.WORK_OVERLONG),
+    Mechanism.WARM_RESTART: _at_both(FaultClass.ZONE_KILLED_WARM),
+}
+"""The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
+
+
+def places_of(ablation: Ablation) -> tuple[Place, ...]:
+    return tuple(dict.fromkeys(place for mechanism in ablation.off for place in WHERE[mechanism]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +77,7 @@ class Measured:
 
 @dataclass(slots=True)
 class AblationResult:
-    """The runs of one ablation against their twins.
+    """The runs of one ablation against their twins, with none off; ``failed_twins`` of them failed, too.
 
     ``failing``: runs by place and violated class. ``worse`` and ``better``: twins by class, with more and with fewer
     cases than with none off.
@@ -72,8 +85,11 @@ class AblationResult:
 
     runs: int = 0
     failed_runs: int = 0
+    failed_twins: int = 0
     deliveries: int = 0
     delivered: int = 0
+    twin_deliveries: int = 0
+    twin_delivered: int = 0
     problems: dict[int, str] = field(default_factory=dict)
     failing: dict[MessageClass, dict[Place, int]] = field(default_factory=dict)
     worse: dict[MessageClass, int] = field(default_factory=dict)
@@ -83,8 +99,11 @@ class AblationResult:
         shown, other = measured.shown, twin.shown
         self.runs += 1
         self.failed_runs += bool(shown.violated)
+        self.failed_twins += bool(other.violated)
         self.deliveries += measured.deliveries
         self.delivered += measured.delivered
+        self.twin_deliveries += twin.deliveries
+        self.twin_delivered += twin.delivered
         if shown.problem is not None:
             self.problems[shown.seed] = shown.problem
         for name in FORBIDDEN_DEFAULT:
@@ -97,9 +116,13 @@ class AblationResult:
                 side[name] = side.get(name, 0) + 1
 
     @property
-    def extra_deliveries_per_1000(self) -> float:
+    def redelivered_per_1000(self) -> float:
         """Deliveries beyond the first, of 1,000 messages that were delivered at all."""
-        return 1000 * (self.deliveries - self.delivered) / max(1, self.delivered)
+        return _extra_per_1000(self.deliveries, self.delivered)
+
+    @property
+    def twins_redelivered_per_1000(self) -> float:
+        return _extra_per_1000(self.twin_deliveries, self.twin_delivered)
 
     def failing_runs(self, name: MessageClass) -> int:
         return sum(self.failing.get(name, {}).values())
@@ -109,6 +132,10 @@ class AblationResult:
         return max(places, key=lambda place: places[place])
 
 
+def _extra_per_1000(deliveries: int, delivered: int) -> float:
+    return 1000 * (deliveries - delivered) / max(1, delivered)
+
+
 def sign_test(worse: int, better: int) -> float:
     """The chance of so many twins worse, or more, if the mechanism made no difference (one-sided sign test)."""
     return float(special.bdtrc(worse - 1, worse + better, 0.5)) if worse else 1.0
@@ -116,54 +143,65 @@ def sign_test(worse: int, better: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ablations:
-    """``results`` begins with none off. ``complete`` is False if it was broken off."""
+    """``complete`` is False if it was broken off. ``runs`` includes those with none off."""
 
     results: Mapping[Ablation, AblationResult]
+    runs: int
     complete: bool
 
-    @property
-    def runs(self) -> int:
-        return sum(result.runs for result in self.results.values())
-
     def detected(self, ablation: Ablation) -> tuple[MessageClass, ...]:
-        """The classes that occur more often than chance explains, and than with none off."""
+        """The classes that have more cases than with none off, oftener than chance explains."""
         result = self.results[ablation]
-        comparisons = max(1, len(self.results) - 1) * len(FORBIDDEN_DEFAULT)
-        limit = (1 - CONFIDENCE) / comparisons
+        limit = (1 - CONFIDENCE) / (len(self.results) * len(FORBIDDEN_DEFAULT))
         return tuple(name for name in result.worse if sign_test(result.worse[name], result.better.get(name, 0)) < limit)
 
 
 def ablate(
     ablations: Sequence[Ablation],
     *,
-    places: Sequence[Place] = PLACES,
+    places: Sequence[Place] = (),
     runs: int,
     jobs: int,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> Ablations:
-    """Run each of ``ablations``, and none off, with ``runs`` seeds in each of ``places``. Ctrl-C ends it.
+    """Run each of ``ablations`` with ``runs`` seeds, and those seeds with none off. Ctrl-C ends it.
 
-    No two places share a seed, so that all twins are independent.
+    The seeds of an ablation are dealt out to ``places``, or to those of ``WHERE`` if none is given.
     """
-    everything = (NONE_OFF, *ablations)
-    seeded = [(place, turn * len(places) + index + 1) for turn in range(runs) for index, place in enumerate(places)]
-    tasks = [(ablation, place, seed) for place, seed in seeded for ablation in everything]
-    found = {ablation: AblationResult() for ablation in everything}
+    tasks = _tasks(ablations, places, runs)
+    found = {ablation: AblationResult() for ablation in ablations}
+    twins: dict[tuple[Place, int], Measured] = {}
     done = 0
     try:
         with results(_run, tasks, jobs=jobs) as all_measured:
-            for (ablation, place, _), measured in zip(tasks, all_measured, strict=True):
+            for (ablation, place, seed), measured in zip(tasks, all_measured, strict=True):
                 if ablation == NONE_OFF:
-                    twin = measured
-                found[ablation].add(place, measured, twin)
+                    twins[place, seed] = measured
+                else:
+                    found[ablation].add(place, measured, twins[place, seed])
                 done += 1
                 told(done, len(tasks))
     except KeyboardInterrupt:
-        return Ablations(results=found, complete=False)
-    return Ablations(results=found, complete=True)
+        return Ablations(results=found, runs=done, complete=False)
+    return Ablations(results=found, runs=done, complete=True)
 
 
-def _run(task: tuple[Ablation, Place, int]) -> Measured:
+_Task = tuple[Ablation, Place, int]
+
+
+def _tasks(ablations: Sequence[Ablation], places: Sequence[Place], runs: int) -> list[_Task]:
+    """Every twin once, before the first run that is compared with it."""
+    tasks: dict[_Task, None] = {}
+    for seed in range(1, runs + 1):
+        for ablation in ablations:
+            chosen = places or places_of(ablation)
+            place = chosen[seed % len(chosen)]
+            tasks[NONE_OFF, place, seed] = None
+            tasks[ablation, place, seed] = None
+    return list(tasks)
+
+
+def _run(task: _Task) -> Measured:
     ablation, place, seed = task
     drawn = scenario_of_class(place.fault_class, level=place.level, compat=False, seed=seed)
     trial = attempt(ablation.scenario(drawn), make_queue=ablation.make_queue)

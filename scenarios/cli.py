@@ -366,7 +366,7 @@ def matrix(
 @app.command()
 def ablate(
     *,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each class of faults at each level.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
     off: Annotated[
         list[str] | None,
