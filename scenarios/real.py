@@ -1,6 +1,7 @@
 """Runs on real servers: makes the testbed, gives it an event loop, and turns signals into an orderly end."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ def run_on_servers(
     directory = create_run_directory(runs, scenario, started)
     (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
     with logging_to(directory / "lab.log"):
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             record, epoch_ns, stall_ms = runner.run(_run(scenario, kind, directory, watcher, make_queue))
         write_run(
             directory,
@@ -98,6 +99,17 @@ async def _run(
         finally:
             stalls.stop()
     return record, testbed.epoch_ns, stalls.longest_ms
+
+
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """Keep the garbage collector from walking what earlier runs and their plots left: it stalls a run for 200 ms."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class _Phase:

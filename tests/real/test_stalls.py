@@ -1,11 +1,13 @@
 """Goal: a stall of the lab's own process is noticed, and a free loop shows none to speak of. Method: block the loop."""
 
 import asyncio
+import gc
 import time
 
 import uvloop
 
 from cluster.real.stalls import StallMonitor
+from scenarios.real import settled_heap
 
 BLOCKED_S = 0.15
 
@@ -35,3 +37,9 @@ def test_a_blocked_loop_is_a_stall_of_about_that_length():
 
 def test_a_monitor_that_was_stopped_sees_no_more():
     assert uvloop.run(longest_stall_ms(watched=False)) == 0.0
+
+
+def test_during_a_run_the_collector_leaves_alone_what_was_there_before():
+    with settled_heap():
+        assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() == 0
