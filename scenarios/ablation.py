@@ -51,7 +51,7 @@ WHERE: Mapping[Mechanism, tuple[Place, ...]] = {
     Mechanism.LEASE_NX: _at_quorum(FaultClass.LAG_HEAVY, FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
     Mechanism.REMOVE_CHECK: _at_quorum(FaultClass.LAG_HEAVY, FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
     Mechanism.LEASE_BEFORE_REMOVE: _at_both(FaultClass.CONSUMER_CRASH),
-    Mechanism.REQUEUE_BEFORE_UNLEASE: _at_both(FaultClass.CRASH_OVERLONG),
+    Mechanism.REQUEUE_BEFORE_UNLEASE: (Place(FaultClass.CRASH_OVERLONG, Level.DC_ONE),),
     Mechanism.ACK_LEASE_FIRST: _at_both(FaultClass.WORK_OVERLONG),
     Mechanism.PAYLOAD_BEFORE_ID: (Place(FaultClass.ZONE_PAUSED, Level.DC_ONE),),
     Mechanism.QUORUM_PAYLOAD_READ: _at_quorum(FaultClass.ZONE_KILLED_KEEP),
