@@ -1,6 +1,24 @@
 """The course of one operation of a state machine: undisturbed, beside others, interrupted, or cut off by a crash."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Doing(StrEnum):
+    """What other programs do while one stands still."""
+
+    POP = "pop"
+    WAIT = "wait"  # for as long as a lease
+    REPAIR = "repair"  # look for ended leases
+
+
+MEANWHILE: tuple[tuple[Doing, ...], ...] = (
+    (),
+    (Doing.POP,),
+    (Doing.REPAIR, Doing.POP),
+    (Doing.WAIT, Doing.REPAIR),
+    (Doing.POP, Doing.WAIT, Doing.REPAIR),
+)
 
 
 @dataclass(frozen=True)
@@ -17,10 +35,14 @@ class Beside:
 
 @dataclass(frozen=True)
 class StallBefore:
-    """The program stands still for ``for_ms`` before the ``command``-th command, and other steps go on meanwhile."""
+    """The program stands still for ``for_ms`` before the ``command``-th command, and other steps go on meanwhile.
+
+    The first of them is ``meanwhile``, if it comes to stand: what one other program of each zone does.
+    """
 
     command: int
     for_ms: int
+    meanwhile: tuple[Doing, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from cluster.link import Cut
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX
 from engine.ports import Connection
-from scenarios.properties.courses import Beside, Course, CrashBefore, StallBefore, ToRest
+from scenarios.properties.courses import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
 from scenarios.properties.holdings import Holdings
-from scenarios.properties.lab import Lab, LabSettings
+from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
 from scenarios.properties.queue import Extending, Queue, Repairing, Site
 from scenarios.properties.strategies import lags
 from scenarios.properties.troubles import RESTARTS, Trouble
@@ -126,6 +126,7 @@ class QueueMachine(RuleBasedStateMachine):
     )
     def push(self, program: str, delay_ms: int, priority: int, course: Course) -> None:
         self._lab.push(program, course, delay_ms=delay_ms, priority=priority)
+        self._meanwhile(program, course)
 
     @precondition(lambda self: self.idle())
     @rule(
@@ -136,11 +137,13 @@ class QueueMachine(RuleBasedStateMachine):
     )
     def pop(self, program: str, count: int, wait_ms: int, course: Course) -> None:
         self._lab.pop(program, course, count=count, wait_ms=wait_ms)
+        self._meanwhile(program, course)
 
     @precondition(lambda self: self.idle_holding())
     @rule(program=_HOLDING, which=st.integers(0, 9), course=_course("ack"))
     def ack(self, program: str, which: int, course: Course) -> None:
         self._lab.ack(program, course, index=which % len(self._lab.programs[program].held))
+        self._meanwhile(program, course)
 
     @precondition(lambda self: self.extendable())
     @rule(program=_of_machine(lambda machine: st.sampled_from(machine.extendable())))
@@ -155,6 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
     )
     def process_unacks(self, program: str, course: Course) -> None:
         self._lab.process_unacks(program, course)
+        self._meanwhile(program, course)
 
     @precondition(lambda self: self.near_lease_end())
     @rule(
@@ -165,24 +169,7 @@ class QueueMachine(RuleBasedStateMachine):
         """And a program of the zone looks for ended leases, if it is free by then."""
         self._lab.advance(max(0, self.near_lease_end()[program] - self._lab.now_ms))
         if program in self.free_to_repair():
-            self._lab.process_unacks(program, course)
-
-    @precondition(lambda self: self.standing())
-    @rule(a_lease_later=st.booleans())
-    def the_others_go_on(self, a_lease_later: bool) -> None:  # noqa: FBT001 (Hypothesis draws it)
-        """While a program stands still, one of each zone pops, looks for ended leases, and pops again."""
-        self._all_pop()
-        if a_lease_later:
-            self._lab.advance(self.lease_ms + 1)
-        for zone in self.zones:
-            for name in [name for name in self.free_to_repair() if name in self.idle_in(zone)][:1]:
-                self._lab.process_unacks(name, ToRest())
-        self._all_pop()
-
-    def _all_pop(self) -> None:
-        for zone in self.zones:
-            for name in self.idle_in(zone)[:1]:
-                self._lab.pop(name, ToRest(), count=3)
+            self.process_unacks(program, course)
 
     @rule(duration_ms=_of_machine(lambda machine: st.sampled_from(machine.durations_ms())))
     def time_passes(self, duration_ms: int) -> None:
@@ -240,6 +227,24 @@ class QueueMachine(RuleBasedStateMachine):
     def heal(self) -> None:
         self._lab.disturb(self._lab.troubles.heal())
 
+    def _meanwhile(self, program: str, course: Course) -> None:
+        if isinstance(course, StallBefore) and self._lab.programs[program].gate.standing:
+            for doing in course.meanwhile:
+                self._all_do(doing)
+
+    def _all_do(self, doing: Doing) -> None:
+        """One program of each zone that is free to do it."""
+        if doing is Doing.WAIT:
+            self._lab.advance(self.lease_ms + 1)
+            return
+        for zone in self.zones:
+            free = self.idle() if doing is Doing.POP else self.free_to_repair()
+            for name in [name for name in free if self._lab.programs[name].zone == zone][:1]:
+                if doing is Doing.POP:
+                    self._lab.pop(name, ToRest(), count=DRAIN_BATCH)
+                else:
+                    self._lab.process_unacks(name, ToRest())
+
     @property
     def _lab(self) -> Lab:
         assert self.lab is not None, "start is the first step of every machine"
@@ -251,13 +256,6 @@ class QueueMachine(RuleBasedStateMachine):
     def idle(self) -> list[str]:
         """Programs that are in no operation."""
         return [] if self.lab is None else [name for name, program in self.lab.programs.items() if not program.busy]
-
-    def idle_in(self, zone: str) -> list[str]:
-        return [name for name in self.idle() if self._lab.programs[name].zone == zone]
-
-    def standing(self) -> list[str]:
-        """Programs that stand still in the middle of an operation."""
-        return [] if self.lab is None else [name for name, each in self.lab.programs.items() if each.gate.standing]
 
     def idle_near_due(self) -> list[str]:
         """Idle programs in zones that serve a message which is due and not known to be leased."""
@@ -324,7 +322,8 @@ class QueueMachine(RuleBasedStateMachine):
         ]
         commands = st.integers(1, self.commands[operation])
         if Trouble.STALL in self.troubles:
-            options.append(st.builds(StallBefore, commands, st.sampled_from(stalls_ms)))
+            lengths_ms, meanwhile = st.sampled_from(stalls_ms), st.sampled_from(MEANWHILE)
+            options.append(st.builds(StallBefore, commands, lengths_ms, meanwhile))
         if Trouble.CRASH in self.troubles:
             options.append(st.builds(CrashBefore, commands))
         return st.one_of(options)

@@ -1,7 +1,7 @@
 """Goal: ``QueueMachine`` passes where dyno-queues is safe, and finds what is broken. Method: planted bugs, known gaps.
 
 Each bug is a subclass of the engine, each gap of the engine a set of troubles under which it is known to break its
-promises. Fixed seeds make every search the same each time.
+promises. Fixed seeds make a search the same each time, as long as the code is.
 """
 
 import pytest
@@ -39,6 +39,12 @@ def search(machine, *, examples, steps=30, at=1, phases=(Phase.generate,)):
     except Violation as violation:
         return violation
     return None
+
+
+def hunt(machine):
+    """What the first of some searches raises, or None: one alone may miss what takes many steps in the right order."""
+    searches = (search(machine, examples=300, at=at) for at in range(6))
+    return next((violation for violation in searches if violation is not None), None)
 
 
 class OwnPop(DynoQueue):
@@ -166,7 +172,7 @@ def test_the_queue_that_the_bugs_are_planted_in_is_sound():
 )
 def test_a_planted_bug_is_found(queue, changes, kinds):
     machine = type("Machine", (DynoQueueMachine,), {"queue_class": queue, **changes})
-    violation = search(machine, examples=600)
+    violation = hunt(machine)
     assert violation is not None
     assert violation.kind in kinds
 
@@ -190,7 +196,7 @@ def test_a_planted_bug_is_found(queue, changes, kinds):
 )
 def test_a_known_gap_of_dyno_queues_is_found(changes, kinds):
     machine = type("Machine", (DynoQueueMachine,), changes)
-    violation = search(machine, examples=600)
+    violation = hunt(machine)
     assert violation is not None
     assert violation.kind in kinds
 
@@ -199,7 +205,7 @@ def test_a_violation_tells_the_life_of_its_message():
     class Machine(DynoQueueMachine):
         queue_class = NeverLooksForEndedLeases
 
-    violation = search(Machine, examples=600)
+    violation = hunt(Machine)
     assert violation is not None
     first, *story = str(violation).splitlines()
     assert first.startswith(f"{violation.message_id} is stuck: ")
@@ -211,4 +217,4 @@ def test_one_seed_finds_the_same_every_time():
     class Machine(DynoQueueMachine):
         queue_class = RemovesBeforeItLeases
 
-    assert str(search(Machine, examples=600)) == str(search(Machine, examples=600))
+    assert str(hunt(Machine)) == str(hunt(Machine))
