@@ -45,7 +45,8 @@ load of a seed is the same in every cell; the faults of different seeds differ i
   consumer leases it, and the other handler removes that new lease. The consumer's ack is refused, and if it had died,
   nobody would deliver the message again. The window is a few round trips at the end of each lease that ends by itself;
   leases of 200 ms under slow links or slow work make it wide. Crashed consumers, whose leases end by themselves, meet
-  it more rarely: in about one of 100 such runs. docs/dyno-queues.md has the advice: one handler a shard.
+  it more rarely: a cell may hold here and fail in the column "with it on" of docs/ablations.md, which has more seeds.
+  docs/dyno-queues.md has the advice: one handler a shard.
 - *lost* with `compat` at DC_ONE when a zone is wiped: the original leases ids that it had read before the wipe. The
   removal reaches the zones that still list them; the own zone has no payload, so the handler drops the lease, too.
 - *concurrent* after a cut with resets: the own zone keeps a lease of the time of the cut that the others never saw. The
