@@ -13,15 +13,16 @@ Answer = list[Reply] | ZoneFailure
 class Batch:
     """Commands that travel and are executed together, in order. One batch may go to several zones.
 
-    ``writes`` tells whether any of them may change something.
+    ``writes`` tells whether any of them may change something. ``packed`` is the wire form of all of them, if whoever
+    made the batch has it; otherwise the first real connection that needs it makes it, for all.
     """
 
     __slots__ = ("commands", "packed", "writes")
 
-    def __init__(self, commands: Sequence[Command], *, writes: bool) -> None:
+    def __init__(self, commands: Sequence[Command], *, writes: bool, packed: bytes | None = None) -> None:
         self.commands = commands
         self.writes = writes
-        self.packed: bytes | None = None  # wire form, made by the first real connection that needs it
+        self.packed = packed
 
 
 class Channel(Protocol):

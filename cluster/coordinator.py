@@ -5,8 +5,9 @@ DC_ONE and to every zone at the quorum levels. The level decides how many replie
 they differ.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 from cluster.batch import Answer, Batch, Channel
 from cluster.commands import READING, Route, is_script, route
@@ -17,7 +18,6 @@ from engine.ports import (
     Connection,
     Indeterminate,
     PortError,
-    Promise,
     Reply,
     Runtime,
     ServerError,
@@ -50,18 +50,29 @@ class Coordinator:
 
     async def execute(self, level: Level, commands: Sequence[Command]) -> list[Reply]:
         """Run one pipeline; errors as in ``Connection.execute``. Its commands are voted on one by one."""
+        answered = self._runtime.promise()
+        self.submit(level, commands, answered.set_result)
+        outcome = cast(Outcome, await answered)
+        return outcome if isinstance(outcome, list) else outcome.result()
+
+    def submit(self, level: Level, commands: Sequence[Command], done: "Done", *, packed: bytes | None = None) -> None:
+        """Run one pipeline without a promise or a task; ``done`` is called once, possibly within this call.
+
+        It gets the replies, one a command, when none of them is an error; otherwise a ``Failure``, which has the
+        answers too. Pipelines are sent to every zone in the order of these calls, but not decided in that order: one
+        that only the own zone answers overtakes one that waits for others. Who has to answer in order, as a server
+        has to, keeps a queue.
+
+        ``packed`` is ``commands`` in wire form (RESP arrays, joined), for a caller that has it already, such as a
+        client's own bytes. It is sent to the zones as it is; without it the commands are packed once for all zones.
+        """
         if not commands:
-            return []
-        operation = _Operation(self, level, commands)
-        operation.send()
-        await operation.decided
-        return operation.result()
+            done([])
+            return
+        _Operation(self, level, commands, done).send(packed)
 
     def zone_name(self, position: int) -> str:
         return self._zones[position]
-
-    def new_promise(self) -> Promise[None]:
-        return self._runtime.promise()
 
 
 class CoordinatedConnection:
@@ -75,19 +86,49 @@ class CoordinatedConnection:
         return await self._coordinator.execute(self._level, commands)
 
 
+class Failure:
+    """A pipeline of which at least one command was answered with an error.
+
+    ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
+    in place of an answer that no server gave.
+    """
+
+    __slots__ = ("_operation", "answers")
+
+    def __init__(self, operation: "_Operation", answers: list[Reply]) -> None:
+        self._operation = operation
+        self.answers = answers
+
+    def result(self) -> list[Reply]:
+        """``answers``, if every error among them is a server's own and a complete account of what happened.
+
+        Raises ``Unavailable`` or ``Indeterminate`` otherwise, as in ``Connection.execute``, by what is known now: zones
+        that had not answered when the vote was decided may have answered since.
+        """
+        error = self._operation.error()
+        if error is not None:
+            raise error
+        return self.answers
+
+
+Outcome = list[Reply] | Failure
+
+Done = Callable[[Outcome], None]
+
+
 class _Operation:
     """One pipeline: a vote for each command, over the zones that the command was routed to."""
 
-    __slots__ = ("_commands", "_coordinator", "_level", "_routes", "_undecided", "_votes", "decided")
+    __slots__ = ("_commands", "_coordinator", "_done", "_level", "_routes", "_undecided", "_votes")
 
-    def __init__(self, coordinator: Coordinator, level: Level, commands: Sequence[Command]) -> None:
+    def __init__(self, coordinator: Coordinator, level: Level, commands: Sequence[Command], done: Done) -> None:
         self._coordinator = coordinator
         self._level = level
         self._commands = commands
+        self._done = done
         self._routes = [route(command) for command in commands]
         self._votes = [self._new_vote(kind) for kind in self._routes]
         self._undecided = len(commands)
-        self.decided = coordinator.new_promise()
 
     def _new_vote(self, kind: Route) -> Vote:
         zones = len(self._coordinator.channels)
@@ -97,12 +138,12 @@ class _Operation:
             return Vote(Level.DC_ONE, zones=zones)
         return Vote(self._level, zones=zones)
 
-    def send(self) -> None:
+    def send(self, packed: bytes | None) -> None:
         """Hand each zone its part of the pipeline, in the order of the commands."""
         writes = any(kind not in READING for kind in self._routes)
         indexes = range(len(self._commands))
         everywhere: Sequence[int] = [index for index in indexes if self._votes[index].zones > 1]
-        whole = rest = Batch(self._commands, writes=writes)
+        whole = rest = Batch(self._commands, writes=writes, packed=packed)
         if len(everywhere) == len(indexes):
             everywhere = indexes
         else:
@@ -118,30 +159,31 @@ class _Operation:
         coordinator = self._coordinator
         if isinstance(answer, ZoneFailure):
             coordinator.statistics.count_failure(coordinator.zone_name(position), str(answer))
+        undecided = self._undecided
         for index, reply in zip(indexes, replies, strict=True):
             vote = self._votes[index]
             if vote.submit(position, reply):
                 self._undecided -= 1
             if vote.complete:
                 coordinator.statistics.count(self._level, vote)
-        if self._undecided == 0 and not self.decided.done():
-            self.decided.set_result(None)
+        if undecided and self._undecided == 0:
+            self._conclude()
 
-    def result(self) -> list[Reply]:
-        """The answers; raises if any command has none of its own."""
+    def _conclude(self) -> None:
         answers = [vote.answer for vote in self._votes]
-        if not any(isinstance(answer, ServerError) for answer in answers):
-            return answers
+        if any(isinstance(answer, ServerError) for answer in answers):
+            self._done(Failure(self, answers))
+        else:
+            self._done(answers)
+
+    def error(self) -> PortError | None:
+        """What is to be raised if any command has no answer of its own."""
         failures = [self._failure(index) for index in range(len(self._votes))]
         certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
         unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
-        if unclear is not None:
-            raise unclear
-        if certain is not None:
-            if self._anything_applied():
-                raise Indeterminate(*certain.args)
-            raise certain
-        return answers
+        if unclear is None and certain is not None and self._anything_applied():
+            return Indeterminate(*certain.args)
+        return unclear or certain
 
     def _failure(self, index: int) -> PortError | None:
         vote = self._votes[index]

@@ -10,6 +10,7 @@ import pytest
 import uvloop
 from support.real import outcome, until
 
+from cluster.batch import Batch
 from cluster.datastore import Datastore
 from cluster.direct import DirectConnection
 from cluster.levels import STORAGE_REFUSED
@@ -70,6 +71,18 @@ def test_a_pipeline_is_answered_in_order(runner, zone):
             )
 
     assert runner.run(program())[1:] == [b"OK", b"\x00\r\n\xff", 1, 1, b"1.5", [b"m"], None]
+
+
+def test_commands_that_are_packed_already_are_sent_as_they_are(runner, zone):
+    async def program():
+        async with connected(zone.address) as client:
+            replies = asyncio.get_running_loop().create_future()
+            packed = b"*2\r\n$4\r\necho\r\n$2\r\nhi\r\n" * 2
+            commands = [("echo", "not sent")] * 2
+            client.datastore.submit(Batch(commands, writes=False, packed=packed), replies.set_result)
+            return await replies
+
+    assert runner.run(program()) == [b"hi", b"hi"]
 
 
 def test_errors_of_the_server_are_values_wherever_they_stand(runner, zone):

@@ -7,7 +7,7 @@ it wrong, the property tests look for others.
 import pytest
 from support.scripted import MS, S, ScriptedCluster
 
-from cluster.coordinator import Coordinator
+from cluster.coordinator import Coordinator, Failure
 from cluster.lag import Constant
 from cluster.levels import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, Level
 from cluster.link import Cut
@@ -108,6 +108,61 @@ class TestRouting:
     def test_more_zones_than_a_vote_can_count_are_refused(self):
         with pytest.raises(ValueError, match=r"1 to 3 zones, got \['a', 'b', 'c', 'd'\]"):
             ScriptedCluster("abcd")
+
+
+class TestSubmitting:
+    def test_the_replies_come_to_the_caller_in_the_turn_in_which_the_vote_is_decided(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("SET", "k", "v"), ("GET", "k")), outcomes.append)
+        cluster.run(10 * MS)
+        assert outcomes == []
+        cluster.run(1)
+        assert outcomes == [[b"OK", b"v"]]
+        cluster.run(1 * S)
+        assert len(outcomes) == 1
+
+    def test_pipelines_that_fail_at_once_are_answered_within_the_call(self):
+        cluster = ScriptedCluster()
+        for server in cluster.servers.values():
+            server.kill()
+        cluster.run(1)
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("INCR", "n"), ("GET", "n")), outcomes.append)
+        [failure] = outcomes
+        assert [str(answer) for answer in failure.answers] == [STORAGE_REFUSED] * 2
+        with pytest.raises(Unavailable, match=STORAGE_REFUSED):
+            failure.result()
+
+    def test_an_empty_pipeline_is_answered_within_the_call(self):
+        outcomes = []
+        ScriptedCluster().coordinators["a"].submit(SAFE, (), outcomes.append)
+        assert outcomes == [[]]
+
+    def test_a_failure_has_the_answers_of_the_commands_that_did_not_fail(self):
+        cluster = planted("x", "y", "z", lag=Constant(1))
+        outcomes = []
+        cluster.coordinators["a"].submit(SAFE, (("SET", "other", 1), ("GET", "k")), outcomes.append)
+        cluster.run(10 * MS)
+        [failure] = outcomes
+        assert failure.answers[0] == b"OK"
+        assert str(failure.answers[1]) == NO_QUORUM
+        with pytest.raises(Indeterminate, match=NO_QUORUM):
+            failure.result()
+
+    def test_a_failure_knows_what_zones_have_answered_since(self):
+        cluster = planted({"m": 1}, {"m": 1}, {"m": 1}, lag=Constant(5))
+        cluster.links["c", "a"].set_lag(Constant(50))
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("INCR", "k"),), outcomes.append)
+        cluster.run(20 * MS)
+        [failure] = outcomes
+        assert isinstance(failure, Failure)
+        with pytest.raises(Indeterminate, match="WRONGTYPE"):
+            failure.result()
+        cluster.run(50 * MS)
+        assert failure.result() == failure.answers
+        assert str(failure.answers[0]).startswith("WRONGTYPE")
 
 
 class TestWaiting:
