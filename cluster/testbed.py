@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.link import Link
 from cluster.zone import Zone
-from engine.ports import Clock, Connection, Runtime
+from engine.ports import Connection, Runtime
 
 
 class Testbed(Protocol):
@@ -33,7 +34,9 @@ class Testbed(Protocol):
     def direct(self, zone: str) -> Connection:
         """A connection straight to the server of ``zone``."""
 
-    def clock(self, zone: str) -> Clock: ...
+    def clock(self, zone: str) -> NodeClock:
+        """The wall clock of ``zone``, always the same object: what sets it wrong does so for all who use it."""
+
     async def start(self) -> None:
         """Start every zone and connect every coordinator. On failure nothing is left running."""
 

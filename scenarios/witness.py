@@ -9,12 +9,13 @@ from random import Random
 from typing import Any, TypeVar
 
 from cluster.batch import Answer, Batch, Channel
+from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
 from cluster.levels import Level, ZoneFailure
 from cluster.link import Link
 from cluster.sim.cluster import SimCluster
 from cluster.zone import Zone
-from engine.ports import Clock, Command, Connection, Promise, Reply, Runtime, Task, Timer
+from engine.ports import Command, Connection, Promise, Reply, Runtime, Task, Timer
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ class WitnessedTestbed:
     def direct(self, zone: str) -> Connection:
         return self._cluster.direct(zone)
 
-    def clock(self, zone: str) -> Clock:
+    def clock(self, zone: str) -> NodeClock:
         return self._cluster.clock(zone)
 
     async def start(self) -> None:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from cluster.clock import RunClock
+from cluster.clock import NodeClock
 from cluster.network import Network, NetworkSettings
 from cluster.real.connection import RedisUpstream
 from cluster.real.runtime import RealRuntime
 from cluster.zone import Zone
-from engine.ports import Clock
 
 
 class Servers(Protocol):
@@ -37,14 +36,17 @@ class RealCluster(Network):
         self._entered = False
         self.runtime = RealRuntime(seed=settings.seed)
         self.zones: dict[str, Zone] = {zone.name: zone for zone in servers}
+        epoch_ns, run_ns = self.runtime.epoch_ns, self.runtime.now_ns
+        self.clocks = {name: NodeClock(epoch_ns=epoch_ns, run_ns=run_ns) for name in self.zones}
         super().__init__(self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
 
     @property
     def epoch_ns(self) -> int:
         return self.runtime.epoch_ns
 
-    def clock(self, zone: str) -> Clock:
-        return RunClock(epoch_ns=self.epoch_ns, now_ns=self.runtime.now_ns)
+    def clock(self, zone: str) -> NodeClock:
+        """The clock of the clients in ``zone``. The server has that of this machine."""
+        return self.clocks[zone]
 
     async def start(self) -> None:
         try:

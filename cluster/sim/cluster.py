@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cluster.clock import NodeClock
 from cluster.network import Network, NetworkSettings
-from cluster.sim.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings
 from cluster.sim.ties import Schedule

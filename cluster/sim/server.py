@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from cluster.batch import Batch
-from cluster.sim.clock import NodeClock
+from cluster.clock import NodeClock
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
 from cluster.sim.redis import RedisModel
 from cluster.sim.redis.registry import Args

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cluster.sim.clock import NodeClock
+from cluster.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings, SimServer
 from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState

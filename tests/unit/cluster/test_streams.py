@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from cluster.clock import RunClock
+from cluster.clock import NodeClock
 from cluster.streams import Streams
 
 
@@ -41,7 +41,7 @@ def test_draws_do_not_depend_on_pythons_hash_seed():
 
 def test_a_clock_shows_whole_milliseconds_of_epoch_plus_run_time():
     now_ns = 0
-    clock = RunClock(epoch_ns=1_700_000_000_000_999_999, now_ns=lambda: now_ns)
+    clock = NodeClock(epoch_ns=1_700_000_000_000_999_999, run_ns=lambda: now_ns)
     assert clock.now_ms() == 1_700_000_000_000
     now_ns = 1
     assert clock.now_ms() == 1_700_000_000_001
