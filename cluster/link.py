@@ -48,6 +48,9 @@ class Link:
         self._drawn_ns = 0
         self._redraw_ns = 0  # when the drawn delay ceases to hold
         self._loss = 0.0
+        self._duplication = 0.0
+        self._copy_after_ns = 0
+        self._copies = 0  # that have not set out yet
         self._cut: Cut | None = None
         self._on_break: list[Callable[[], None]] = []
         self._moving: deque[tuple[int, Callable[[], None]]] = deque()  # (arrival time, deliver), arrival ascending
@@ -69,7 +72,7 @@ class Link:
 
     @property
     def in_flight(self) -> int:
-        return len(self._moving) + len(self._held)
+        return len(self._moving) + len(self._held) + self._copies
 
     def on_break(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` whenever the connection over this link is reset."""
@@ -87,6 +90,19 @@ class Link:
         if not 0 <= probability < 1:
             raise ValueError(f"loss must be at least 0 and below 1, got {probability}")
         self._loss = probability
+        self._update_clear()
+
+    def set_duplication(self, probability: float, *, after_ns: int = 0) -> None:
+        """A copy of each message sets out ``after_ns`` after it with ``probability``, if the link is not cut by then.
+
+        TCP never does this. A proxy between the zones does that tries again what may have arrived.
+        """
+        if not 0 <= probability <= 1:
+            raise ValueError(f"duplication must be 0 to 1, got {probability}")
+        if after_ns < 0:
+            raise ValueError(f"a copy must set out at least 0 ns later, got {after_ns}")
+        self._duplication = probability
+        self._copy_after_ns = after_ns
         self._update_clear()
 
     def cut(self, mode: Cut) -> None:
@@ -120,10 +136,21 @@ class Link:
         """Call ``deliver`` when the message arrives, which may be within this call, later or never."""
         if self._clear and not self._moving:
             deliver()
-        elif self._cut is Cut.HOLD:
+            return
+        self._set_out(deliver)
+        if self._duplication and self._random.random() < self._duplication:
+            self._copies += 1
+            self._runtime.call_later(self._copy_after_ns, lambda: self._copy(deliver))
+
+    def _set_out(self, deliver: Callable[[], None]) -> None:
+        if self._cut is Cut.HOLD:
             self._held.append(deliver)
         elif self._cut is None:
             self._depart(deliver)
+
+    def _copy(self, deliver: Callable[[], None]) -> None:
+        self._copies -= 1
+        self._set_out(deliver)
 
     def _depart(self, deliver: Callable[[], None]) -> None:
         now_ns = self._runtime.now_ns()
@@ -165,4 +192,4 @@ class Link:
             self._start_timer()
 
     def _update_clear(self) -> None:
-        self._clear = self._cut is None and self._loss == 0 and self._lag.zero
+        self._clear = self._cut is None and self._loss == 0 and self._duplication == 0 and self._lag.zero

@@ -290,3 +290,51 @@ def test_a_link_without_loss_again_is_clear_again():
 def test_a_loss_that_is_no_probability_is_refused(probability):
     with pytest.raises(ValueError, match=f"at least 0 and below 1, got {probability}"):
         Way().link.set_loss(probability)
+
+
+def test_a_duplicated_message_arrives_again_later_and_what_it_overtook_does_not_wait():
+    way = Way(lag="constant:1ms")
+    way.link.set_duplication(1.0, after_ns=5 * MS)
+    way.send("first")
+    way.run(2)
+    way.send("second")
+    assert way.link.in_flight == 3  # the second, and both copies
+    way.run()
+    assert [(message, time_ns // MS) for message, time_ns in way.arrived] == [
+        ("first", 1),
+        ("second", 3),
+        ("first", 6),
+        ("second", 8),
+    ]
+    assert way.link.in_flight == 0
+
+
+def test_about_the_share_that_was_asked_for_is_duplicated_and_nothing_once_it_is_over():
+    way = Way()
+    way.link.set_duplication(0.3, after_ns=MS)
+    way.send(*range(1000))
+    way.run()
+    assert 1250 < len(way.messages) < 1350
+    way.link.set_duplication(0.0)
+    way.send("after")
+    assert way.messages[-1] == "after"
+    way.run()
+    assert way.messages.count("after") == 1
+
+
+@pytest.mark.parametrize("mode", list(Cut))
+def test_a_copy_that_sets_out_on_a_cut_link_fares_as_any_message(mode):
+    way = Way()
+    way.link.set_duplication(1.0, after_ns=MS)
+    way.send("message")
+    way.link.cut(mode)
+    way.run(10)
+    way.link.mend()
+    way.run()
+    assert way.messages == (["message"] * 2 if mode is Cut.HOLD else [])
+
+
+@pytest.mark.parametrize(("share", "after_ns", "said"), [(1.5, 0, "1.5"), (-0.1, 0, "-0.1"), (0.5, -1, "0 ns")])
+def test_a_duplication_that_cannot_be_is_refused(share, after_ns, said):
+    with pytest.raises(ValueError, match=said):
+        Way().link.set_duplication(share, after_ns=after_ns)
