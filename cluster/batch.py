@@ -31,6 +31,9 @@ class Channel(Protocol):
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         """Send ``batch``; ``done`` is called exactly once, possibly within this call."""
 
+    def reset(self) -> None:
+        """Break the connection. Everything in flight fails; another connection is made after the back-off."""
+
     @property
     def connected(self) -> bool: ...
 

@@ -24,6 +24,9 @@ from engine.ports import (
     Unavailable,
 )
 
+COORDINATOR_DOWN = "coordinator: connection refused"
+COORDINATOR_DIED = "coordinator: connection reset"
+
 
 class Coordinator:
     """Serves the clients of ``zone``. ``channels`` lead to every zone of the data centre, its own among them."""
@@ -39,10 +42,27 @@ class Coordinator:
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self._zones = [zone, *(name for name in channels if name != zone)]
         self.channels = [channels[name] for name in self._zones]
+        self._running = True
+        self._deaths = 0
 
     @property
     def connected(self) -> bool:
-        return all(channel.connected for channel in self.channels)
+        return self._running and all(channel.connected for channel in self.channels)
+
+    def crash(self) -> None:
+        """The process ends: its connections break, and until ``restart`` clients cannot reach it.
+
+        What clients were waiting for ends with an error, even if the answer was there already: nobody heard it. To
+        break the way to it from other zones is up to the caller; cut its links.
+        """
+        self._running = False
+        self._deaths += 1
+        for channel in self.channels:
+            channel.reset()
+
+    def restart(self) -> None:
+        """Another process serves. It reaches the zones as its connections come back, after their back-off."""
+        self._running = True
 
     def connection(self, level: Level) -> Connection:
         """A client's connection at ``level``. It holds no state, so any number of clients may share it."""
@@ -50,9 +70,14 @@ class Coordinator:
 
     async def execute(self, level: Level, commands: Sequence[Command]) -> list[Reply]:
         """Run one pipeline; errors as in ``Connection.execute``. Its commands are voted on one by one."""
-        answered = self._runtime.promise()
+        if not self._running:
+            raise Unavailable(COORDINATOR_DOWN)
+        deaths, answered = self._deaths, self._runtime.promise()
         self.submit(level, commands, answered.set_result)
         outcome = cast(Outcome, await answered)
+        if deaths != self._deaths:
+            reads = all(route(command) in READING for command in commands)
+            raise Unavailable(COORDINATOR_DIED) if reads else Indeterminate(COORDINATOR_DIED)
         return outcome if isinstance(outcome, list) else outcome.result()
 
     def submit(self, level: Level, commands: Sequence[Command], done: "Done", *, packed: bytes | None = None) -> None:

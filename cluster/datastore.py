@@ -61,6 +61,12 @@ class Datastore:
         self._reconnect.stop()
         self._break()
 
+    def reset(self) -> None:
+        """The connection breaks; another is made after the back-off."""
+        self._break()
+        if not self._closed:
+            self._reconnect.down()
+
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         if not self._connected:
             done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
@@ -72,7 +78,7 @@ class Datastore:
         self._upstream.send(batch, request.replied)
 
     def _connect(self) -> None:
-        self._upstream.open(on_open=self._opened, on_close=self._broken)
+        self._upstream.open(on_open=self._opened, on_close=self.reset)
 
     def _opened(self) -> None:
         self._connected = True
@@ -86,11 +92,6 @@ class Datastore:
     def _expire(self) -> None:
         self._break()
         self._reconnect.down()
-
-    def _broken(self) -> None:
-        self._break()
-        if not self._closed:
-            self._reconnect.down()
 
     def _break(self) -> None:
         self._connected = False

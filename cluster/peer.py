@@ -32,8 +32,14 @@ class _Flight:
         self.answered = False
 
     def arrive(self) -> None:
-        """At the far side. It goes on to the server even if the near side has given up waiting for the answer."""
+        """At the far side. It goes on to the server even if the near side has given up waiting for the answer.
+
+        A copy of one that has arrived is executed as well; what the server says to it goes nowhere.
+        """
         if self._lost:
+            return
+        if self._reached:
+            self._peer.datastore.submit(self._batch, _unheard)
             return
         self._reached = True
         self._peer.datastore.submit(self._batch, self.turn)
@@ -56,6 +62,10 @@ class _Flight:
         self._done(ZoneFailure(text, maybe_applied=not self._lost))
 
 
+def _unheard(answer: Answer) -> None:
+    pass
+
+
 class Peer:
     """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept."""
 
@@ -72,8 +82,8 @@ class Peer:
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
         self._up = True
         self._closed = False
-        outbound.on_break(self._reset)
-        inbound.on_break(self._reset)
+        outbound.on_break(self.reset)
+        inbound.on_break(self.reset)
 
     @property
     def connected(self) -> bool:
@@ -117,7 +127,8 @@ class Peer:
         self._break(lost_if_not_there=False)
         self._reconnect.down()
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
+        """The connection breaks; another is made after the back-off."""
         self._break(lost_if_not_there=True)
         if not self._closed:
             self._reconnect.down()

@@ -125,6 +125,9 @@ class _WitnessedChannel:
     def connected(self) -> bool:
         return self._channel.connected
 
+    def reset(self) -> None:
+        self._channel.reset()
+
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         sent = self._witness.sent(batch, time_ns=self._runtime.now_ns(), source=self._source, target=self._target)
 

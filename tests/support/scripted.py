@@ -245,6 +245,9 @@ class Witness:
     def connected(self) -> bool:
         return self._channel.connected
 
+    def reset(self) -> None:
+        self._channel.reset()
+
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         def noted(answer: Answer) -> None:
             self._notes.append((self._zone, tuple(batch.commands), answer))

@@ -216,3 +216,34 @@ def test_closing_fails_everything_and_ends_every_attempt():
     rig.to(60_000)
     assert not rig.peer.connected
     assert rig.server.executed == []
+
+
+def test_a_request_that_arrives_twice_is_executed_twice_and_answered_once():
+    rig = Rig()
+    rig.out.set_duplication(1.0, after_ns=3 * MS)
+    rig.write()
+    rig.to(100)
+    assert [(time_ns - rig.begin_ns) // MS for time_ns, _ in rig.server.executed] == [10, 13]
+    assert rig.server.store["n"] == 2
+    assert rig.answers == [(20, 1)]
+
+
+def test_a_reply_that_arrives_twice_is_heard_once():
+    rig = Rig()
+    rig.back.set_duplication(1.0, after_ns=3 * MS)
+    rig.write()
+    rig.to(100)
+    assert rig.answers == [(20, 1)]
+    assert rig.peer.in_flight == 0
+
+
+def test_a_copy_of_what_was_reported_as_not_applied_is_not_applied_either():
+    rig = Rig()
+    rig.out.set_duplication(1.0, after_ns=50 * MS)
+    rig.write()
+    rig.to(5)
+    rig.out.cut(Cut.DROP)
+    rig.out.mend()
+    rig.to(1_000)
+    assert rig.answers == [(5, (PEER_REFUSED, False))]
+    assert rig.server.executed == []
