@@ -1,0 +1,29 @@
+"""What the parts of one shard's queue object share."""
+
+from dataclasses import dataclass, field
+
+from engine.dyno.context import Counters
+from engine.dyno.v2.keys import PipelinedKeys
+from engine.dyno.v2.settings import PipelinedSettings
+from engine.ports import Clock, Connection, Runtime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PipelinedContext:
+    """``quorum`` carries writes and the point reads that safety depends on, ``local`` the range and size reads."""
+
+    runtime: Runtime
+    clock: Clock
+    quorum: Connection
+    local: Connection
+    keys: PipelinedKeys
+    settings: PipelinedSettings
+    counters: Counters = field(default_factory=Counters)
+
+    @property
+    def ranges(self) -> Connection:
+        """Where ranges are read: three replicas rarely hold the same range, so a vote over their replies would fail.
+
+        The original reads them with a quorum all the same. Source: https://github.com/Netflix/dyno-queues/pull/62.
+        """
+        return self.quorum if self.settings.compat else self.local

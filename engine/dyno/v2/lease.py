@@ -1,0 +1,61 @@
+"""Leasing a batch: the three pipelines that make waiting messages deliveries.
+
+The order is the safety of the queue: leases are written before the messages leave the waiting set, so a consumer that
+dies between two pipelines leaves every id listed in at least one of them.
+Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue._pop``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+
+from engine.dyno.codec import decode
+from engine.dyno.errors import PayloadError, operation
+from engine.dyno.v2 import steps
+from engine.dyno.v2.context import PipelinedContext
+from engine.message import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """``error``: a payload of the batch that is no message; its lease stays until it ends."""
+
+    deliveries: list[Delivery]
+    error: PayloadError | None
+
+
+async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> Leased:
+    """Lease ``ids`` of the shard, all until the same time. What is not among the deliveries is a miss.
+
+    A miss of the second step leaves its lease in place: to remove it could remove the lease of another consumer that a
+    lagging or restarted replica did not show, and so lose a message. It ends by itself.
+    """
+    quorum, keys = context.quorum, context.keys
+    start_ms = context.clock.now_ms()
+    end_ms = start_ms + context.settings.unack_ms
+    with operation(f"pop of {len(ids)} messages") as effects:
+        leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms)))
+        effects.count += len(leased)
+        taken = list(compress(leased, await steps.unlist(quorum, keys, leased)))
+        leased_ms = context.clock.now_ms()
+        raws = await steps.payloads(quorum, keys, taken)
+    deliveries, error = [], None
+    for message_id, raw in zip(taken, raws, strict=True):
+        if raw is None:
+            continue
+        try:
+            message = replace(decode(raw, message_id=message_id), shard=keys.shard)
+        except PayloadError as failure:
+            error = failure
+            continue
+        deliveries.append(
+            Delivery(
+                message=message,
+                shard=keys.shard,
+                lease_start_ms=start_ms,
+                leased_ms=leased_ms,
+                lease_end_ms=end_ms,
+            )
+        )
+    context.counters.misses += len(ids) - len(deliveries)
+    return Leased(deliveries, error)

@@ -1,0 +1,111 @@
+"""The steps of the pipelined queue: each is one pipeline over a connection, the keys of a shard, and a batch.
+
+A step that decides something (who has the lease, who took the message out of the waiting set) has a command of its
+own for every id, because the reply is the decision. An empty batch sends nothing. Errors: ``engine.ports.PortError``
+for the pipeline as a whole; ``ServerError`` if the server refused every command of a step, or any command of a read;
+``Indeterminate`` if it refused some of a step that writes.
+Source of the commands: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.dyno.v2.keys import PipelinedKeys
+from engine.dyno.v2.pipeline import read, write
+from engine.ports import Command, Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message to be listed: its JSON and its score (due time in ms and priority, ``engine.dyno.scores``)."""
+
+    message_id: str
+    raw: bytes
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndedLease:
+    """A lease that has ended. ``score``: its end in ms, as the server wrote it."""
+
+    message_id: str
+    score: bytes
+
+
+def push_commands(keys: PipelinedKeys, entries: Sequence[Entry]) -> list[Command]:
+    """Two commands an entry, its payload before its id: a pipeline that is cut leaves no id without payload."""
+    commands: list[Command] = []
+    for entry in entries:
+        commands.append(("HSET", keys.payload_of(entry.message_id), entry.message_id, entry.raw))
+        commands.append(("ZADD", keys.waiting, entry.score, entry.message_id))
+    return commands
+
+
+async def due_ids(connection: Connection, keys: PipelinedKeys, *, until: int, limit: int) -> list[str]:
+    """The first ``limit`` waiting ids with scores 0 to ``until``, in their order."""
+    (members,) = await read(connection, [("ZRANGEBYSCORE", keys.waiting, 0, until, "LIMIT", 0, limit)])
+    return [member.decode() for member in members]
+
+
+async def lease(connection: Connection, keys: PipelinedKeys, ids: Sequence[str], *, end_ms: int) -> list[bool]:
+    """Write leases until ``end_ms``; false for an id that has one already."""
+    commands: list[Command] = [("ZADD", keys.lease_of(each), "NX", end_ms, each) for each in ids]
+    return [reply > 0 for reply in await write(connection, commands, name="lease")]
+
+
+async def unlist(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[bool]:
+    """Take ids out of the waiting set; false for an id that was not in it."""
+    commands: list[Command] = [("ZREM", keys.waiting, each) for each in ids]
+    return [reply > 0 for reply in await write(connection, commands, name="removal from the waiting set")]
+
+
+async def payloads(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[bytes | None]:
+    """The JSON of each id, None for an id without payload."""
+    return await read(connection, [("HGET", keys.payload_of(each), each) for each in ids])
+
+
+async def end_leases(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[bool]:
+    """Remove the leases of ids; false for an id without lease."""
+    commands: list[Command] = [("ZREM", keys.lease_of(each), each) for each in ids]
+    return [reply > 0 for reply in await write(connection, commands, name="end of leases")]
+
+
+async def delete_payloads(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[bool]:
+    """Delete the payloads of ids; false for an id without payload."""
+    commands: list[Command] = [("HDEL", keys.payload_of(each), each) for each in ids]
+    return [reply > 0 for reply in await write(connection, commands, name="deletion of payloads")]
+
+
+async def waiting_scores(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[float | None]:
+    """The score of each id in the waiting set, None for an id that is not in it."""
+    replies = await read(connection, [("ZSCORE", keys.waiting, each) for each in ids])
+    return [None if reply is None else float(reply) for reply in replies]
+
+
+async def ended_leases(
+    connection: Connection, keys: PipelinedKeys, buckets: Sequence[int], *, until: int, limit: int
+) -> list[list[EndedLease]]:
+    """For each of ``buckets`` the first ``limit`` leases that end from 0 to ``until``, in order of their ends."""
+    flats = await read(
+        connection,
+        [("ZRANGEBYSCORE", keys.leases[each], 0, until, "WITHSCORES", "LIMIT", 0, limit) for each in buckets],
+    )
+    return [
+        [EndedLease(member.decode(), score) for member, score in zip(flat[::2], flat[1::2], strict=True)]
+        for flat in flats
+    ]
+
+
+async def requeue(
+    connection: Connection, keys: PipelinedKeys, scored: Sequence[tuple[str, float | bytes]]
+) -> list[bool]:
+    """List ids as waiting, then remove their leases. True for an id whose both replies said that there was one to move.
+
+    Listed before unlisted: a pipeline that is cut in between leaves an id in both sets, and the next run mends that.
+    """
+    commands: list[Command] = []
+    for message_id, score in scored:
+        commands.append(("ZADD", keys.waiting, score, message_id))
+        commands.append(("ZREM", keys.lease_of(message_id), message_id))
+    replies = await write(connection, commands, name="requeue")
+    return [added > 0 and removed > 0 for added, removed in zip(replies[::2], replies[1::2], strict=True)]
