@@ -44,6 +44,25 @@ class AsyncQueue(Protocol[Size_co, Unacks_co]):
     async def close(self) -> None: ...
 
 
+class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co]):
+    """What ``engine.dyno.DynoQueue`` has beyond that."""
+
+    async def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
+    async def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
+    async def unsafe_bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
+    async def pop_with_id(self, message_id: str) -> Delivery | None: ...
+    async def unsafe_pop_with_id_all_shards(self, message_id: str) -> Delivery | None: ...
+    async def pop_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> Delivery | None: ...
+    async def unsafe_peek_all_shards(self, count: int) -> list[Message]: ...
+    async def local_get(self, message_id: str) -> Message | None: ...
+    async def get_all_messages(self) -> list[Message]: ...
+    async def get_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> str | None: ...
+    async def contains_predicate(self, pattern: str, *, own_shard_only: bool = False) -> bool: ...
+    async def find_stale_messages(self) -> list[Message]: ...
+    async def atomic_remove(self, message_id: str) -> bool: ...
+    async def atomic_process_unacks(self) -> Unacks_co: ...
+
+
 class BlockingQueue(Generic[Size_co, Unacks_co]):
     """The operations of ``queue`` as ordinary calls, each executed by ``run``.
 
@@ -114,3 +133,53 @@ class BlockingQueue(Generic[Size_co, Unacks_co]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class BlockingDynoQueue(BlockingQueue[Size_co, Unacks_co]):
+    """``BlockingQueue`` with the further operations of ``engine.dyno.DynoQueue``."""
+
+    def __init__(self, queue: AsyncDynoQueue[Size_co, Unacks_co], run: Run) -> None:
+        super().__init__(queue, run)
+        self._dyno = queue
+
+    def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        return self._run(self._dyno.bulk_pop(count, wait_ms=wait_ms))
+
+    def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        return self._run(self._dyno.unsafe_pop_all_shards(count, wait_ms=wait_ms))
+
+    def unsafe_bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        return self._run(self._dyno.unsafe_bulk_pop(count, wait_ms=wait_ms))
+
+    def pop_with_id(self, message_id: str) -> Delivery | None:
+        return self._run(self._dyno.pop_with_id(message_id))
+
+    def unsafe_pop_with_id_all_shards(self, message_id: str) -> Delivery | None:
+        return self._run(self._dyno.unsafe_pop_with_id_all_shards(message_id))
+
+    def pop_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> Delivery | None:
+        return self._run(self._dyno.pop_msg_with_predicate(pattern, own_shard_only=own_shard_only))
+
+    def unsafe_peek_all_shards(self, count: int) -> list[Message]:
+        return self._run(self._dyno.unsafe_peek_all_shards(count))
+
+    def local_get(self, message_id: str) -> Message | None:
+        return self._run(self._dyno.local_get(message_id))
+
+    def get_all_messages(self) -> list[Message]:
+        return self._run(self._dyno.get_all_messages())
+
+    def get_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> str | None:
+        return self._run(self._dyno.get_msg_with_predicate(pattern, own_shard_only=own_shard_only))
+
+    def contains_predicate(self, pattern: str, *, own_shard_only: bool = False) -> bool:
+        return self._run(self._dyno.contains_predicate(pattern, own_shard_only=own_shard_only))
+
+    def find_stale_messages(self) -> list[Message]:
+        return self._run(self._dyno.find_stale_messages())
+
+    def atomic_remove(self, message_id: str) -> bool:
+        return self._run(self._dyno.atomic_remove(message_id))
+
+    def atomic_process_unacks(self) -> Unacks_co:
+        return self._run(self._dyno.atomic_process_unacks())

@@ -14,6 +14,7 @@ from engine.dyno.errors import (
 )
 from engine.dyno.keys import Keys
 from engine.dyno.queue import DynoQueue, ShardSize
+from engine.dyno.registry import DynoQueues
 from engine.dyno.settings import DynoSettings
 from engine.dyno.sharding import IdHash, LocalOnly, RoundRobin, ShardingStrategy
 from engine.dyno.unack import UnackHandler, UnackResult
@@ -25,6 +26,7 @@ __all__ = [
     "AckUnavailable",
     "Counters",
     "DynoQueue",
+    "DynoQueues",
     "DynoSettings",
     "IdHash",
     "Keys",

@@ -1,8 +1,9 @@
 """The Redis commands that the queue uses: one round trip a call, replies with types, error replies raised."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from engine.ports import Argument, Command, Connection, ServerError
+from engine.ports import Argument, Command, Connection, Indeterminate, ServerError, Unavailable
 
 
 class Commands:
@@ -17,6 +18,10 @@ class Commands:
     async def hget(self, key: str, field: str) -> bytes | None:
         value: bytes | None = await self._call("HGET", key, field)
         return value
+
+    async def hgetall(self, key: str) -> dict[str, bytes]:
+        flat = await self._call("HGETALL", key)
+        return {field.decode(): value for field, value in zip(flat[::2], flat[1::2], strict=True)}
 
     async def hdel(self, key: str, field: str) -> int:
         return int(await self._call("HDEL", key, field))
@@ -33,6 +38,10 @@ class Commands:
         score = await self._call("ZSCORE", key, member)
         return None if score is None else float(score)
 
+    async def zrank(self, key: str, member: str) -> int | None:
+        rank: int | None = await self._call("ZRANK", key, member)
+        return rank
+
     async def zcard(self, key: str) -> int:
         return int(await self._call("ZCARD", key))
 
@@ -46,8 +55,24 @@ class Commands:
         flat = await self._call("ZRANGEBYSCORE", key, 0, score, "WITHSCORES", "LIMIT", 0, limit)
         return [(member.decode(), raw) for member, raw in zip(flat[::2], flat[1::2], strict=True)]
 
+    async def scores_up_to(self, key: str, score: int, *, limit: int) -> list[tuple[float, str]]:
+        """Like ``ids_up_to``, with each member's score."""
+        entries = await self.scored_ids_up_to(key, score, limit=limit)
+        return [(float(raw), member) for member, raw in entries]
+
     async def delete(self, key: str) -> int:
         return int(await self._call("DEL", key))
+
+    async def eval(self, script: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+        """Run a script: ``engine.dyno.scripts`` says why by EVAL."""
+        return await self._call("EVAL", script, len(keys), *keys, *arguments)
+
+    async def eval_read(self, script: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+        """``eval`` of a script that changes nothing, so that without an answer it was certainly not applied."""
+        try:
+            return await self.eval(script, keys, arguments)
+        except Indeterminate as error:
+            raise Unavailable(*error.args) from error
 
     async def _call(self, *words: Argument) -> Any:
         command: Command = words

@@ -1,9 +1,11 @@
 """What the parts of one queue object share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.dyno.commands import Commands
 from engine.dyno.keys import Keys
+from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.dyno.settings import DynoSettings
 from engine.ports import Clock, Runtime
 
@@ -34,3 +36,14 @@ class Context:
     keys: Keys
     settings: DynoSettings
     counters: Counters = field(default_factory=Counters)
+
+    def script(self, name: str) -> str:
+        """The Lua script ``name``, with ``compat`` the one that has the original's defects."""
+        return (ORIGINAL_SCRIPTS if self.settings.compat else SCRIPTS)[name]
+
+    def keys_of(self, shards: Iterable[str]) -> list[str]:
+        """What a script over ``shards`` works on: the payloads, then each shard's waiting set and lease set."""
+        keys = [self.keys.messages]
+        for shard in shards:
+            keys += [self.keys.queue_of(shard), self.keys.unack(shard)]
+        return keys

@@ -1,31 +1,100 @@
-"""How a pop finds its candidates: the default way, and the original's with its defects."""
+"""How a pop finds its candidates, and the four kinds of pop that a queue has."""
 
-from collections import deque
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from engine.dyno.context import Context
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
-from engine.dyno.lease import lease
+from engine.dyno.lease import lease, lease_together
+from engine.dyno.prefetch import OriginalPopper, Prefetch, take_one_by_one, take_together
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
 
 NS_PER_MS = 1_000_000
+
+Candidate = tuple[str, str]
+"""Shard and id."""
+
+LeaseCandidates = Callable[[Context, Sequence[Candidate], int, list[Delivery]], Coroutine[Any, Any, None]]
+"""Leases candidates until there are so many deliveries, and adds each delivery to the list as soon as it is sure."""
 
 
 class Popper(Protocol):
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]: ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poppers:
+    """``own``: from the own shard; ``every``: from every shard, the own first; ``bulk``: by one script."""
+
+    own: Popper
+    own_bulk: Popper
+    every: Popper
+    every_bulk: Popper
+
+
+def make_poppers(context: Context) -> Poppers:
+    own, shards = (context.settings.shard,), own_first(context)
+    if context.settings.compat:
+        here = Prefetch(context, own, forgets_demand=True)
+        everywhere = Prefetch(context, shards, forgets_demand=False)
+        return Poppers(
+            own=OriginalPopper(context, here, take_one_by_one),
+            own_bulk=OriginalPopper(context, here, take_together),
+            every=OriginalPopper(context, everywhere, take_one_by_one),
+            every_bulk=OriginalPopper(context, everywhere, take_together),
+        )
+    claims: dict[Candidate, None] = {}
+    return Poppers(
+        own=FreshPopper(context, shards=own, claims=claims),
+        own_bulk=FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
+        every=FreshPopper(context, shards=shards, claims=claims),
+        every_bulk=FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
+    )
+
+
+def own_first(context: Context) -> tuple[str, ...]:
+    own = context.settings.shard
+    return own, *(shard for shard in context.settings.shards if shard != own)
+
+
+async def lease_each(context: Context, candidates: Sequence[Candidate], count: int, deliveries: list[Delivery]) -> None:
+    for shard, message_id in candidates:
+        if len(deliveries) == count:
+            return
+        delivery = await lease(context, message_id, shard=shard)
+        if delivery is not None:
+            deliveries.append(delivery)
+
+
+async def lease_all_together(
+    context: Context, candidates: Sequence[Candidate], count: int, deliveries: list[Delivery]
+) -> None:
+    shards = list(dict.fromkeys(shard for shard, _ in candidates))
+    ids = list(dict.fromkeys(message_id for _, message_id in candidates))
+    deliveries += await lease_together(context, ids, shards=shards, count=count - len(deliveries))
+
+
 class FreshPopper:
-    """Reads the head of the waiting set anew for every pop and for every round of waiting.
+    """Reads the heads of the waiting sets anew for every pop and for every round of waiting.
 
     Nothing read is kept for a later pop, so a message whose due time moved on is not delivered early. Ids that a
-    concurrent pop of the same object is leasing are left to it, and misses are replaced within the call.
+    concurrent pop of the same object is leasing (``claims``) are left to it, and misses are replaced within the call.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(
+        self,
+        context: Context,
+        *,
+        shards: Sequence[str],
+        claims: dict[Candidate, None],
+        lease_candidates: LeaseCandidates = lease_each,
+    ) -> None:
         self._context = context
-        self._claimed: dict[str, None] = {}
+        self._shards = shards
+        self._claims = claims
+        self._lease_candidates = lease_candidates
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         """Up to ``count`` deliveries: at once when so many are due, otherwise what is due after ``wait_ms``.
@@ -44,91 +113,46 @@ class FreshPopper:
             pause_ns = self._context.settings.pop_poll_ms * NS_PER_MS
             await runtime.sleep(max(0, min(pause_ns, deadline_ns - runtime.now_ns())))
 
-    async def _due(self, count: int) -> list[str]:
+    async def _due(self, count: int) -> list[Candidate]:
         """The first ``count`` due ids that no pop of this object is leasing, or as many as there are."""
+        found: list[Candidate] = []
+        for shard in self._shards:
+            if len(found) < count:
+                found += await self._due_in(shard, count - len(found))
+        # What was read of one shard may have been claimed while another was read.
+        return [candidate for candidate in found if candidate not in self._claims]
+
+    async def _due_in(self, shard: str, count: int) -> list[Candidate]:
         context = self._context
-        key = context.keys.queue_of(context.settings.shard)
+        key = context.keys.queue_of(shard)
         while True:
-            limit = count + len(self._claimed)
+            limit = count + sum(claimed_shard == shard for claimed_shard, _ in self._claims)
             ids = await context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
-            free = [message_id for message_id in ids if message_id not in self._claimed]
+            free = [(shard, message_id) for message_id in ids if (shard, message_id) not in self._claims]
             # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.
             if len(free) >= count or len(ids) < limit:
                 return free[:count]
 
-    async def _lease_up_to(self, count: int, candidates: list[str]) -> list[Delivery]:
+    async def _lease_up_to(self, count: int, candidates: list[Candidate]) -> list[Delivery]:
         """Lease ``candidates``, then others that are due in place of the misses.
 
         An error ends the call; leases already taken are valid and are returned, it is raised only if there is none.
         """
         deliveries: list[Delivery] = []
-        claims: list[str] = []
+        claimed: list[Candidate] = []
         try:
             while candidates:
-                self._claimed.update(dict.fromkeys(candidates))
-                claims += candidates
-                await self._lease_each(candidates, count, deliveries)
+                self._claims.update(dict.fromkeys(candidates))
+                claimed += candidates
+                await self._lease_candidates(self._context, candidates, count, deliveries)
                 missing = count - len(deliveries)
-                misses = len(claims) - len(deliveries)
+                misses = len(claimed) - len(deliveries)
                 candidates = await self._due(missing + misses) if missing else []
         except (*COMMAND_FAILURES, PayloadError):
             if not deliveries:
                 raise
             self._context.counters.curtailed_pops += 1
         finally:
-            for message_id in claims:
-                del self._claimed[message_id]
-        return deliveries
-
-    async def _lease_each(self, candidates: list[str], count: int, deliveries: list[Delivery]) -> None:
-        for message_id in candidates:
-            if len(deliveries) == count:
-                return
-            delivery = await lease(self._context, message_id)
-            if delivery is not None:
-                deliveries.append(delivery)
-
-
-class OriginalPopper:
-    """The original's prefetch: one list of ids and one demand counter, shared by all pops of the object.
-
-    Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.pop``, ``prefetchIds`` and ``_pop``. Its defects
-    are kept: an empty read resets the demand of everybody (issue 58), the same ids are read again and again (issue 84),
-    ids left over are delivered whatever became of their due time, one lease end serves the whole batch, and an error
-    drops the messages leased before it.
-    """
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self.prefetched: deque[str] = deque()
-        self.demand = 0
-
-    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
-        runtime = self._context.runtime
-        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
-        self.demand += count
-        await self._prefetch()
-        while len(self.prefetched) < count and runtime.now_ns() < deadline_ns:
-            await runtime.sleep(self._context.settings.pop_poll_ms * NS_PER_MS)
-            await self._prefetch()
-        return await self._lease_up_to(count)
-
-    async def _prefetch(self) -> None:
-        if self.demand < 1:
-            self.demand = 0
-            return
-        context = self._context
-        key = context.keys.queue_of(context.settings.shard)
-        until = eligible_until(context.clock.now_ms())
-        ids = await context.local.ids_up_to(key, until, limit=self.demand)
-        self.prefetched.extend(ids)
-        self.demand = max(0, self.demand - len(ids)) if ids else 0
-
-    async def _lease_up_to(self, count: int) -> list[Delivery]:
-        lease_end_ms = self._context.clock.now_ms() + self._context.settings.unack_ms
-        deliveries: list[Delivery] = []
-        while len(deliveries) < count and self.prefetched:
-            delivery = await lease(self._context, self.prefetched.popleft(), lease_end_ms=lease_end_ms)
-            if delivery is not None:
-                deliveries.append(delivery)
+            for candidate in claimed:
+                del self._claims[candidate]
         return deliveries

@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from engine.dyno import patterns, peek
 from engine.dyno.acks import Acks
 from engine.dyno.codec import decode, encode
 from engine.dyno.commands import Commands
 from engine.dyno.context import Context, Counters
-from engine.dyno.errors import COMMAND_FAILURES, PayloadError, ack_failure, operation, push_failure
+from engine.dyno.errors import COMMAND_FAILURES, ack_failure, operation, push_failure
 from engine.dyno.keys import Keys
-from engine.dyno.pop import FreshPopper, OriginalPopper, Popper
-from engine.dyno.scores import due_score, eligible_until
+from engine.dyno.lease import lease_chosen
+from engine.dyno.pop import Popper, make_poppers
+from engine.dyno.scores import due_score
 from engine.dyno.settings import DynoSettings
 from engine.dyno.sharding import RoundRobin, ShardingStrategy
-from engine.dyno.unack import UnackHandler, UnackResult, process_unacks, waiting_total
+from engine.dyno.unack import UnackHandler, UnackResult, atomic_process_unacks, process_unacks, waiting_total
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Runtime
 
@@ -70,7 +72,11 @@ class DynoQueue:
         self._local = self._context.local
         self._strategy = RoundRobin() if strategy is None else strategy
         self._acks = Acks(self._context)
-        self._popper: Popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
+        poppers = make_poppers(self._context)
+        self._popper: Popper = poppers.own
+        self._bulk_popper: Popper = poppers.own_bulk
+        self._every_shard_popper: Popper = poppers.every
+        self._every_shard_bulk_popper: Popper = poppers.every_bulk
         self.unack_handler = UnackHandler(self._context)
 
     @property
@@ -100,6 +106,45 @@ class DynoQueue:
         """
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    async def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """``pop`` that leases by one script instead of three commands a message.
+
+        The script runs on every replica by itself: where they differ each may lease other messages, those that the
+        vote does not return come back when their lease ends, and at DC_SAFE_QUORUM the call then fails.
+        """
+        return await self._bulk_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    async def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """``pop`` from every shard, the own first.
+
+        Unsafe: the zones whose shards these are pop from them, too, each by what its own replica lists, and an expired
+        lease in another shard is brought back by that zone's handler only.
+        """
+        return await self._every_shard_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    async def unsafe_bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """``bulk_pop`` from every shard; unsafe as ``unsafe_pop_all_shards``."""
+        return await self._every_shard_bulk_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    async def pop_with_id(self, message_id: str) -> Delivery | None:
+        """Lease ``message_id`` if it is due in the own shard; with ``compat`` also if it is not due yet."""
+        return await lease_chosen(self._context, message_id, shard=self.settings.shard)
+
+    async def unsafe_pop_with_id_all_shards(self, message_id: str) -> Delivery | None:
+        """``pop_with_id`` in each shard until it is found; unsafe as ``unsafe_pop_all_shards``."""
+        for shard in self.settings.shards:
+            delivery = await lease_chosen(self._context, message_id, shard=shard)
+            if delivery is not None:
+                return delivery
+        return None
+
+    async def pop_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> Delivery | None:
+        """Lease the first due message whose stored JSON matches the Lua pattern ``pattern``, in any shard or the own.
+
+        With ``compat`` the payload of the message is its whole JSON, as in the original.
+        """
+        return await patterns.pop(self._context, pattern, own_shard_only=own_shard_only)
+
     async def ack(self, message_id: str) -> bool:
         """Delete a leased message. False if no shard has a lease on it: it was acknowledged before, or came back."""
         return await self._acks.ack(message_id)
@@ -119,21 +164,53 @@ class DynoQueue:
 
         Ids without payload are left out; with ``compat`` one of them raises ``PayloadError``.
         """
-        until = eligible_until(self._clock.now_ms())
-        ids = await self._local.ids_up_to(self._own_queue, until, limit=count) if count > 0 else []
-        messages = []
-        for message_id in ids:
-            raw = await self._local.hget(self.keys.messages, message_id)
-            if raw is not None:
-                messages.append(decode(raw, message_id=message_id))
-            elif self.settings.compat:
-                raise PayloadError(f"no payload is stored for {message_id!r}")
-        return messages
+        return await peek.peek(self._context, count)
+
+    async def unsafe_peek_all_shards(self, count: int) -> list[Message]:
+        """``peek`` into every shard, in order of due time.
+
+        With ``compat`` in no order, and up to twice as many. Unsafe: what is seen of the other shards is what the local
+        replica has of them.
+        """
+        return await peek.unsafe_peek_all_shards(self._context, count)
 
     async def get(self, message_id: str) -> Message | None:
         """The stored message, whether waiting, leased or listed nowhere."""
         raw = await self._quorum.hget(self.keys.messages, message_id)
         return None if raw is None else decode(raw, message_id=message_id)
+
+    async def local_get(self, message_id: str) -> Message | None:
+        """``get`` as the local replica has it."""
+        raw = await self._local.hget(self.keys.messages, message_id)
+        return None if raw is None else decode(raw, message_id=message_id)
+
+    async def get_all_messages(self) -> list[Message]:
+        """Every stored message as the local replica has it, whether waiting, leased or listed nowhere.
+
+        With ``compat`` the payload of each is its whole JSON, as in the original.
+        """
+        stored = await self._local.hgetall(self.keys.messages)
+        if self.settings.compat:
+            return [Message(id=message_id, payload=raw.decode()) for message_id, raw in stored.items()]
+        return [decode(raw, message_id=message_id) for message_id, raw in stored.items()]
+
+    async def get_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> str | None:
+        """Id of a message whose stored JSON matches the Lua pattern ``pattern``; which of several, nobody can tell.
+
+        Any stored message is looked at, or those that wait in the own shard.
+        """
+        return await patterns.find(self._context, pattern, own_shard_only=own_shard_only)
+
+    async def contains_predicate(self, pattern: str, *, own_shard_only: bool = False) -> bool:
+        """Whether ``get_msg_with_predicate`` finds a message."""
+        return await self.get_msg_with_predicate(pattern, own_shard_only=own_shard_only) is not None
+
+    async def find_stale_messages(self) -> list[Message]:
+        """Messages, of which only the id is known, that wait without a payload; among the first ten due of every shard.
+
+        Nothing is removed. The answer is as old as the call: look again, or ask whoever pushed it, before acting on it.
+        """
+        return [Message(id=message_id) for message_id in await peek.find_stale(self._context)]
 
     async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
         """Let the lease of ``message_id`` end ``timeout_ms`` from now. False if no shard has a lease on it."""
@@ -175,6 +252,13 @@ class DynoQueue:
             effects.count += await self._quorum.hdel(self.keys.messages, message_id)
         return effects.count > 0
 
+    async def atomic_remove(self, message_id: str) -> bool:
+        """``remove`` by one script, on each replica whole or not at all. True if there was anything to remove."""
+        keys = self._context.keys_of(self.settings.shards)
+        removed = await self._quorum.eval(self._context.script("atomic_remove"), keys, [message_id])
+        self._acks.forget(message_id)
+        return bool(removed == 1)
+
     async def ensure(self, message: Message) -> bool:
         """Push ``message`` unless its id is waiting or leased in some shard. True if it was pushed."""
         for shard in self.settings.shards:
@@ -208,8 +292,15 @@ class DynoQueue:
         """Bring back the messages of the own shard whose lease has ended."""
         return await process_unacks(self._context)
 
+    async def atomic_process_unacks(self) -> UnackResult:
+        """``process_unacks`` by a script, which leaves a lease alone that was extended or ended since it was read.
+
+        With ``compat`` the script looks at nothing again. It needs all keys of a zone on one server.
+        """
+        return await atomic_process_unacks(self._context)
+
     async def start(self) -> None:
-        """Run ``process_unacks`` every ``settings.unack_interval_ms`` from now on."""
+        """Run ``process_unacks``, or its script if ``single_ring`` is set, every ``settings.unack_interval_ms``."""
         self.unack_handler.start()
 
     async def close(self) -> None:
@@ -224,10 +315,6 @@ class DynoQueue:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    @property
-    def _own_queue(self) -> str:
-        return self.keys.queue_of(self.settings.shard)
 
     async def _push_one(self, message: Message, raw: bytes) -> Receipt:
         self._acks.forget(message.id)

@@ -1,9 +1,13 @@
 """Settings of a queue, checked when they are made."""
 
 from dataclasses import dataclass
+from typing import Any
 
+UNACK_MS = 60_000
+COMPAT_UNACK_MS = 60
 POLL_INTERVAL_MS = 50
 COMPAT_POLL_INTERVAL_MS = 200
+_NOT_GIVEN: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -11,25 +15,27 @@ class DynoSettings:
     """How one instance of a queue behaves.
 
     ``shards``: every shard of the queue, in the order in which they are searched. ``shard``: the one this instance
-    pops from and whose expired leases it requeues. ``unack_ms``: length of a lease. ``unack_interval_ms``: period of
-    the unack handler, so an unacknowledged message comes back between ``unack_ms`` and the sum of both.
+    pops from and whose expired leases it requeues. ``unack_ms``: length of a lease; if not given 60 000, and 60 with
+    ``compat``, because the original's field says 60 and counts milliseconds. ``unack_interval_ms``: period of the unack
+    handler, so an unacknowledged message comes back between ``unack_ms`` and the sum of both.
     ``poll_interval_ms``: pause between two reads of a waiting pop (50, or 200 with ``compat``, if not given).
-    ``unack_batch``: expired leases read at a time. ``compat``: reproduce the defects of the original that are
-    listed in docs/dyno-queues.md.
-
-    Note that the original's lease is 60 *milliseconds* unless it is set; its users set 60 000.
+    ``unack_batch``: expired leases read at a time. ``single_ring``: all keys of a zone are on one server, so that the
+    handler requeues by a script. ``compat``: reproduce the defects of the original, listed in docs/dyno-queues.md.
     """
 
     prefix: str
     shards: tuple[str, ...]
     shard: str
-    unack_ms: int = 60_000
+    unack_ms: int = _NOT_GIVEN
     unack_interval_ms: int = 60_000
     poll_interval_ms: int | None = None
     unack_batch: int = 1000
+    single_ring: bool = False
     compat: bool = False
 
     def __post_init__(self) -> None:
+        if self.unack_ms is _NOT_GIVEN:
+            object.__setattr__(self, "unack_ms", COMPAT_UNACK_MS if self.compat else UNACK_MS)
         if not self.prefix:
             raise ValueError(f"prefix must be a non-empty string, got {self.prefix!r}")
         if not self.shards or not all(self.shards) or len(set(self.shards)) != len(self.shards):

@@ -1,10 +1,12 @@
 """Bringing expired leases back to the queue.
 
-Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks``.
+Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks`` and ``atomicProcessUnacks``.
 """
 
 import math
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from engine.dyno.codec import decode
 from engine.dyno.context import Context
@@ -30,6 +32,21 @@ class UnackResult:
 
 async def process_unacks(context: Context) -> UnackResult:
     """Requeue every message of the own shard whose lease has ended; with ``compat`` the first ``unack_batch`` only."""
+    return await _process(context, _end_leases)
+
+
+async def atomic_process_unacks(context: Context) -> UnackResult:
+    """Like ``process_unacks``, but each batch is one script, which by default leaves alone what changed meanwhile."""
+    return await _process(context, _end_leases_together)
+
+
+ExpiredLease = tuple[str, bytes]
+"""Id, and the end of its lease as the server wrote it."""
+
+
+async def _process(
+    context: Context, end_leases: Callable[[Context, Sequence[ExpiredLease]], Coroutine[Any, Any, None]]
+) -> UnackResult:
     queue_depth = await waiting_total(context)
     counters, batch = context.counters, context.settings.unack_batch
     requeued, stale = counters.requeued, counters.stale
@@ -38,9 +55,8 @@ async def process_unacks(context: Context) -> UnackResult:
         expired = await _expired(context)
         # The local replica may still list what the quorum has already moved; twice moved would be delivered twice.
         fresh = [(message_id, score) for message_id, score in expired if message_id not in handled]
-        for message_id, score in fresh:
-            handled[message_id] = None
-            await _end_lease(context, message_id, score)
+        handled.update(dict.fromkeys(message_id for message_id, _ in fresh))
+        await end_leases(context, fresh)
         if context.settings.compat or len(expired) < batch or not fresh:
             break
     return UnackResult(requeued=counters.requeued - requeued, stale=counters.stale - stale, queue_depth=queue_depth)
@@ -54,9 +70,26 @@ async def waiting_total(context: Context) -> int:
     return total
 
 
-async def _expired(context: Context) -> list[tuple[str, bytes]]:
+async def _expired(context: Context) -> list[ExpiredLease]:
     key = context.keys.unack(context.settings.shard)
     return await context.local.scored_ids_up_to(key, context.clock.now_ms(), limit=context.settings.unack_batch)
+
+
+async def _end_leases_together(context: Context, expired: Sequence[ExpiredLease]) -> None:
+    if not expired:
+        return
+    compat = context.settings.compat
+    ids: list[str | bytes] = [part for lease in expired for part in (lease if compat else lease[:1])]
+    arguments = [context.clock.now_ms(), *ids]
+    keys = context.keys_of([context.settings.shard])
+    requeued, stale = await context.quorum.eval(context.script("process_unacks"), keys, arguments)
+    context.counters.requeued += requeued
+    context.counters.stale += stale
+
+
+async def _end_leases(context: Context, expired: Sequence[ExpiredLease]) -> None:
+    for message_id, lease_end in expired:
+        await _end_lease(context, message_id, lease_end)
 
 
 async def _end_lease(context: Context, message_id: str, lease_end: bytes) -> None:
@@ -86,7 +119,7 @@ def _score(message_id: str, raw: bytes, lease_end: bytes) -> float | bytes:
 
 
 class UnackHandler:
-    """Runs ``process_unacks`` at a fixed rate until it is closed.
+    """Runs ``process_unacks``, or with ``single_ring`` its script, at a fixed rate until it is closed.
 
     An outage does not end it: a run that fails is counted in ``failures`` and kept in ``last_error``, and the next run
     comes at its time. Runs that are overdue because one took long are skipped, not caught up.
@@ -94,6 +127,7 @@ class UnackHandler:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._process_unacks = atomic_process_unacks if context.settings.single_ring else process_unacks
         self._task: Task[None] | None = None
         self.runs = 0
         self.failures = 0
@@ -126,7 +160,7 @@ class UnackHandler:
     async def _run(self) -> None:
         self.runs += 1
         try:
-            await process_unacks(self._context)
+            await self._process_unacks(self._context)
         except COMMAND_FAILURES as error:
             self.failures += 1
             self.last_error = error

@@ -40,7 +40,7 @@ def test_the_queue_does_what_the_model_does(lab, compat):
     )
 
 
-async def take_before_lease(context, message_id, *, lease_end_ms=None):
+async def take_before_lease(context, message_id, *, shard=None, lease_end_ms=None):
     keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
     end_ms = now_ms + context.settings.unack_ms
     if not await context.quorum.zrem(keys.queue_of(shard), message_id):
@@ -50,7 +50,7 @@ async def take_before_lease(context, message_id, *, lease_end_ms=None):
     return await delivered(context, message_id, end_ms)
 
 
-async def lease_over_a_lease(context, message_id, *, lease_end_ms=None):
+async def lease_over_a_lease(context, message_id, *, shard=None, lease_end_ms=None):
     keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
     end_ms = now_ms + context.settings.unack_ms
     await context.quorum.zadd(keys.unack(shard), end_ms, message_id)
@@ -74,7 +74,7 @@ async def delivered(context, message_id, end_ms):
     )
 
 
-async def lease_in_seconds(context, message_id, *, lease_end_ms=None):
+async def lease_in_seconds(context, message_id, *, shard=None, lease_end_ms=None):
     return await lease(context, message_id, lease_end_ms=context.clock.now_ms() + context.settings.unack_ms // 1000)
 
 

@@ -123,7 +123,7 @@ def make_queue(
     **settings,
 ) -> DynoQueue:
     """A queue on ``connection`` with three shards, of which it serves ``a``, unless said otherwise."""
-    values = {"prefix": "test", "shards": SHARDS, "shard": "a", **settings}
+    values = {"prefix": "test", "shards": SHARDS, "shard": "a", "unack_ms": 60_000, **settings}
     return DynoQueue(
         name or fresh_name(),
         runtime=runtime,

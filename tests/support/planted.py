@@ -1,6 +1,6 @@
 """Queues with one planted bug each: what a hunt must find and a shrinker must make small."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from analysis.checkers.verdict import MessageClass
@@ -38,18 +38,18 @@ class UnackHandlerOff(Planted):
         queue.unack_handler = _Idle(queue._context)
 
 
-class _Popper(FreshPopper):
+def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery | None]]) -> FreshPopper:
     """A popper whose leasing is ``step``."""
 
-    def __init__(self, context: Context, step: Callable[[Context, str], object]) -> None:
-        super().__init__(context)
-        self._step = step
-
-    async def _lease_each(self, candidates: list[str], count: int, deliveries: list[Delivery]) -> None:
-        for message_id in candidates:
+    async def lease_each(
+        context: Context, candidates: Sequence[tuple[str, str]], count: int, deliveries: list[Delivery]
+    ) -> None:
+        for _, message_id in candidates:
             if len(deliveries) < count:
-                delivery = await self._step(self._context, message_id)  # type: ignore[misc]
+                delivery = await step(context, message_id)
                 deliveries += [] if delivery is None else [delivery]
+
+    return FreshPopper(context, shards=(context.settings.shard,), claims={}, lease_candidates=lease_each)
 
 
 async def _lease_over_a_lease(context: Context, message_id: str) -> Delivery | None:
@@ -89,12 +89,12 @@ async def _delivery(context: Context, message_id: str, start_ms: int, end_ms: in
 
 class LeaseWithoutNx(Planted):
     def spoil(self, queue: DynoQueue) -> None:
-        queue._popper = _Popper(queue._context, _lease_over_a_lease)
+        queue._popper = _popper(queue._context, _lease_over_a_lease)
 
 
 class PopRemovesFirst(Planted):
     def spoil(self, queue: DynoQueue) -> None:
-        queue._popper = _Popper(queue._context, _remove_then_lease)
+        queue._popper = _popper(queue._context, _remove_then_lease)
 
 
 class _PayloadFirst(Acks):

@@ -123,7 +123,7 @@ def test_a_waiting_pop_of_the_original_never_looks_again_after_an_empty_read(ori
     begin_ns = original.runtime.now_ns()
     assert original.lab.run(consumer_first()) == []
     assert original.runtime.now_ns() - begin_ns >= 300 * MS
-    assert original.queue._popper.demand == 0
+    assert original.queue._popper.prefetch.demand == 0
     assert original.pop(1) == ["x"]
 
 
@@ -243,7 +243,7 @@ def test_nothing_read_is_kept_so_a_postponed_message_is_not_delivered_early(benc
 
 def test_an_id_left_over_in_the_original_is_delivered_although_it_was_postponed(original):
     original.push("u", "v")
-    original.queue._popper.demand = 1  # left by another consumer's pop
+    original.queue._popper.prefetch.demand = 1  # left by another consumer's pop
     assert original.pop(1) == ["u"]
     assert original.lab.run(original.queue.set_timeout("v", timeout_ms=5000))
     assert original.pop(1) == ["v"]
@@ -251,7 +251,7 @@ def test_an_id_left_over_in_the_original_is_delivered_although_it_was_postponed(
 
 def test_ids_left_over_in_the_original_survive_clear_and_become_phantom_leases(original):
     original.push("u", "v")
-    original.queue._popper.demand = 1
+    original.queue._popper.prefetch.demand = 1
     assert original.pop(1) == ["u"]
     original.lab.run(original.queue.clear())
     assert original.pop(1) == []

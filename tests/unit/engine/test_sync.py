@@ -14,7 +14,7 @@ from support.dyno import SettableClock, make_queue
 from engine.dyno import DynoQueue, LocalOnly, ShardSize
 from engine.message import Message
 from engine.ports import Unavailable
-from engine.sync import BlockingQueue
+from engine.sync import BlockingDynoQueue, BlockingQueue
 
 
 def operations(kind):
@@ -29,11 +29,12 @@ def operations(kind):
 
 
 def test_every_operation_is_there_with_the_same_parameters():
-    assert operations(BlockingQueue) == operations(DynoQueue)
+    assert operations(BlockingDynoQueue) == operations(DynoQueue)
 
 
 def test_no_operation_of_the_facade_is_a_coroutine_and_each_of_the_queue_is():
-    assert not any(inspect.iscoroutinefunction(getattr(BlockingQueue, name)) for name in operations(BlockingQueue))
+    facade = BlockingDynoQueue
+    assert not any(inspect.iscoroutinefunction(getattr(facade, name)) for name in operations(facade))
     assert all(inspect.iscoroutinefunction(getattr(DynoQueue, name)) for name in operations(DynoQueue))
 
 
