@@ -1,0 +1,120 @@
+"""The smallest part of a history that is still not linearizable, and its picture in text.
+
+A part is evidence against the whole only if it asks nothing that the whole does not: a read may be left out at any
+time, an update only together with everything that saw its value (otherwise a value would seem to come from nowhere)
+and with every refusal that does not tell what it found (the update may be the cause of it).
+Parts are tried by delta debugging (Zeller and Hildebrandt, IEEE Trans. Software Engineering 28, 2002): ever smaller
+chunks are left out as long as what remains fails.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from analysis.checkers.linear import (
+    UPDATES,
+    Kind,
+    RegisterOperation,
+    SearchBudget,
+    Value,
+    check_register,
+    relevant,
+)
+
+
+def smallest_violation(
+    operations: Iterable[RegisterOperation], *, initial: Value = None, budget: SearchBudget | None = None
+) -> tuple[RegisterOperation, ...]:
+    """A part of ``operations`` that is not linearizable and of which nothing can be left out, in order of begin.
+
+    Raises ``ValueError`` if ``operations`` are linearizable, or if it cannot be told within ``budget``.
+    """
+    shrinking = _Shrinking(initial, budget or SearchBudget())
+    whole = sorted(relevant(list(operations)), key=lambda one: (one.begin, one.id))
+    if not shrinking.fails(whole):
+        raise ValueError("the history is linearizable, or too costly to tell: there is no violation to shrink")
+    return tuple(shrinking.without_chunks(shrinking.shortest_prefix(whole)))
+
+
+class _Shrinking:
+    def __init__(self, initial: Value, budget: SearchBudget) -> None:
+        self._initial = initial
+        self._budget = budget
+
+    def fails(self, operations: Sequence[RegisterOperation]) -> bool:
+        return check_register(operations, initial=self._initial, budget=self._budget).valid is False
+
+    def shortest_prefix(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
+        """Up to the first return at which the history fails; every longer prefix fails too, so halving finds it."""
+        ends = sorted(one.end for one in operations if one.end is not None)
+        low, high = 0, len(ends) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.fails(_prefix(operations, ends[middle])):
+                high = middle
+            else:
+                low = middle + 1
+        return _supported(_prefix(operations, ends[low]), self._initial)
+
+    def without_chunks(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
+        size = max(1, len(operations) // 2)
+        while True:
+            shrunk = self._one_round(operations, size)
+            if len(shrunk) == len(operations):
+                if size == 1:
+                    return operations
+                size //= 2
+            operations = shrunk
+            size = max(1, min(size, len(operations) // 2))
+
+    def _one_round(self, operations: list[RegisterOperation], size: int) -> list[RegisterOperation]:
+        begin = 0
+        while begin < len(operations):
+            rest = operations[:begin] + operations[begin + size :]
+            candidate = _supported(rest, self._initial, gone=operations[begin : begin + size])
+            if self.fails(candidate):
+                operations = candidate
+            else:
+                begin += size
+        return operations
+
+
+def _prefix(operations: Sequence[RegisterOperation], until: int) -> list[RegisterOperation]:
+    """What had begun by ``until``; of what had not returned only the updates, which are then in doubt."""
+    return [
+        one if one.end is not None and one.end <= until else _in_doubt(one)
+        for one in operations
+        if one.begin <= until and ((one.end is not None and one.end <= until) or one.kind in UPDATES)
+    ]
+
+
+def _in_doubt(operation: RegisterOperation) -> RegisterOperation:
+    return RegisterOperation(
+        id=operation.id,
+        kind=operation.kind,
+        value=operation.value,
+        expected=operation.expected,
+        begin=operation.begin,
+        end=None,
+    )
+
+
+def _supported(
+    operations: Sequence[RegisterOperation], initial: Value, *, gone: Sequence[RegisterOperation] = ()
+) -> list[RegisterOperation]:
+    """``operations`` without those that saw a value whose updates are all among ``gone``."""
+    kept = list(operations)
+    lost = list(gone)
+    while True:
+        if any(one.kind in UPDATES for one in lost):
+            kept = [one for one in kept if one.kind is not Kind.DIFFERS]
+        written = {one.value for one in kept if one.kind in UPDATES} | {initial}
+        removed = {one.value for one in lost if one.kind in UPDATES} - written
+        unsupported = [one for one in kept if _needs(one) in removed and one.kind in (Kind.READ, Kind.CAS)]
+        if not unsupported:
+            return kept
+        missing = {one.id for one in unsupported}
+        kept = [one for one in kept if one.id not in missing]
+        lost += unsupported
+
+
+def _needs(operation: RegisterOperation) -> Value:
+    return operation.expected if operation.kind is Kind.CAS else operation.value

@@ -1,0 +1,108 @@
+"""Histories of one register for tests: an oracle that tries every order, and ways to make and to spoil histories."""
+
+from random import Random
+
+from analysis.checkers.linear import Kind, RegisterOperation
+
+
+def operation(number, kind, value, begin, end, expected=None):
+    return RegisterOperation(id=number, kind=kind, value=value, expected=expected, begin=begin, end=end)
+
+
+def read(number, value, begin, end):
+    return operation(number, Kind.READ, value, begin, end)
+
+
+def write(number, value, begin, end):
+    return operation(number, Kind.WRITE, value, begin, end)
+
+
+def cas(number, expected, value, begin, end):
+    return operation(number, Kind.CAS, value, begin, end, expected)
+
+
+def differs(number, value, begin, end):
+    return operation(number, Kind.DIFFERS, value, begin, end)
+
+
+def after(one, value):
+    """The register's value after ``one``, or ``Ellipsis`` if it cannot take effect on ``value``."""
+    if one.kind is Kind.WRITE:
+        return one.value
+    if one.kind is Kind.READ:
+        return value if value == one.value else ...
+    if one.kind is Kind.DIFFERS:
+        return value if value != one.value else ...
+    return one.value if value == one.expected else ...
+
+
+def some_order_is_legal(operations, initial=None):
+    """Wing and Gong without any cleverness: take each operation that nothing precedes, and go on with the rest."""
+
+    def explore(value, left):
+        if all(one.end is None for one in left):
+            return True
+        first_end = min(one.end for one in left if one.end is not None)
+        for one in left:
+            if one.begin > first_end:
+                continue
+            then = after(one, value)
+            if then is not ... and explore(then, left - {one}):
+                return True
+        # an operation in doubt may also never happen
+        return any(one.end is None and explore(value, left - {one}) for one in left if one.begin <= first_end)
+
+    return explore(initial, frozenset(operations))
+
+
+def zones_conflict(operations, initial=None):
+    """Gibbons and Korach's test for histories of reads and of writes of different values, all of them answered.
+
+    The zone of a value reaches from the earliest end to the latest begin of its write and its reads. If that is
+    forward in time the register must hold the value all through it; if not, the value fits in anywhere within it.
+    """
+    zones = []
+    for value in {one.value for one in operations}:
+        own = [one for one in operations if one.value == value]
+        writes = [one for one in own if one.kind is Kind.WRITE]
+        if value == initial:
+            first_end = -1
+        elif not writes or any(one.end < writes[0].begin for one in own if one.kind is Kind.READ):
+            return True
+        else:
+            first_end = min(one.end for one in own)
+        zones.append((first_end, max(one.begin for one in own)))
+    forward = [zone for zone in zones if zone[0] < zone[1]]
+    backward = [(begin, end) for end, begin in zones if end >= begin]
+    overlap = any(one is not other and one[0] < other[1] and other[0] < one[1] for one in forward for other in forward)
+    inside = any(outer[0] < inner[0] and inner[1] < outer[1] for outer in forward for inner in backward)
+    return overlap or inside
+
+
+def legal_history(random: Random, count, clients, *, cas_share=0.0, doubt_share=0.0, keys_of=None):
+    """A linearizable history: clients take turns at random, and a register answers at moments in between."""
+    value, position, number = None, 0, 0
+    busy: dict[int, list] = {}
+    done = []
+    while len(done) < count or busy:
+        client = random.randrange(clients)
+        step = busy.get(client)
+        if step is None:
+            if number < count:
+                chosen = random.random()
+                kind = Kind.CAS if chosen < cas_share else Kind.WRITE if chosen < cas_share + 0.4 else Kind.READ
+                busy[client] = [kind, position, None, number]
+                number += 1
+        elif step[2] is None:
+            kind, _, _, name = step
+            expected = value
+            if kind is not Kind.READ:
+                value = f"v{name}"
+            step[2] = (value, expected)
+        else:
+            kind, begin, (seen, expected), name = step
+            end = None if kind is not Kind.READ and random.random() < doubt_share else position
+            done.append(operation(name, kind, seen, begin, end, expected if kind is Kind.CAS else None))
+            del busy[client]
+        position += 1
+    return done
