@@ -1,18 +1,16 @@
 """``Runtime`` on SimPy: virtual time, one event at a time, every result decided by the seed.
 
-A coroutine written against the ports awaits nothing but what this module hands out, and each of these awaits yields a
-SimPy event. So a task sends the event's value into its coroutine when the event happens, as a SimPy process does with
-its generator. Time is in integer nanoseconds.
+A coroutine written against the ports awaits nothing but what this module hands out, and each of these awaits yields
+what the task is to wait for: a promise, or a number of nanoseconds. So a task sends a value into its coroutine when the
+event happens, as a SimPy process does with its generator. Time is in integer nanoseconds.
 """
 
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
-import simpy
-from simpy.events import NORMAL, PENDING
-
-from cluster.sim.ties import Environment, Schedule, environment
+from cluster.sim.ties import Actor, Environment, Schedule, Timer, environment
 from cluster.sim.trace import Trace
 from cluster.streams import Streams
 from engine.ports import Promise
@@ -20,50 +18,50 @@ from engine.ports import Promise
 T = TypeVar("T")
 
 
-class SimPromise(simpy.Event):
-    """``Promise`` as a SimPy event. It happens on behalf of the task that waits for it."""
+class SimPromise:
+    """``Promise`` whose waiters are resumed by one event, which happens on behalf of the last of them."""
 
-    env: Environment
+    __slots__ = ("_actor", "_done", "_environment", "_result", "waiters")
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._actor: Actor | None = None
+        self._done = False
+        self._result: Any = None
+        self.waiters: list[Callable[[Any], None]] = []
 
     def set_result(self, result: Any, /) -> None:
-        self.succeed(result)
+        if self._done:
+            raise RuntimeError(f"the result of a promise is set once; it is {self._result!r} and not {result!r}")
+        self._done = True
+        self._result = result
+        if self.waiters:
+            assert self._actor is not None
+            self._environment.put(0, self._resume, self._actor)
 
     def done(self) -> bool:
-        return self._value is not PENDING
+        return self._done
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        if self.callbacks is None:
-            return self._value
-        self.actor = self.env.actor
+        if self._done:
+            return self._result
+        self._actor = self._environment.actor
         return (yield self)
 
+    def _resume(self) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter(self._result)
 
-class _Sleep(simpy.Timeout):
+
+class _Sleep:
+    __slots__ = ("_duration_ns",)
+
+    def __init__(self, duration_ns: int) -> None:
+        self._duration_ns = duration_ns
+
     def __await__(self) -> Generator[Any, Any, None]:
-        yield self
-
-
-class SimTimer(simpy.Event):
-    """Calls ``callback`` once, on behalf of the task that set it."""
-
-    def __init__(self, env: Environment, delay_ns: int, callback: Callable[[], None]) -> None:
-        if delay_ns < 0:
-            raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
-        self.env = env
-        self.callbacks = [self._fire]
-        self._value = None
-        self._ok = True
-        self._callback: Callable[[], None] | None = callback
-        self.actor = env.actor
-        env.schedule(self, NORMAL, delay_ns)
-
-    def cancel(self) -> None:
-        self._callback = None
-
-    def _fire(self, _event: object) -> None:
-        if self._callback is not None:
-            self.env.actor = self.actor  # type: ignore[attr-defined]
-            self._callback()
+        yield self._duration_ns
 
 
 class Cancelled(BaseException):
@@ -89,9 +87,13 @@ class SimTask(Generic[T]):
         "_error",
         "_joined",
         "_name",
+        "_on_end",
+        "_promise",
         "_result",
         "_resume",
-        "_target",
+        "_send",
+        "_timer",
+        "_wake_up",
     )
 
     def __init__(self, runtime: "SimRuntime", coroutine: Coroutine[Any, Any, T], name: str) -> None:
@@ -99,14 +101,18 @@ class SimTask(Generic[T]):
         self._coroutine = coroutine
         self._name = name
         self._actor = runtime.environment.new_actor()
-        self._ended: Promise[None] = runtime.promise()
+        self._ended = SimPromise(runtime.environment)
+        self._on_end: Callable[[], None] | None = None
         self._begun = False
         self._doomed = False
         self._joined = False
         self._result: T | None = None
         self._error: BaseException | None = None
-        self._target: simpy.Event | None = None
+        self._promise: SimPromise | None = None  # what it waits for: this, or the timer
+        self._timer: Timer | None = None
+        self._send = coroutine.send
         self._resume = self._wake  # one bound method for all waiting: it is put in and taken out by identity
+        self._wake_up = partial(self._wake, None)
         self._note("spawn")
         self._soon(self._begin)
 
@@ -126,40 +132,39 @@ class SimTask(Generic[T]):
             raise self._error
         return self._result  # type: ignore[return-value]
 
-    def _soon(self, callback: Callable[[simpy.Event], None]) -> None:
-        event = self._environment.event()
-        event.actor = self._actor  # type: ignore[attr-defined]
-        event.callbacks.append(callback)
-        event.succeed()
+    def _soon(self, callback: Callable[[], None]) -> None:
+        self._environment.put(0, callback, self._actor)
 
-    def _begin(self, _event: simpy.Event) -> None:
+    def _begin(self) -> None:
         self._begun = True
         if self._doomed:
             self._go_on(self._coroutine.throw, Cancelled())
         else:
-            self._go_on(self._coroutine.send, None)
+            self._go_on(self._send, None)
 
-    def _wake(self, event: simpy.Event) -> None:
-        self._go_on(self._coroutine.send, event._value)
+    def _wake(self, value: Any) -> None:
+        self._go_on(self._send, value)
 
-    def _interrupt(self, _event: simpy.Event) -> None:
+    def _interrupt(self) -> None:
         if self.done():
             return
-        assert self._target is not None
-        if self._target.callbacks is not None and self._resume in self._target.callbacks:
-            self._target.callbacks.remove(self._resume)
+        if self._timer is not None:
+            self._timer.cancel()
+        elif self._promise is not None and self._resume in self._promise.waiters:
+            self._promise.waiters.remove(self._resume)
         self._go_on(self._coroutine.throw, Cancelled())
 
     def _go_on(self, step: Callable[[Any], Any], value: Any) -> None:
-        self._environment.actor = self._actor
+        environment = self._environment
+        environment.actor = self._actor
         try:
-            while True:
-                target = step(value)
-                self._target = target
-                if target.callbacks is not None:
-                    target.callbacks.append(self._resume)
-                    return
-                step, value = self._coroutine.send, target._value
+            target = step(value)
+            if type(target) is SimPromise:
+                self._timer = None
+                self._promise = target
+                target.waiters.append(self._resume)
+            else:
+                self._timer = environment.put(target, self._wake_up, self._actor)
         except StopIteration as stop:
             self._result = stop.value
             self._end("end")
@@ -179,10 +184,12 @@ class SimTask(Generic[T]):
 
     def _end(self, how: str) -> None:
         self._note(how)
+        if self._on_end is not None:
+            self._on_end()
         self._ended.set_result(None)
 
     def _note(self, kind: str) -> None:
-        self._environment.trace.note(self._environment._now, kind, self._name)  # type: ignore[arg-type]
+        self._environment.trace.note(self._environment._now, kind, self._name)
 
 
 class SimRuntime:
@@ -204,18 +211,23 @@ class SimRuntime:
         return self.trace.hexdigest()
 
     def now_ns(self) -> int:
-        return self.environment._now  # type: ignore[return-value]
+        return self.environment._now
 
     async def sleep(self, duration_ns: int) -> None:
-        await _Sleep(self.environment, duration_ns)
+        if duration_ns < 0:
+            raise ValueError(f"a sleep must be 0 or more nanoseconds, got {duration_ns}")
+        await _Sleep(duration_ns)
 
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> SimTimer:
-        return SimTimer(self.environment, delay_ns, callback)
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        if delay_ns < 0:
+            raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
+        environment = self.environment
+        return environment.put(delay_ns, callback, environment.actor)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> SimTask[T]:
         task = SimTask(self, coroutine, name)
         self._tasks[task] = None
-        task._ended.callbacks.append(lambda _: self._tasks.pop(task))  # type: ignore[attr-defined]
+        task._on_end = partial(self._tasks.pop, task)
         return task
 
     def promise(self) -> Promise[Any]:

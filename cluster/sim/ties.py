@@ -3,8 +3,10 @@
 SimPy alone always takes the one that was scheduled first, so a race that needs another order is never seen.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from heapq import heappop, heappush
 from random import Random
 from typing import Any
@@ -60,39 +62,91 @@ class Actor:
         self.rank = rank
 
 
+class Timer:
+    """Something that is to happen, on behalf of ``actor``; ``callback`` is None once it is cancelled."""
+
+    __slots__ = ("actor", "callback")
+
+    def __init__(self, actor: Actor, callback: Callable[[], None]) -> None:
+        self.actor = actor
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
 class Environment(simpy.Environment):
-    """SimPy's environment with a trace. ``actor`` is on whose behalf the present event happens."""
+    """SimPy's environment with a trace. ``actor`` is on whose behalf the present event happens.
+
+    What zonelab itself schedules are plain callables, which cost a third of a SimPy event: ``put``. SimPy's own events
+    and processes run beside them; the tie-break orders them too, in place of SimPy's priorities.
+    """
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(initial_time=0)
         self.trace = trace
         self.actor = Actor()
         self.stopped = False
+        self._now: int = 0
+        self._agenda: list[tuple[int, int, Timer]] = []
+        self._scheduled = 0
 
     def new_actor(self) -> Actor:
         return self.actor
+
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
+        """Call ``callback`` after ``delay_ns``, on behalf of ``actor``."""
+        timer = Timer(actor, callback)
+        self._scheduled = number = self._scheduled + 1
+        heappush(self._agenda, (self._now + delay_ns, number, timer))
+        return timer
+
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
+        """SimPy's own way of scheduling; ``delay`` in whole nanoseconds."""
+        self.put(delay, partial(_happen, event), self.actor)
+
+    def peek(self) -> float:
+        return self._agenda[0][0] if self._agenda else simpy.core.Infinity
+
+    def step(self) -> None:
+        """Let the next event happen."""
+        if not self._agenda:
+            raise simpy.core.EmptySchedule
+        self._now, _, timer = heappop(self._agenda)
+        self.trace.times_ns.append(self._now)
+        if timer.callback is not None:
+            self.actor = timer.actor
+            timer.callback()
 
     def process_events(self, *, before_ns: int | None = None) -> None:
         """Let events happen until ``stopped`` is set, nothing is left to happen, or the next is not before that time.
 
         Unlike SimPy's ``run`` this does not put an event of its own among the others.
         """
-        queue, add_time = self._queue, self.trace.times_ns.append
+        agenda, add_time, bounded = self._agenda, self.trace.times_ns.append, before_ns is not None
         self.stopped = False
-        while queue and not self.stopped:
-            if before_ns is not None and queue[0][0] >= before_ns:
+        while agenda and not self.stopped:
+            if bounded and agenda[0][0] >= before_ns:  # type: ignore[operator]
                 return
-            self._now, _, _, event = heappop(queue)
-            add_time(self._now)  # type: ignore[arg-type]
-            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
-            for callback in callbacks:
-                callback(event)
-            if not event._ok and not hasattr(event, "_defused"):
-                raise event._value
+            now_ns, _, timer = heappop(agenda)  # ``step``, written out: it is most of what happens here
+            self._now = now_ns
+            add_time(now_ns)
+            callback = timer.callback
+            if callback is not None:
+                self.actor = timer.actor
+                callback()
 
     def pass_time(self, until_ns: int) -> None:
         """Go on to ``until_ns`` although nothing happens then."""
         self._now = until_ns
+
+
+def _happen(event: simpy.Event) -> None:
+    callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+    for callback in callbacks:
+        callback(event)
+    if not event._ok and not hasattr(event, "_defused"):
+        raise event._value
 
 
 class RandomEnvironment(Environment):
@@ -102,9 +156,11 @@ class RandomEnvironment(Environment):
         super().__init__(trace)
         self._draw = random.getrandbits
 
-    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        rank = self._draw(_RANK_BITS) << _NUMBER_BITS
-        heappush(self._queue, (self._now + delay, priority, rank | next(self._eid), event))
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
+        timer = Timer(actor, callback)
+        self._scheduled = number = self._scheduled + 1
+        heappush(self._agenda, (self._now + delay_ns, self._draw(_RANK_BITS) << _NUMBER_BITS | number, timer))
+        return timer
 
 
 class PctEnvironment(Environment):
@@ -118,7 +174,6 @@ class PctEnvironment(Environment):
     def __init__(self, trace: Trace, random: Random, schedule: Schedule) -> None:
         super().__init__(trace)
         self._draw = random.getrandbits
-        self._scheduled = 0
         self._change_at = dict.fromkeys(sorted(random.sample(range(schedule.steps), schedule.change_points)))
         self._lowest = 1 << (_RANK_BITS - 1)
         self.actor = self.new_actor()
@@ -126,13 +181,14 @@ class PctEnvironment(Environment):
     def new_actor(self) -> Actor:
         return Actor(self._draw(_RANK_BITS - 1))
 
-    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
         if self._scheduled in self._change_at:
             self.actor.rank = self._lowest
             self._lowest += 1
-        self._scheduled += 1
-        actor: Actor = getattr(event, "actor", self.actor)
-        heappush(self._queue, (self._now + delay, priority, actor.rank << _NUMBER_BITS | next(self._eid), event))
+        timer = Timer(actor, callback)
+        self._scheduled = number = self._scheduled + 1
+        heappush(self._agenda, (self._now + delay_ns, actor.rank << _NUMBER_BITS | number, timer))
+        return timer
 
 
 def environment(schedule: Schedule, *, trace: Trace, random: Random) -> Environment:

@@ -3,13 +3,16 @@
 from array import array
 from hashlib import sha256
 
-_FLUSH_NOTES = 1 << 10
+_FLUSH_NUMBERS = 1 << 13
+_NAMES_MAX = 1 << 14
+"""So many names are remembered by number; then numbering goes on from scratch, so that a long run costs no memory."""
 
 
 class Trace:
     """SHA-256 over the time of every event and over the time, kind and name of every event that was noted.
 
-    With ``keep`` the notes stay in ``notes``, so that two runs can be compared line by line.
+    Kind and name go in as a number, and as text where the number is new: most notes repeat an earlier one at another
+    time. With ``keep`` the notes stay in ``notes``, so that two runs can be compared line by line.
     """
 
     def __init__(self, *, keep: bool = False) -> None:
@@ -17,34 +20,50 @@ class Trace:
         self.times_ns = array("q")
         """Where the times of the events are to be appended; it takes integers only. Emptied now and then."""
         self._events = 0
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._next_number = 0
+        self._noted = array("q")  # time and number, time and number, …
         self._event_digest = sha256()
         self._note_digest = sha256()
-        self._unhashed: list[str] = []
+        self._name_digest = sha256()
 
     @property
     def events(self) -> int:
         return self._events + len(self.times_ns)
 
     def note(self, time_ns: int, kind: str, name: str) -> None:
-        line = f"{time_ns} {kind} {name}"
-        self._unhashed.append(line)
+        number = self._numbers.get((kind, name))
+        if number is None:
+            number = self._introduce(kind, name)
+        noted = self._noted
+        noted.append(time_ns)
+        noted.append(number)
         if self.notes is not None:
-            self.notes.append(line)
-        if len(self._unhashed) == _FLUSH_NOTES:
+            self.notes.append(f"{time_ns} {kind} {name}")
+        if len(noted) >= _FLUSH_NUMBERS:
             self.flush()
 
     def hexdigest(self) -> str:
         """The fingerprint so far, 64 hexadecimal digits."""
         self.flush()
-        return sha256(self._event_digest.digest() + self._note_digest.digest()).hexdigest()
+        digests = (self._event_digest, self._note_digest, self._name_digest)
+        return sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
 
     def flush(self) -> None:
         """Take what has gathered into the fingerprint. The result does not depend on when this is called."""
         self._events += len(self.times_ns)
         self._event_digest.update(self.times_ns.tobytes())
         del self.times_ns[:]
-        self._note_digest.update("".join(f"{line}\n" for line in self._unhashed).encode("utf-8", "surrogateescape"))
-        self._unhashed.clear()
+        self._note_digest.update(self._noted.tobytes())
+        del self._noted[:]
+
+    def _introduce(self, kind: str, name: str) -> int:
+        if len(self._numbers) == _NAMES_MAX:
+            self._numbers.clear()
+        number = self._numbers[kind, name] = self._next_number
+        self._next_number += 1
+        self._name_digest.update(f"{kind} {name}\n".encode("utf-8", "surrogateescape"))
+        return number
 
 
 def first_difference(one: Trace, other: Trace) -> str | None:

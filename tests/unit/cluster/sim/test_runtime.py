@@ -1,6 +1,7 @@
 """Goal: the simulated runtime keeps the promises of the Runtime port. Method: small programs in virtual time."""
 
 import pytest
+import simpy
 
 from cluster.sim.runtime import Cancelled, SimRuntime
 from cluster.sim.ties import Schedule, TieBreak
@@ -249,3 +250,54 @@ def test_the_end_of_a_program_ends_its_task_and_nothing_else():
         return runtime.now_ns()
 
     assert runtime.run_until_complete(lives()) == 6
+
+
+@pytest.mark.parametrize("tie_break", ORDERS)
+def test_processes_and_resources_of_simpy_run_beside_tasks_in_the_same_time(tie_break):
+    sim, log = runtime(tie_break), []
+    environment = sim.environment
+    desk = simpy.Resource(environment, capacity=1)
+
+    def customer(name, arrives_ns):
+        yield environment.timeout(arrives_ns)
+        with desk.request() as turn:
+            yield turn
+            log.append((name, environment.now))
+            yield environment.timeout(10)
+
+    async def program():
+        environment.process(customer("one", 1))
+        environment.process(customer("other", 2))
+        await sim.sleep(5)
+        log.append(("task", sim.now_ns()))
+        await sim.sleep(100)
+
+    sim.run_until_complete(program())
+    assert log == [("one", 1), ("task", 5), ("other", 11)]
+
+
+def test_a_process_of_simpy_that_fails_ends_the_run():
+    sim = runtime()
+
+    def fails():
+        yield sim.environment.timeout(1)
+        raise KeyError("gone")
+
+    sim.environment.process(fails())
+    with pytest.raises(KeyError, match="gone"):
+        sim.run(for_ns=5)
+
+
+def test_simpy_itself_can_run_what_is_scheduled():
+    sim, fired = runtime(), []
+    sim.call_later(3, lambda: fired.append(sim.now_ns()))
+    assert sim.environment.peek() == 3
+    sim.environment.run(until=7)
+    assert (fired, sim.now_ns(), sim.environment.peek()) == ([3], 7, float("inf"))
+
+
+def test_a_promise_takes_one_result():
+    promise = runtime().promise()
+    promise.set_result("one")
+    with pytest.raises(RuntimeError, match="'one' and not 'other'"):
+        promise.set_result("other")
