@@ -4,11 +4,12 @@ from contextlib import suppress
 from typing import Protocol
 
 from cluster.lag import parse_lag
-from engine.ports import Command, Connection, Reply, Runtime
+from engine.ports import Runtime
 from scenarios import spec
+from scenarios.crash import CrashSwitch, ProgramCrashed
 from scenarios.crew import Crew
 from scenarios.queues import ConsumerQueue, Wrap
-from scenarios.recorder import Actor, ConsumerCrashed, Recorder
+from scenarios.recorder import Actor, Recorder
 
 BACK_OFF_NS = 100_000_000
 """Mean pause of a consumer after an operation that failed; drawn between half and one and a half of it."""
@@ -18,54 +19,6 @@ IDLE_NS = 5_000_000
 
 STOP_MARGIN_S = 2.0
 """How much longer than its longest pop and its work a consumer may take to stop by itself."""
-
-
-class CrashSwitch:
-    """Ends one program: after ``crash`` none of its commands is sent, and it stops where it would send the next."""
-
-    def __init__(self) -> None:
-        self._crashed = False
-        self._commands_left: int | None = None
-
-    @property
-    def crashed(self) -> bool:
-        return self._crashed
-
-    def crash(self, *, at_command: int = 1) -> None:
-        """End the program just before the command of this number from now on; at its next command if it is 1."""
-        self._commands_left = at_command - 1
-        self._crashed = at_command == 1
-
-    def disarm(self) -> None:
-        """A program that has not come to the command of its crash lives on."""
-        self._commands_left = None
-
-    def check(self) -> None:
-        if self._crashed:
-            raise ConsumerCrashed
-
-    def count(self, commands: int) -> None:
-        """So many commands are about to be sent together."""
-        self.check()
-        if self._commands_left is not None:
-            self._commands_left -= commands
-            self._crashed = self._commands_left < 0
-            self.check()
-
-    def wrap(self, connection: Connection) -> Connection:
-        return CrashableConnection(connection, self)
-
-
-class CrashableConnection:
-    """``Connection`` of a program that ``switch`` can end between any two commands."""
-
-    def __init__(self, connection: Connection, switch: CrashSwitch) -> None:
-        self._connection = connection
-        self._switch = switch
-
-    async def execute(self, *commands: Command) -> list[Reply]:
-        self._switch.count(len(commands))
-        return await self._connection.execute(*commands)
 
 
 class OpenQueue(Protocol):
@@ -96,7 +49,7 @@ class _Program:
         try:
             while not self.stopping:
                 await self._turn(queue)
-        except ConsumerCrashed:
+        except ProgramCrashed:
             pass  # the program is dead; its leases stay where they are
         finally:
             await self._close(queue)
@@ -116,7 +69,7 @@ class _Program:
             await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
 
     async def _close(self, queue: ConsumerQueue) -> None:
-        with suppress(ConsumerCrashed):  # a dead program tidies nothing
+        with suppress(ProgramCrashed):  # a dead program tidies nothing
             await queue.close()
 
 

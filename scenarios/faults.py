@@ -1,125 +1,82 @@
 """The fault catalogue: how each fault begins and ends, what it is called, and the colour of its band in plots.
 
-Faults of a zone act on its server (SIGKILL, SIGSTOP); faults of the network act on the links between coordinators and
-zones, never on a coordinator's way to the server of its own zone; a crash acts on a consumer's program.
+Faults of a zone act on its server (SIGKILL, SIGSTOP) or its clock; faults of the network act on the links between
+coordinators and zones, never on a coordinator's way to the server of its own zone; a crash ends a program, which may be
+a consumer, a producer or a coordinator.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from cluster.lag import Lag, parse_lag
-from cluster.link import Cut, Link
+from cluster.lag import parse_lag
+from cluster.link import Cut
+from cluster.sim.zone import SimZone
 from cluster.testbed import Testbed
-from cluster.zone import Restart, Zone, ZoneError, ZoneState
+from cluster.zone import Restart, ZoneError
 from engine.ports import Runtime
+from scenarios.actions import (
+    Action,
+    ClockWrong,
+    CoordinatorDeath,
+    Crash,
+    LinkCut,
+    LinkDuplication,
+    LinkLag,
+    LinkLoss,
+    LinkSwizzle,
+    ProducerDeath,
+    ZoneDeath,
+    ZonePause,
+    ZoneSlow,
+)
 from scenarios.consumers import Consumers
 from scenarios.crew import Halt
-from scenarios.rules import fault_links
-from scenarios.spec import AnyFault, ConsumerCrash, CutFault, Kill, LagFault, Pause, Scenario, Wipe
+from scenarios.rules import OfLinks, fault_links, grip
+from scenarios.spec import (
+    AnyFault,
+    ClockFault,
+    ConsumerCrash,
+    CoordinatorCrash,
+    CutFault,
+    DuplicateFault,
+    Kill,
+    LagFault,
+    LinksFault,
+    LossFault,
+    Pause,
+    PowerFailure,
+    ProducerCrash,
+    Scenario,
+    SlowZone,
+    SwizzleClog,
+    Wipe,
+)
+from scenarios.workload import Producer
+
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+_POLL_NS = 1_000_000
 
 COLOURS = {
     "kill": "#d62728",
     "wipe": "#8b0000",
+    "power_failure": "#e377c2",
     "pause": "#ff7f0e",
+    "slow": "#ffbb78",
+    "clock": "#bcbd22",
     "lag": "#1f77b4",
+    "loss": "#17becf",
+    "duplicate": "#7fc97f",
     "cut": "#9467bd",
+    "clog": "#c5b0d5",
+    "swizzle_clog": "#5e3c99",
     "consumer_crash": "#8c564b",
+    "producer_crash": "#c49c94",
+    "coordinator_crash": "#2ca02c",
 }
-
-
-class Action(Protocol):
-    """One kind of fault. ``begin`` and ``end`` return when the cluster is in the state that they name."""
-
-    async def begin(self) -> None: ...
-    async def end(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class ZoneDeath:
-    """SIGKILL of a zone's server, then a restart with its files, without them, or with a copy of a live zone's."""
-
-    zone: Zone
-    restart: Restart
-    others: tuple[Zone, ...]
-
-    async def begin(self) -> None:
-        await self.zone.kill()
-
-    async def end(self) -> None:
-        await self.zone.restart(self.restart, warm_from=self._source() if self.restart is Restart.WARM else None)
-
-    def _source(self) -> Zone:
-        for zone in self.others:
-            if zone.state is ZoneState.RUNNING:
-                return zone
-        raise ZoneError(f"zone {self.zone.name}: no running zone to copy the data from")
-
-
-@dataclass(frozen=True)
-class ZonePause:
-    """SIGSTOP of a zone's server: it keeps its connections and answers nobody."""
-
-    zone: Zone
-
-    async def begin(self) -> None:
-        await self.zone.pause()
-
-    async def end(self) -> None:
-        await self.zone.resume()
-
-
-@dataclass(frozen=True)
-class LinkLag:
-    """Another lag on some links, then the one that they had."""
-
-    links: tuple[Link, ...]
-    lag: Lag
-    before: dict[int, Lag] = field(default_factory=dict)
-
-    async def begin(self) -> None:
-        for index, link in enumerate(self.links):
-            self.before[index] = link.lag
-            link.set_lag(self.lag)
-
-    async def end(self) -> None:
-        for index, link in enumerate(self.links):
-            link.set_lag(self.before[index])
-
-
-@dataclass(frozen=True)
-class LinkCut:
-    """Some links carry nothing."""
-
-    links: tuple[Link, ...]
-    mode: Cut
-
-    async def begin(self) -> None:
-        for link in self.links:
-            link.cut(self.mode)
-
-    async def end(self) -> None:
-        for link in self.links:
-            link.mend()
-
-
-@dataclass(frozen=True)
-class Crash:
-    """The programs of some consumers of a zone end between two commands; later others take their places."""
-
-    consumers: Consumers
-    zone: str
-    numbers: tuple[int, ...]
-    at_command: int
-
-    async def begin(self) -> None:
-        for number in self.numbers:
-            self.consumers.crash(self.zone, number, at_command=self.at_command)
-
-    async def end(self) -> None:
-        for number in self.numbers:
-            self.consumers.replace(self.zone, number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,53 +88,99 @@ class PlannedFault:
     target: str
     begin_ns: int
     duration_ns: int
+    holds: frozenset[str]
+    """What no other fault can hold at the same time."""
     detail: str
     action: Action
 
 
-def plan_faults(scenario: Scenario, testbed: Testbed, consumers: Consumers) -> list[PlannedFault]:
-    return [_planned(index, fault, scenario, testbed, consumers) for index, fault in enumerate(scenario.faults)]
-
-
-def _planned(index: int, fault: AnyFault, scenario: Scenario, testbed: Testbed, consumers: Consumers) -> PlannedFault:
-    target = _target(fault)
-    return PlannedFault(
-        name=f"{index}:{fault.kind} {target}",
-        kind=fault.kind,
-        target=target,
-        begin_ns=round(fault.at_s * 1e9),
-        duration_ns=round(fault.for_s * 1e9),
-        detail=json.dumps(fault.model_dump(mode="json", exclude_none=True)),
-        action=_action(fault, scenario, testbed, consumers),
-    )
+def plan_faults(
+    scenario: Scenario, testbed: Testbed, *, consumers: Consumers, producers: Mapping[str, Producer]
+) -> list[PlannedFault]:
+    catalogue = _Catalogue(scenario, testbed, consumers, producers)
+    return [catalogue.planned(index, fault) for index, fault in enumerate(scenario.faults)]
 
 
 def _target(fault: AnyFault) -> str:
     if isinstance(fault, ConsumerCrash):
         return f"consumer-{fault.zone}-{fault.consumer}"
-    if isinstance(fault, LagFault):
+    if isinstance(fault, ProducerCrash):
+        return f"producer-{fault.zone}"
+    if isinstance(fault, LinksFault):
         return fault.link or fault.zone or "all links"
     if isinstance(fault, CutFault):
         return fault.isolate or fault.one_way or f"{','.join(fault.halves or ())}|rest"
-    return fault.zone
+    return fault.zone or "all links"
 
 
-def _action(fault: AnyFault, scenario: Scenario, testbed: Testbed, consumers: Consumers) -> Action:
-    zones, links = testbed.zones, testbed.links
-    if isinstance(fault, Kill | Wipe):
-        restart = Restart(fault.restart) if isinstance(fault, Kill) else Restart.WIPE
-        others = tuple(zone for name, zone in zones.items() if name != fault.zone)
-        return ZoneDeath(zones[fault.zone], restart, others)
-    if isinstance(fault, Pause):
-        return ZonePause(zones[fault.zone])
-    if isinstance(fault, ConsumerCrash):
-        everyone = tuple(range(scenario.consumers.per_zone))
-        numbers = everyone if fault.consumer == "all" else (fault.consumer,)
-        return Crash(consumers, fault.zone, numbers, fault.at_command or 1)
-    touched = tuple(links[pair] for pair in fault_links(scenario, fault))
-    if isinstance(fault, LagFault):
-        return LinkLag(touched, parse_lag(fault.lag))
-    return LinkCut(touched, Cut(fault.mode))
+@dataclass(frozen=True)
+class _Catalogue:
+    """Makes faults of a scenario into what happens to one cluster and its programs."""
+
+    scenario: Scenario
+    testbed: Testbed
+    consumers: Consumers
+    producers: Mapping[str, Producer]
+
+    def planned(self, index: int, fault: AnyFault) -> PlannedFault:
+        target = _target(fault)
+        return PlannedFault(
+            name=f"{index}:{fault.kind} {target}",
+            kind=fault.kind,
+            target=target,
+            begin_ns=round(fault.at_s * _NS_PER_S),
+            duration_ns=round(fault.for_s * _NS_PER_S),
+            holds=frozenset(grip(self.scenario, fault)),
+            detail=json.dumps(fault.model_dump(mode="json", exclude_none=True)),
+            action=self._action(fault),
+        )
+
+    def _action(self, fault: AnyFault) -> Action:
+        if isinstance(fault, Kill | Wipe | PowerFailure):
+            return self._death(fault)
+        if isinstance(fault, Pause):
+            return ZonePause(self.testbed.zones[fault.zone])
+        if isinstance(fault, SlowZone):
+            return ZoneSlow(self._simulated(fault), fault.factor)
+        if isinstance(fault, ClockFault):
+            return ClockWrong(self.testbed.clock(fault.zone), fault.offset_ms * _NS_PER_MS, fault.drift_ppm)
+        if isinstance(fault, ConsumerCrash):
+            everyone = tuple(range(self.scenario.consumers.per_zone))
+            numbers = everyone if fault.consumer == "all" else (fault.consumer,)
+            return Crash(self.consumers, fault.zone, numbers, fault.at_command or 1)
+        if isinstance(fault, ProducerCrash):
+            return ProducerDeath(self.producers[fault.zone], fault.at_command or 1)
+        return self._of_links(fault)
+
+    def _of_links(self, fault: OfLinks) -> Action:
+        links = tuple(self.testbed.links[pair] for pair in fault_links(self.scenario, fault))
+        if isinstance(fault, CoordinatorCrash):
+            return CoordinatorDeath(self.testbed.coordinators[fault.zone], LinkCut(links, Cut.DROP))
+        if isinstance(fault, SwizzleClog):
+            runtime = self.testbed.runtime
+            random = runtime.random(f"swizzle {fault.order}")
+            return LinkSwizzle(links, runtime, random, round(fault.for_s * _NS_PER_S))
+        if isinstance(fault, LagFault):
+            return LinkLag(links, parse_lag(fault.lag))
+        if isinstance(fault, LossFault):
+            return LinkLoss(links, fault.share)
+        if isinstance(fault, DuplicateFault):
+            return LinkDuplication(links, fault.share, round(fault.after_ms * _NS_PER_MS))
+        return LinkCut(links, Cut(fault.mode) if isinstance(fault, CutFault) else Cut.HOLD)
+
+    def _death(self, fault: Kill | Wipe | PowerFailure) -> Action:
+        zone = self.testbed.zones[fault.zone]
+        restart = Restart.WIPE if isinstance(fault, Wipe) else Restart(fault.restart)
+        others = tuple(other for name, other in self.testbed.zones.items() if name != fault.zone)
+        if isinstance(fault, PowerFailure):
+            return ZoneDeath(zone, restart, others, partial(self._simulated(fault).fail_power, torn=fault.torn))
+        return ZoneDeath(zone, restart, others, zone.kill)
+
+    def _simulated(self, fault: PowerFailure | SlowZone) -> SimZone:
+        zone = self.testbed.zones[fault.zone]
+        if not isinstance(zone, SimZone):
+            raise ZoneError(f"zone {fault.zone}: {fault.kind} is possible in simulation only")
+        return zone
 
 
 class FaultSchedule:
@@ -204,6 +207,9 @@ class FaultSchedule:
         begin_ns = load_begin_ns + fault.begin_ns
         if await self._halt.sleep(begin_ns - self._runtime.now_ns()):
             return
+        while self._held(fault):
+            if await self._halt.sleep(_POLL_NS):
+                return
         await self._begin(fault)
         if await self._halt.sleep(begin_ns + fault.duration_ns - self._runtime.now_ns()):
             return
@@ -213,6 +219,10 @@ class FaultSchedule:
         """End every fault that is still in force."""
         for fault in list(self._active.values()):
             await self._end(fault)
+
+    def _held(self, fault: PlannedFault) -> bool:
+        """Whether a fault that is to be over by now still ends, as a server that restarts does."""
+        return any(other.holds & fault.holds for other in self._active.values())
 
     async def _begin(self, fault: PlannedFault) -> None:
         self._rows[fault.name] = {
@@ -228,6 +238,6 @@ class FaultSchedule:
         await fault.action.begin()
 
     async def _end(self, fault: PlannedFault) -> None:
-        del self._active[fault.name]
         await fault.action.end()
+        del self._active[fault.name]
         self._rows[fault.name]["end_ns"] = self._runtime.now_ns()

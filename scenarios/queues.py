@@ -50,7 +50,7 @@ class QueueUnderTest(Protocol):
     def shards(self) -> Mapping[str, str]:
         """Shard → the zone whose consumers serve it."""
 
-    async def producer(self, zone: str) -> ProducerQueue: ...
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue: ...
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         """A queue instance of its own, as a program of its own would have; all its commands pass through ``wrap``."""
 
@@ -78,8 +78,8 @@ class DynoUnderTest:
         self._keys = Keys(prefix=PREFIX, queue=NAME)
         self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
 
-    async def producer(self, zone: str) -> ProducerQueue:
-        return _DynoProducer(self._instance(zone, lambda connection: connection))
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+        return _DynoProducer(self._instance(zone, wrap))
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)

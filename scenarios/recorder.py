@@ -7,6 +7,7 @@ from typing import Literal
 from analysis.history import History, Touched
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
+from scenarios.crash import ProgramCrashed
 from scenarios.queues import ConsumerQueue, ProducerQueue
 
 OPERATION_ERRORS = (PortError, ServerError)
@@ -14,12 +15,9 @@ OPERATION_ERRORS = (PortError, ServerError)
 
 NO_LEASE = "no lease"
 CRASHED = "consumer crashed"
+PRODUCER_CRASHED = "producer crashed"
 
 Outcome = Literal["ok", "fail", "info"]
-
-
-class ConsumerCrashed(BaseException):
-    """The consumer's program has ended here. Not an ``Exception``: nothing inside a dead program can handle it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,11 @@ class Recorder:
                 # The error speaks of the message that it stopped at; those after it were never tried.
                 outcome = _outcome(error) if index == len(receipts) else "fail"
                 self._end(ops[index], "push", outcome, error=_text(error))
+        except ProgramCrashed:
+            # Whatever was confirmed to it, it can tell nobody.
+            for op in ops:
+                self._end(op, "push", "info", error=PRODUCER_CRASHED)
+            raise
         by_id: Mapping[str, tuple[int, Message]] = {
             message.id: (op, message) for op, message in zip(ops, messages, strict=True)
         }
@@ -78,7 +81,7 @@ class Recorder:
         except OPERATION_ERRORS as error:
             self._end(op, "pop", _outcome(error), error=_text(error))
             return None
-        except ConsumerCrashed:
+        except ProgramCrashed:
             self._end(op, "pop", "info", error=CRASHED)
             raise
         self._end(op, "pop", "ok", [_delivered(delivery, op) for delivery in deliveries])
@@ -90,7 +93,7 @@ class Recorder:
             acknowledged = await queue.ack(delivery.message.id)
         except OPERATION_ERRORS as error:
             self._end(op, "ack", _outcome(error), error=_text(error))
-        except ConsumerCrashed:
+        except ProgramCrashed:
             self._end(op, "ack", "info", error=CRASHED)
             raise
         else:

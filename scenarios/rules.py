@@ -7,7 +7,26 @@ from random import Random
 from typing import Any
 
 from cluster.lag import parse_lag
-from scenarios.spec import AnyFault, ConsumerCrash, CutFault, Kill, LagFault, Pause, Scenario, Wipe, parse_link
+from scenarios.spec import (
+    SIM_ONLY,
+    AnyFault,
+    Arm,
+    ClockFault,
+    Clog,
+    ConsumerCrash,
+    CoordinatorCrash,
+    CutFault,
+    Kill,
+    LinksFault,
+    Pause,
+    PowerFailure,
+    ProducerCrash,
+    Scenario,
+    SlowZone,
+    SwizzleClog,
+    Wipe,
+    parse_link,
+)
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
@@ -49,11 +68,15 @@ def problems(scenario: Scenario) -> list[Problem]:
     return found
 
 
-def fault_links(scenario: Scenario, fault: LagFault | CutFault) -> tuple[tuple[str, str], ...]:
+OfLinks = LinksFault | SwizzleClog | CutFault | CoordinatorCrash
+"""What changes links."""
+
+
+def fault_links(scenario: Scenario, fault: OfLinks) -> tuple[tuple[str, str], ...]:
     """The links that ``fault`` changes, in the order of the topology."""
-    if isinstance(fault, LagFault):
-        if fault.link is not None:
-            return (parse_link(fault.link),)
+    if isinstance(fault, LinksFault) and fault.link is not None:
+        return (parse_link(fault.link),)
+    if not isinstance(fault, CutFault):
         return tuple(link for link in scenario.links_all if fault.zone is None or fault.zone in link)
     if fault.one_way is not None:
         return (parse_link(fault.one_way),)
@@ -127,19 +150,23 @@ def _fault(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
         yield Problem.of(f"{path}.at_s", fault.at_s, f"less than load.duration_s ({duration_s:g})")
     elif fault.at_s + fault.for_s > duration_s:
         yield Problem.of(f"{path}.for_s", fault.for_s, f"at most {duration_s - fault.at_s:g}: all heals with the load")
-    if isinstance(fault, LagFault):
-        yield from _lag_target(scenario, path, fault)
+    if scenario.arm is Arm.REAL and isinstance(fault, SIM_ONLY):
+        yield Problem.of(f"{path}.kind", fault.kind, "on real servers any other kind; this one needs arm: sim")
+    if isinstance(fault, LinksFault):
+        yield from _links_target(scenario, path, fault)
     elif isinstance(fault, CutFault):
         yield from _cut_target(scenario, path, fault)
     else:
         yield from _zone(scenario, f"{path}.zone", fault.zone)
-    if isinstance(fault, Kill) and fault.restart == "warm" and len(scenario.zones) == 1:
+    if isinstance(fault, Kill | PowerFailure) and fault.restart == "warm" and len(scenario.zones) == 1:
         yield Problem.of(f"{path}.restart", fault.restart, "keep, as there is no other zone to copy from")
     if isinstance(fault, ConsumerCrash):
         yield from _consumer(scenario, path, fault)
+    if isinstance(fault, ClockFault) and fault.offset_ms == fault.drift_ppm == 0:
+        yield Problem(path, "got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0")
 
 
-def _lag_target(scenario: Scenario, path: str, fault: LagFault) -> Iterator[Problem]:
+def _links_target(scenario: Scenario, path: str, fault: LinksFault) -> Iterator[Problem]:
     if fault.zone is not None and fault.link is not None:
         yield Problem.of(f"{path}.link", fault.link, "zone or link, not both")
     yield from _zone(scenario, f"{path}.zone", fault.zone)
@@ -170,7 +197,7 @@ def _overlaps(scenario: Scenario) -> Iterator[Problem]:
     for (first, one), (second, other) in combinations(enumerate(scenario.faults), 2):
         if not (one.at_s < other.at_s + other.for_s and other.at_s < one.at_s + one.for_s):
             continue
-        shared = _grip(scenario, one) & _grip(scenario, other)
+        shared = grip(scenario, one) & grip(scenario, other)
         if shared:
             mine = f"{other.kind} at {other.at_s:g} s for {other.for_s:g} s"
             theirs = f"faults[{first}] ({one.kind}, {one.at_s:g} to {one.at_s + one.for_s:g} s)"
@@ -180,14 +207,23 @@ def _overlaps(scenario: Scenario) -> Iterator[Problem]:
             )
 
 
-def _grip(scenario: Scenario, fault: AnyFault) -> set[str]:
+def grip(scenario: Scenario, fault: AnyFault) -> set[str]:
     """What only one fault can hold at a time."""
-    if isinstance(fault, Kill | Wipe | Pause):
+    if isinstance(fault, Kill | Wipe | PowerFailure | Pause):
         return {f"zone {fault.zone}"}
+    if isinstance(fault, SlowZone):
+        return {f"speed of {fault.zone}"}
+    if isinstance(fault, ClockFault):
+        return {f"clock of {fault.zone}"}
+    if isinstance(fault, ProducerCrash):
+        return {f"producer {fault.zone}"}
     if isinstance(fault, ConsumerCrash):
         numbers: Iterable[int] = range(scenario.consumers.per_zone) if fault.consumer == "all" else (fault.consumer,)
         return {f"consumer {fault.zone}-{number}" for number in numbers}
-    return {f"{fault.kind} of {source}>{target}" for source, target in fault_links(scenario, fault)}
+    # However a link comes to be cut, mending it undoes all of that.
+    cuts = isinstance(fault, CutFault | Clog | SwizzleClog | CoordinatorCrash)
+    held = {f"{'cut' if cuts else fault.kind} of {source}>{target}" for source, target in fault_links(scenario, fault)}
+    return {*held, f"coordinator {fault.zone}"} if isinstance(fault, CoordinatorCrash) else held
 
 
 def _drain(scenario: Scenario) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from scenarios.consumers import Consumers
 from scenarios.crew import Crew, Halt
 from scenarios.faults import FaultSchedule, plan_faults
 from scenarios.files import LOGGER
-from scenarios.queues import ProducerQueue, QueueUnderTest, queue_under_test
+from scenarios.queues import QueueUnderTest, queue_under_test
 from scenarios.recorder import Outcome, Recorder
 from scenarios.sampler import DepthSampler
 from scenarios.spec import Scenario
@@ -159,8 +159,8 @@ class _Run:
             runtime=self._runtime,
             crew=self._crews["consumers"],
         )
-        self._producers: list[Producer] = []
-        faults = plan_faults(scenario, testbed, self._consumers)
+        self._producers = {zone: self._producer(zone) for zone in scenario.zones}
+        faults = plan_faults(scenario, testbed, consumers=self._consumers, producers=self._producers)
         self._faults = FaultSchedule(faults, runtime=self._runtime, halt=halt)
         tables.callback(self._write_faults)
         self._phase_begin_ns = self._runtime.now_ns()
@@ -179,21 +179,20 @@ class _Run:
         finally:
             for crew in self._crews.values():
                 await crew.dismiss()
-            for producer in self._producers:
+            for producer in self._producers.values():
                 await producer.close()
 
     async def _load(self) -> None:
         scenario, runtime = self._scenario, self._runtime
         self._begin_phase("load", scenario.load.duration_s)
-        for zone in scenario.zones:
-            queue = await self._queue.producer(zone)
-            self._producers.append(self._producer(zone, queue))
+        for producer in self._producers.values():
+            await producer.start()
         await self._start_consumers()
         DepthSampler(
             queue=self._queue, table=self._depth_table, runtime=runtime, crew=self._crews["sampler"], halt=self._halt
         ).start()
         begin_ns = runtime.now_ns() + _LEAD_NS
-        for zone, producer in zip(scenario.zones, self._producers, strict=True):
+        for zone, producer in self._producers.items():
             plan = plan_pushes(scenario.load, zone=zone, random=runtime.random)
             self._crews["load"].spawn(producer.run(plan, begin_ns=begin_ns), name=f"producer {zone}")
         for fault in self._faults.faults:
@@ -212,8 +211,14 @@ class _Run:
             await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
             self._consumers.start(zone, number)
 
-    def _producer(self, zone: str, queue: ProducerQueue) -> Producer:
-        return Producer(zone=zone, queue=queue, recorder=self._recorder, runtime=self._runtime, halt=self._halt)
+    def _producer(self, zone: str) -> Producer:
+        return Producer(
+            zone=zone,
+            open_queue=self._queue.producer,
+            recorder=self._recorder,
+            runtime=self._runtime,
+            halt=self._halt,
+        )
 
     async def _heal(self) -> None:
         """Every fault ends within the load, but a server may still be starting."""
@@ -240,7 +245,7 @@ class _Run:
         return quiet >= _QUIET_READINGS
 
     async def _is_drained(self) -> bool:
-        if len(self._crews["load"]) or any(producer.in_flight for producer in self._producers):
+        if len(self._crews["load"]) or any(producer.in_flight for producer in self._producers.values()):
             return False
         if not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
             return False

@@ -21,6 +21,10 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
+CLOCK_OFFSET_MS_MAX = 86_400_000
+CLOCK_DRIFT_PPM_MAX = 500_000
+"""A clock that runs half as fast again, or at half its speed."""
+
 
 class Arrival(StrEnum):
     POISSON = "poisson"
@@ -207,18 +211,81 @@ class Wipe(Fault):
     zone: str
 
 
+class PowerFailure(Fault):
+    """The machine of a zone's server loses its power, and the file what was not flushed; in simulation only."""
+
+    kind: Literal["power_failure"]
+    zone: str
+    torn: Flag = False
+    """The file ends at a random byte of what was not flushed, instead of before all of it."""
+    restart: Literal["keep", "warm"] = "keep"
+
+
 class Pause(Fault):
     kind: Literal["pause"]
     zone: str
 
 
-class LagFault(Fault):
-    kind: Literal["lag"]
-    lag: DelayText
+class SlowZone(Fault):
+    """A zone's server takes ``factor`` times as long for each command; in simulation only."""
+
+    kind: Literal["slow"]
+    zone: str
+    factor: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] = 100.0
+
+
+class ClockFault(Fault):
+    """The clock of a zone's machines is wrong: set forth or back at once, or running too fast or too slowly."""
+
+    kind: Literal["clock"]
+    zone: str
+    offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
+    drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
+    """Microseconds that it gains in a second."""
+
+
+class LinksFault(Fault):
+    """Something about some links; with neither zone nor link, about every link."""
+
     zone: str | None = None
     """Every link from and to this zone."""
     link: str | None = None
-    """One link; with neither zone nor link, every link."""
+    """One link."""
+
+
+class LagFault(LinksFault):
+    kind: Literal["lag"]
+    lag: DelayText
+
+
+class LossFault(LinksFault):
+    kind: Literal["loss"]
+    share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
+    """Of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
+
+
+class DuplicateFault(LinksFault):
+    kind: Literal["duplicate"]
+    share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
+    """Of messages that arrive a second time."""
+    after_ms: NonNegative = 0.0
+    """How long after a message its copy sets out."""
+
+
+class Clog(LinksFault):
+    """What is sent is held and arrives afterwards."""
+
+    kind: Literal["clog"]
+
+
+class SwizzleClog(Fault):
+    """Links are clogged one after another, and freed one after another in another order."""
+
+    kind: Literal["swizzle_clog"]
+    zone: str | None = None
+    """Every link from and to this zone; every link if not given."""
+    order: Annotated[int, Field(strict=True, ge=0)] = 0
+    """Stands for both orders: each number, with the scenario's seed, gives others."""
 
 
 class CutFault(Fault):
@@ -247,7 +314,43 @@ class ConsumerCrash(Fault):
     """
 
 
-AnyFault = Annotated[Kill | Wipe | Pause | LagFault | CutFault | ConsumerCrash, Field(discriminator="kind")]
+class ProducerCrash(Fault):
+    """The producer's program ends, with pushes open; after ``for_s`` another takes its place."""
+
+    kind: Literal["producer_crash"]
+    zone: str
+    at_command: Count | None = None
+    """As for a consumer; the commands of all its open pushes count."""
+
+
+class CoordinatorCrash(Fault):
+    """The coordinator of a zone ends, with commands on their way; after ``for_s`` another takes its place."""
+
+    kind: Literal["coordinator_crash"]
+    zone: str
+
+
+AnyFault = Annotated[
+    Kill
+    | Wipe
+    | PowerFailure
+    | Pause
+    | SlowZone
+    | ClockFault
+    | LagFault
+    | LossFault
+    | DuplicateFault
+    | CutFault
+    | Clog
+    | SwizzleClog
+    | ConsumerCrash
+    | ProducerCrash
+    | CoordinatorCrash,
+    Field(discriminator="kind"),
+]
+
+SIM_ONLY = (PowerFailure, SlowZone)
+"""Faults that nobody can bring about on real servers without privileges."""
 
 
 class Drain(Section):

@@ -5,6 +5,7 @@ something out, find more than one configuration that includes everything.
 """
 
 from collections.abc import Sequence
+from math import ceil
 from random import Random
 
 from cluster.sim.ties import TieBreak
@@ -13,18 +14,22 @@ from scenarios.rules import problems
 from scenarios.spec import (
     AnyFault,
     Arm,
+    ClockFault,
     ConsumerCrash,
     Consumers,
     CutFault,
     Drain,
-    Kill,
-    LagFault,
+    DuplicateFault,
     Links,
+    LinksFault,
     Load,
-    Pause,
+    LossFault,
+    PowerFailure,
+    ProducerCrash,
     Scenario,
     Simulation,
-    Wipe,
+    SlowZone,
+    SwizzleClog,
 )
 from scenarios.workload import explicit_operations
 
@@ -129,14 +134,43 @@ def _fault(template: AnyFault, scenario: Scenario, random: Random) -> AnyFault:
 def _target(fault: AnyFault, scenario: Scenario, random: Random) -> dict[str, object]:
     zone = random.choice(scenario.zones)
     link = ">".join(random.choice(scenario.links_all)) if scenario.links_all else None
-    if isinstance(fault, Kill | Wipe | Pause):
-        return {"zone": zone}
     if isinstance(fault, ConsumerCrash):
-        at_command = int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)) if random.random() < 0.75 else None
-        return {"zone": zone, "consumer": random.randrange(scenario.consumers.per_zone), "at_command": at_command}
-    if isinstance(fault, LagFault):
-        return {"zone": zone, "link": None} if random.random() < 0.5 or link is None else {"zone": None, "link": link}
-    return _cut(fault, zone, link, random)
+        return {"zone": zone, "consumer": random.randrange(scenario.consumers.per_zone), "at_command": _command(random)}
+    if isinstance(fault, ProducerCrash):
+        return {"zone": zone, "at_command": _command(random)}
+    if isinstance(fault, LinksFault):
+        around: dict[str, object] = {"zone": zone, "link": None}
+        target = around if random.random() < 0.5 or link is None else {"zone": None, "link": link}
+        return {**target, **_extent(fault, random)}
+    if isinstance(fault, CutFault):
+        return _cut(fault, zone, link, random)
+    return {"zone": zone, **_extent(fault, random)}
+
+
+def _command(random: Random) -> int | None:
+    return int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)) if random.random() < 0.75 else None
+
+
+def _extent(fault: AnyFault, random: Random) -> dict[str, object]:
+    """How much of it, for the kinds that have a more and a less: up to what the scenario says, and either way."""
+    part = 2 ** -random.uniform(0, 4)
+    if isinstance(fault, PowerFailure):
+        return {"torn": random.random() < 0.5}
+    if isinstance(fault, SlowZone):
+        return {"factor": 1 + (fault.factor - 1) * part}
+    if isinstance(fault, ClockFault):
+        sign = random.choice((1, -1))
+        # Rounded away from 0, which would be no fault.
+        return {name: sign * ceil(abs(value) * part) for name, value in _wrong(fault).items()}
+    if isinstance(fault, DuplicateFault):
+        return {"share": min(1.0, round(fault.share * part + 0.001, 3)), "after_ms": round(fault.after_ms * part, 3)}
+    if isinstance(fault, LossFault):
+        return {"share": round(fault.share * part, 6)}
+    return {"order": random.randrange(1_000_000)} if isinstance(fault, SwizzleClog) else {}
+
+
+def _wrong(fault: ClockFault) -> dict[str, int]:
+    return {name: getattr(fault, name) for name in ("offset_ms", "drift_ppm")}
 
 
 def _cut(fault: CutFault, zone: str, link: str | None, random: Random) -> dict[str, object]:

@@ -6,16 +6,19 @@ before the run, by the seed alone: times, ids, delays and priorities are the sam
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from random import Random
+from typing import Protocol
 
 from cluster.lag import parse_lag
 from engine.message import Message
 from engine.ports import Runtime
+from scenarios.crash import CrashSwitch, ProgramCrashed
 from scenarios.crew import Crew, Halt
-from scenarios.queues import ProducerQueue
+from scenarios.queues import ProducerQueue, Wrap
 from scenarios.recorder import Actor, Recorder
 from scenarios.spec import Arrival, Load, Operation
 
@@ -113,34 +116,81 @@ def _payload(load: Load, name: str) -> str:
     return (f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes]
 
 
-class Producer:
-    """Pushes one zone's plan. ``run`` returns when the plan is over or the run is halted; pushes may still be open."""
+class OpenQueue(Protocol):
+    """Makes the queue instance of one producer program in ``zone``, all of whose commands pass through ``wrap``."""
 
-    def __init__(self, *, zone: str, queue: ProducerQueue, recorder: Recorder, runtime: Runtime, halt: Halt) -> None:
-        self._queue = queue
+    async def __call__(self, zone: str, wrap: Wrap) -> ProducerQueue: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """One producer program, from its start to its stop or crash."""
+
+    actor: Actor
+    queue: ProducerQueue
+    switch: CrashSwitch
+
+
+class Producer:
+    """Pushes one zone's plan. ``run`` returns when the plan is over or the run is halted; pushes may still be open.
+
+    Its program can die. What was to be pushed before ``replace`` puts another in its place, nobody pushes.
+    """
+
+    def __init__(self, *, zone: str, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime, halt: Halt) -> None:
+        self._zone = zone
+        self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = runtime
         self._halt = halt
-        self._actor = Actor(f"producer-{zone}", zone)
         self._pushes = Crew(runtime, halt)
+        self._programs: list[_Program] = []
 
     @property
     def in_flight(self) -> int:
         return len(self._pushes)
+
+    async def start(self) -> None:
+        """Begin a program, with a queue instance of its own."""
+        switch, life = CrashSwitch(), len(self._programs) + 1
+        name = f"producer-{self._zone}" + (f".{life}" if life > 1 else "")
+        queue = await self._open_queue(self._zone, switch.wrap_deaf)
+        self._programs.append(_Program(Actor(name, self._zone), queue, switch))
+
+    def crash(self, *, at_command: int = 1) -> None:
+        """End the program: now, or just before the command of this number from now on."""
+        self._programs[-1].switch.crash(at_command=at_command)
+
+    async def replace(self) -> None:
+        """Let another take the place of a program that has crashed; one that has not is spared."""
+        switch = self._programs[-1].switch
+        if switch.crashed:
+            await self.start()
+        else:
+            switch.disarm()
 
     async def run(self, plan: Iterator[PlannedPush], *, begin_ns: int) -> None:
         for planned in plan:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):
                 return
+            program = self._programs[-1]
+            if program.switch.crashed:
+                continue
             if len(self._pushes) >= IN_FLIGHT_MAX:
-                self._recorder.refuse(self._actor, planned.messages, intended_ns=intended_ns, error=OVERLOADED)
+                self._recorder.refuse(program.actor, planned.messages, intended_ns=intended_ns, error=OVERLOADED)
                 # A producer this far behind must not keep the event loop from ending the pushes that are open.
                 await self._runtime.sleep(0)
                 continue
-            push = self._recorder.push(self._queue, self._actor, planned.messages, intended_ns=intended_ns)
-            self._pushes.spawn(push, name=f"{self._actor.process} push")
+            push = self._push(program, planned.messages, intended_ns)
+            self._pushes.spawn(push, name=f"{program.actor.process} push")
 
     async def close(self) -> None:
         await self._pushes.dismiss()
-        await self._queue.close()
+        for program in self._programs:
+            with suppress(ProgramCrashed):  # a dead program tidies nothing
+                await program.queue.close()
+
+    async def _push(self, program: _Program, messages: Sequence[Message], intended_ns: int) -> None:
+        with suppress(ProgramCrashed):
+            await self._recorder.push(program.queue, program.actor, messages, intended_ns=intended_ns)

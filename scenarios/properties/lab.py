@@ -13,6 +13,7 @@ from cluster.sim.server import ServerSettings
 from cluster.zone import Persistence, ZoneState
 from engine.message import Message
 from engine.ports import Connection
+from scenarios.crash import ProgramCrashed
 from scenarios.properties.closing import abandon, close
 from scenarios.properties.courses import Beside, Course, ToRest
 from scenarios.properties.holdings import Holdings, violations
@@ -21,7 +22,6 @@ from scenarios.properties.operations import Operations
 from scenarios.properties.program import Gate, GatedConnection, Program
 from scenarios.properties.queue import Queue, Repairing, Site
 from scenarios.properties.troubles import Troubles
-from scenarios.recorder import ConsumerCrashed
 
 _NS_PER_MS = 1_000_000
 _POLL_NS = _NS_PER_MS
@@ -274,8 +274,8 @@ class Lab:
         try:
             await operation()
             if program.gate.crashed:
-                raise ConsumerCrashed
-        except ConsumerCrashed:
+                raise ProgramCrashed
+        except ProgramCrashed:
             self.ledger.disturb()
             self._begin(program.name, program.zone)
         finally:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from engine.message import Delivery
 from engine.ports import Command, Connection, Promise, Reply, Runtime, Task
+from scenarios.crash import ProgramCrashed
 from scenarios.properties.courses import Course, CrashBefore, StallBefore
 from scenarios.properties.queue import Queue
-from scenarios.recorder import ConsumerCrashed
 
 _NS_PER_MS = 1_000_000
 
@@ -43,7 +43,7 @@ class Gate:
             self._go_on()
 
     async def enter(self, commands: int) -> None:
-        """Raises ``ConsumerCrashed`` if the program has died before them."""
+        """Raises ``ProgramCrashed`` if the program has died before them."""
         course, self._passed = self._course, self._passed + commands
         if isinstance(course, CrashBefore) and self._passed >= course.command:
             self.crashed = True
@@ -51,7 +51,7 @@ class Gate:
             self._course = None
             await self._stand(course.for_ms)
         if self.crashed:
-            raise ConsumerCrashed
+            raise ProgramCrashed
 
     async def _stand(self, for_ms: int) -> None:
         self._standing = self._runtime.promise()

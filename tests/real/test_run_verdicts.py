@@ -97,8 +97,8 @@ class Planted(DynoUnderTest):
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         return self.spoil(await super().consumer(zone, wrap))
 
-    async def producer(self, zone: str) -> ProducerQueue:
-        return self.forge(await super().producer(zone))
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+        return self.forge(await super().producer(zone, wrap))
 
     def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
         return queue

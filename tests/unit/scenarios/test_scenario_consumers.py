@@ -14,9 +14,10 @@ from cluster.sim.runtime import SimRuntime
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
 from scenarios import spec
-from scenarios.consumers import Consumers, CrashSwitch
+from scenarios.consumers import Consumers
+from scenarios.crash import CrashSwitch, ProgramCrashed
 from scenarios.crew import Crew, Halt
-from scenarios.recorder import ConsumerCrashed, Recorder
+from scenarios.recorder import Recorder
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -178,6 +179,6 @@ def test_nothing_inside_a_dead_program_can_handle_its_death() -> None:
     switch = CrashSwitch()
     switch.check()
     switch.crash()
-    with pytest.raises(ConsumerCrashed) as crashed:
+    with pytest.raises(ProgramCrashed) as crashed:
         switch.check()
     assert not isinstance(crashed.value, Exception)

@@ -19,11 +19,15 @@ faults:
   - {kind: cut, at_s: 2, for_s: 3, isolate: b}
 """
 
+KINDS = (
+    "kill, wipe, power_failure, pause, slow, clock, lag, loss, duplicate, cut, clog, swizzle_clog, consumer_crash, "
+    "producer_crash, coordinator_crash"
+)
 LINKS = "a link of the topology (a>b, a>c, b>a, b>c, c>a, c>b)"
 
 REFUSED = {
     "faults[0].zone=d": "faults[0].zone: got 'd'; accepted: a zone of the topology (a, b, c)",
-    "faults[0].kind=explode": "faults[0].kind: got 'explode'; accepted: kill, wipe, pause, lag, cut, consumer_crash",
+    "faults[0].kind=explode": f"faults[0].kind: got 'explode'; accepted: {KINDS}",
     "faults[0].at_s=90": "faults[0].at_s: got 90.0; accepted: less than load.duration_s (10)",
     "faults[0].for_s=9": "faults[0].for_s: got 9.0; accepted: at most 8: all heals with the load",
     "faults[0].for_s=0": "faults[0].for_s: got 0; accepted: greater than 0",
@@ -49,11 +53,42 @@ REFUSED = {
     "faults[2]={kind: lag, at_s: 4, for_s: 2, lag: 0, link: ab}": (
         "faults[2].link: got 'ab'; accepted: a link written FROM>TO, e.g. a>b"
     ),
-    "faults[2]={at_s: 1}": "faults[2].kind: missing; accepted: kill, wipe, pause, lag, cut, consumer_crash",
+    "faults[2]={at_s: 1}": f"faults[2].kind: missing; accepted: {KINDS}",
     "faults[1].halves=[a, b, c]": "faults[1]: got isolate and halves; accepted: one of isolate, halves, one_way",
     "faults[1].isolate=null": "faults[1]: got no target; accepted: one of isolate, halves, one_way",
     "faults[1]={kind: cut, at_s: 1, for_s: 1, halves: [a, b, c]}": (
         "faults[1].halves: got ['a', 'b', 'c']; accepted: some zones, but not all"
+    ),
+    "faults[2]={kind: power_failure, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2].kind: got 'power_failure'; accepted: on real servers any other kind; this one needs arm: sim"
+    ),
+    "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2].kind: got 'slow'; accepted: on real servers any other kind; this one needs arm: sim"
+    ),
+    "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b, factor: 1}": (
+        "faults[2].factor: got 1; accepted: greater than 1"
+    ),
+    "faults[2]={kind: clock, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2]: got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0"
+    ),
+    "faults[2]={kind: clock, at_s: 6, for_s: 1, zone: b, drift_ppm: 900000}": (
+        "faults[2].drift_ppm: got 900000; accepted: less than or equal to 500000"
+    ),
+    "faults[2]={kind: loss, at_s: 6, for_s: 1, share: 1}": "faults[2].share: got 1; accepted: less than 1",
+    "faults[2]={kind: duplicate, at_s: 6, for_s: 1, link: a>d}": f"faults[2].link: got 'a>d'; accepted: {LINKS}",
+    "faults[2]={kind: clog, at_s: 4, for_s: 1, link: a>b}": (
+        "faults[2].at_s: got clog at 4 s for 1 s; accepted: a time when "
+        "faults[1] (cut, 2 to 5 s) does not already hold cut of a>b"
+    ),
+    "faults[2]={kind: swizzle_clog, at_s: 4, for_s: 1, zone: d}": (
+        "faults[2].zone: got 'd'; accepted: a zone of the topology (a, b, c)"
+    ),
+    "faults[2]={kind: coordinator_crash, at_s: 4, for_s: 1, zone: a}": (
+        "faults[2].at_s: got coordinator_crash at 4 s for 1 s; accepted: a time when "
+        "faults[1] (cut, 2 to 5 s) does not already hold cut of a>b, cut of b>a"
+    ),
+    "faults[2]={kind: producer_crash, at_s: 6, for_s: 1, zone: b, at_command: 0}": (
+        "faults[2].at_command: got 0; accepted: greater than or equal to 1"
     ),
     "faults=3": "faults: got 3; accepted: a list",
     "level=DC_TWO": "level: got 'DC_TWO'; accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM",

@@ -18,6 +18,7 @@ from engine.message import Message, Receipt
 from engine.ports import Indeterminate, ServerError, Unavailable
 from scenarios import workload
 from scenarios.crew import Halt
+from scenarios.queues import Wrap
 from scenarios.recorder import Recorder
 from scenarios.spec import Arrival, Load, Priority
 from scenarios.workload import PlannedPush, Producer, plan_pushes
@@ -110,10 +111,15 @@ def rows_of_a_run(
     halt = Halt(runtime)
     history = HistoryWriter(tmp_path)
     queue = SlowQueue(runtime, delay_ns=delay_ns, error=error)
-    producer = Producer(zone="a", queue=queue, recorder=Recorder(history, runtime), runtime=runtime, halt=halt)
+
+    async def opened(zone: str, wrap: Wrap) -> SlowQueue:
+        return queue
+
+    producer = Producer(zone="a", open_queue=opened, recorder=Recorder(history, runtime), runtime=runtime, halt=halt)
     load = load or Load(duration_s=2, rate_per_s=20)
 
     async def run() -> None:
+        await producer.start()
         await producer.run(plan_pushes(load, zone="a", random=Streams(1).stream), begin_ns=1 * S)
         while producer.in_flight:
             await runtime.sleep(MS)

@@ -1,0 +1,75 @@
+"""How programs die: between two commands, or with commands on their way."""
+
+from engine.ports import Command, Connection, Reply
+
+
+class ProgramCrashed(BaseException):
+    """The program has ended here. Not an ``Exception``: nothing inside a dead program can handle it."""
+
+
+class CrashSwitch:
+    """Ends one program: after ``crash`` none of its commands is sent, and it stops where it would send the next."""
+
+    def __init__(self) -> None:
+        self._crashed = False
+        self._commands_left: int | None = None
+
+    @property
+    def crashed(self) -> bool:
+        return self._crashed
+
+    def crash(self, *, at_command: int = 1) -> None:
+        """End the program just before the command of this number from now on; at its next command if it is 1."""
+        self._commands_left = at_command - 1
+        self._crashed = at_command == 1
+
+    def disarm(self) -> None:
+        """A program that has not come to the command of its crash lives on."""
+        self._commands_left = None
+
+    def check(self) -> None:
+        if self._crashed:
+            raise ProgramCrashed
+
+    def count(self, commands: int) -> None:
+        """So many commands are about to be sent together."""
+        self.check()
+        if self._commands_left is not None:
+            self._commands_left -= commands
+            self._crashed = self._commands_left < 0
+            self.check()
+
+    def wrap(self, connection: Connection) -> Connection:
+        """The program hears what it is answered and ends where it would send the next command."""
+        return CrashableConnection(connection, self)
+
+    def wrap_deaf(self, connection: Connection) -> Connection:
+        """The program does not hear the answer to a command that was on its way when it ended."""
+        return DeafConnection(connection, self)
+
+
+class CrashableConnection:
+    """``Connection`` of a program that ``switch`` can end between any two commands."""
+
+    def __init__(self, connection: Connection, switch: CrashSwitch) -> None:
+        self._connection = connection
+        self._switch = switch
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._switch.count(len(commands))
+        return await self._connection.execute(*commands)
+
+
+class DeafConnection:
+    """As ``CrashableConnection``; but an answer that comes when the program has ended is heard by nobody."""
+
+    def __init__(self, connection: Connection, switch: CrashSwitch) -> None:
+        self._connection = connection
+        self._switch = switch
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._switch.count(len(commands))
+        try:
+            return await self._connection.execute(*commands)
+        finally:
+            self._switch.check()
