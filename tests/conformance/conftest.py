@@ -1,10 +1,15 @@
-"""Where the conformance suite runs: one plain server, and three zones behind coordinators at every level."""
+"""Where the conformance suite runs: one plain server, and three zones, real and simulated, at every level.
+
+A test takes ``target`` and makes its queues on ``target.quorum(zone)`` and ``target.local(zone)``, or, if it is about
+V1, by ``target.queue``. It runs in both modes of V1 unless its module overrides the fixture ``compat``.
+"""
 
 from dataclasses import dataclass, field
 
 import pytest
 from support.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
 from support.servers import Lab, started_lab
+from support.sim_lab import SimLab, simulated_lab
 
 from cluster.levels import Level
 
@@ -16,7 +21,7 @@ class Target:
     ``level`` is None for a single server, which then stands for every zone.
     """
 
-    lab: Lab
+    lab: Lab | SimLab
     level: Level | None
     compat: bool
     clock: SettableClock = field(default_factory=SettableClock)
@@ -46,6 +51,15 @@ class Target:
         server = self.lab.direct("a" if self.level is None else zone)
         return self.lab.run(content(server, queue.keys, queue.settings.shards))
 
+    def at_rest(self, queue):
+        """What every zone holds of ``queue``, once all hold the same; fails if that does not come."""
+        for _ in range(1000):
+            contents = [self.content(queue, zone) for zone in self.zones]
+            if contents.count(contents[0]) == len(contents):
+                return contents[0]
+            self.run(self.lab.runtime.sleep(10_000_000))
+        raise AssertionError(f"zones differ: {contents}")
+
     @property
     def zones(self):
         return SHARDS
@@ -63,8 +77,22 @@ def three_zones():
         yield lab
 
 
-@pytest.fixture(params=[None, *Level], ids=lambda level: level or "single-server")
-def level(request):
+@pytest.fixture(scope="session")
+def simulation():
+    with simulated_lab(*SHARDS) as lab:
+        yield lab
+
+
+PLACES = [
+    pytest.param(("single_server", None), id="single-server", marks=pytest.mark.real),
+    *(pytest.param(("three_zones", level), id=f"three-zones-{level}", marks=pytest.mark.real) for level in Level),
+    *(pytest.param(("simulation", level), id=f"simulation-{level}") for level in Level),
+]
+
+
+@pytest.fixture(params=PLACES)
+def place(request):
+    """The fixture that is the lab, and the level."""
     return request.param
 
 
@@ -74,6 +102,6 @@ def compat(request):
 
 
 @pytest.fixture
-def target(request, level, compat):
-    lab = request.getfixturevalue("single_server" if level is None else "three_zones")
-    return Target(lab=lab, level=level, compat=compat)
+def target(request, place, compat):
+    lab, level = place
+    return Target(lab=request.getfixturevalue(lab), level=level, compat=compat)

@@ -1,4 +1,4 @@
-"""The expectations of dyno-queues' own test suite hold, on one server and on three zones at every level.
+"""The expectations of dyno-queues' own test suite hold on a plain server and on three zones, real and simulated.
 
 Method: the cases of ``RedisDynoQueueTest``, ``BaseQueueTests``, ``DefaultShardingStrategyTest``,
 ``CustomShardingStrategyTest`` and ``TestMessage`` of https://github.com/Netflix/dyno-queues, with what they say about a
@@ -9,8 +9,6 @@ import pytest
 
 from engine.dyno import IdHash, RoundRobin
 from engine.message import Message
-
-pytestmark = pytest.mark.real
 
 LEASE_MS = 1000
 WAIT_MS = 1000
@@ -157,6 +155,7 @@ def test_default_sharding_strategy(target):
     message = Message(id="1", payload="Hello World")
     for _ in range(3):
         target.run(queues[0].push([message]))
+    target.at_rest(queues[0])
     deliveries = [target.run(queue.pop(1, wait_ms=WAIT_MS)) for queue in queues]
     assert [[delivery.message for delivery in batch] for batch in deliveries] == [[message]] * 3
     assert [batch[0].shard for batch in deliveries] == list(target.zones)
@@ -167,6 +166,7 @@ def test_custom_sharding_strategy(target):
     queues = [target.queue(zone, strategy=IdHash()) for zone in target.zones]
     for _ in range(3):
         target.run(queues[0].push([Message(id="1", payload="Hello World")]))
+    target.at_rest(queues[0])
     assert [delivery.message.id for delivery in target.run(queues[1].pop(1, wait_ms=WAIT_MS))] == ["1"]
     assert [target.run(queue.pop(1, wait_ms=10)) for queue in queues] == [[], [], []]
 
