@@ -5,24 +5,17 @@ DC_ONE and to every zone at the quorum levels. The level decides how many replie
 they differ.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import cast
 
-from cluster.batch import Answer, Batch, Channel
-from cluster.commands import READING, Route, is_script, route
-from cluster.levels import ZONES_MAX, Level, Vote, ZoneFailure
-from cluster.statistics import CoordinatorStatistics
-from engine.ports import (
-    Command,
-    Connection,
-    Indeterminate,
-    PortError,
-    Reply,
-    Runtime,
-    ServerError,
-    Unavailable,
-)
+from cluster.batch import Batch, Channel
+from cluster.commands import is_write
+from cluster.levels import ZONES_MAX, Level
+from cluster.operation import Comparison, Done, Outcome, Poll
+from cluster.rules import Rule, Rules
+from cluster.statistics import CoordinatorStatistics, Tally
+from engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
 
 COORDINATOR_DOWN = "coordinator: connection refused"
 COORDINATOR_DIED = "coordinator: connection reset"
@@ -42,6 +35,7 @@ class Coordinator:
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self._zones = [zone, *(name for name in channels if name != zone)]
         self.channels = [channels[name] for name in self._zones]
+        self._levels = {level: self._prepared(level) for level in Level}
         self._running = True
         self._deaths = 0
 
@@ -76,11 +70,11 @@ class Coordinator:
         self.submit(level, commands, answered.set_result)
         outcome = cast(Outcome, await answered)
         if deaths != self._deaths:
-            reads = all(route(command) in READING for command in commands)
-            raise Unavailable(COORDINATOR_DIED) if reads else Indeterminate(COORDINATOR_DIED)
+            writes = any(map(is_write, commands))
+            raise Indeterminate(COORDINATOR_DIED) if writes else Unavailable(COORDINATOR_DIED)
         return outcome if isinstance(outcome, list) else outcome.result()
 
-    def submit(self, level: Level, commands: Sequence[Command], done: "Done", *, packed: bytes | None = None) -> None:
+    def submit(self, level: Level, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
         """Run one pipeline without a promise or a task; ``done`` is called once, possibly within this call.
 
         It gets the replies, one a command, when none of them is an error; otherwise a ``Failure``, which has the
@@ -94,10 +88,37 @@ class Coordinator:
         if not commands:
             done([])
             return
-        _Operation(self, level, commands, done).send(packed)
+        rules, tally = self._levels[level]
+        rule = rules.common(commands)
+        if rule is None:
+            self._submit_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
+            return
+        batch = Batch(commands, writes=not rule.reads, packed=packed)
+        answered = Comparison(commands, rule, tally, done).answered
+        channels = self.channels
+        for position in range(rule.zones):
+            channels[position].submit(batch, partial(answered, position))
 
     def zone_name(self, position: int) -> str:
         return self._zones[position]
+
+    def _prepared(self, level: Level) -> tuple[Rules, Tally]:
+        rules = Rules(level, zones=len(self._zones))
+        return rules, self.statistics.tally(level, zones=self._zones)
+
+    def _submit_mixed(
+        self, rules: Sequence[Rule], commands: Sequence[Command], tally: Tally, done: Done, packed: bytes | None
+    ) -> None:
+        """Of a pipeline with different rules each zone gets its part, in the order of the commands."""
+        writes = not all(rule.reads for rule in rules)
+        whole = Batch(commands, writes=writes, packed=packed)
+        everywhere = [command for command, rule in zip(commands, rules, strict=True) if rule.zones > 1]
+        part = whole if len(everywhere) == len(commands) else Batch(everywhere, writes=writes)
+        answered = Poll(commands, rules, tally, done).answered
+        self.channels[0].submit(whole, partial(answered, 0))
+        if everywhere:
+            for position in range(1, len(self.channels)):
+                self.channels[position].submit(part, partial(answered, position))
 
 
 class CoordinatedConnection:
@@ -109,122 +130,3 @@ class CoordinatedConnection:
 
     async def execute(self, *commands: Command) -> list[Reply]:
         return await self._coordinator.execute(self._level, commands)
-
-
-class Failure:
-    """A pipeline of which at least one command was answered with an error.
-
-    ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
-    in place of an answer that no server gave.
-    """
-
-    __slots__ = ("_operation", "answers")
-
-    def __init__(self, operation: "_Operation", answers: list[Reply]) -> None:
-        self._operation = operation
-        self.answers = answers
-
-    def result(self) -> list[Reply]:
-        """``answers``, if every error among them is a server's own and a complete account of what happened.
-
-        Raises ``Unavailable`` or ``Indeterminate`` otherwise, as in ``Connection.execute``, by what is known now: zones
-        that had not answered when the vote was decided may have answered since.
-        """
-        error = self._operation.error()
-        if error is not None:
-            raise error
-        return self.answers
-
-
-Outcome = list[Reply] | Failure
-
-Done = Callable[[Outcome], None]
-
-
-class _Operation:
-    """One pipeline: a vote for each command, over the zones that the command was routed to."""
-
-    __slots__ = ("_commands", "_coordinator", "_done", "_level", "_routes", "_undecided", "_votes")
-
-    def __init__(self, coordinator: Coordinator, level: Level, commands: Sequence[Command], done: Done) -> None:
-        self._coordinator = coordinator
-        self._level = level
-        self._commands = commands
-        self._done = done
-        self._routes = [route(command) for command in commands]
-        self._votes = [self._new_vote(kind) for kind in self._routes]
-        self._undecided = len(commands)
-
-    def _new_vote(self, kind: Route) -> Vote:
-        zones = len(self._coordinator.channels)
-        if kind is Route.LOCAL_READ or (kind is Route.READ and self._level is Level.DC_ONE):
-            return Vote(Level.DC_ONE, zones=1)
-        if kind is Route.BROADCAST:
-            return Vote(Level.DC_ONE, zones=zones)
-        return Vote(self._level, zones=zones)
-
-    def send(self, packed: bytes | None) -> None:
-        """Hand each zone its part of the pipeline, in the order of the commands."""
-        writes = any(kind not in READING for kind in self._routes)
-        indexes = range(len(self._commands))
-        everywhere: Sequence[int] = [index for index in indexes if self._votes[index].zones > 1]
-        whole = rest = Batch(self._commands, writes=writes, packed=packed)
-        if len(everywhere) == len(indexes):
-            everywhere = indexes
-        else:
-            rest = Batch([self._commands[index] for index in everywhere], writes=writes)
-        channels = self._coordinator.channels
-        channels[0].submit(whole, partial(self._answer, 0, indexes))
-        if everywhere:
-            for position in range(1, len(channels)):
-                channels[position].submit(rest, partial(self._answer, position, everywhere))
-
-    def _answer(self, position: int, indexes: Sequence[int], answer: Answer) -> None:
-        replies: Iterable[Reply] = answer if isinstance(answer, list) else [answer] * len(indexes)
-        coordinator = self._coordinator
-        if isinstance(answer, ZoneFailure):
-            coordinator.statistics.count_failure(coordinator.zone_name(position), str(answer))
-        undecided = self._undecided
-        for index, reply in zip(indexes, replies, strict=True):
-            vote = self._votes[index]
-            if vote.submit(position, reply):
-                self._undecided -= 1
-            if vote.complete:
-                coordinator.statistics.count(self._level, vote)
-        if undecided and self._undecided == 0:
-            self._conclude()
-
-    def _conclude(self) -> None:
-        answers = [vote.answer for vote in self._votes]
-        if any(isinstance(answer, ServerError) for answer in answers):
-            self._done(Failure(self, answers))
-        else:
-            self._done(answers)
-
-    def error(self) -> PortError | None:
-        """What is to be raised if any command has no answer of its own."""
-        failures = [self._failure(index) for index in range(len(self._votes))]
-        certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
-        unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
-        if unclear is None and certain is not None and self._anything_applied():
-            return Indeterminate(*certain.args)
-        return unclear or certain
-
-    def _failure(self, index: int) -> PortError | None:
-        vote = self._votes[index]
-        answer = vote.answer
-        if not isinstance(answer, ServerError):
-            return None
-        if self._routes[index] in READING:
-            return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
-        if self._maybe_applied(index):
-            return Indeterminate(*answer.args)
-        return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
-
-    def _anything_applied(self) -> bool:
-        indexes = range(len(self._votes))
-        return any(self._routes[index] not in READING and self._maybe_applied(index) for index in indexes)
-
-    def _maybe_applied(self, index: int) -> bool:
-        vote = self._votes[index]
-        return vote.maybe_applied or (vote.failed_inside and is_script(self._commands[index]))

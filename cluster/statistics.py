@@ -1,5 +1,6 @@
 """What a coordinator counts, beside what Dynomite itself would show."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -26,17 +27,35 @@ class CoordinatorStatistics:
     )
     zone_failures: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def count(self, level: Level, vote: Vote) -> None:
-        """Count a complete vote."""
-        counts = self.levels[level]
+    def tally(self, level: Level, *, zones: Sequence[str]) -> "Tally":
+        return Tally(self, level, zones)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Tally:
+    """Where the votes at one level are counted once they are complete. ``zones``: the names, by position."""
+
+    __slots__ = ("_counts", "_failures", "_zones")
+
+    def __init__(self, statistics: CoordinatorStatistics, level: Level, zones: Sequence[str]) -> None:
+        self._counts = statistics.levels[level]
+        self._failures = statistics.zone_failures
+        self._zones = zones
+
+    def count(self, vote: Vote) -> None:
+        counts = self._counts
         counts.commands += 1
         counts.decisions[vote.decision] += 1
         counts.error_answers += isinstance(vote.answer, ServerError)
         counts.late_disagreements += vote.late_disagreement
 
-    def count_failure(self, zone: str, text: str) -> None:
-        failures = self.zone_failures.setdefault(zone, {})
-        failures[text] = failures.get(text, 0) + 1
+    def count_alike(self, decision: Decision, commands: int) -> None:
+        """So many votes in which all replies were equal and none was an error."""
+        self._counts.commands += commands
+        self._counts.decisions[decision] += commands
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def count_failure(self, position: int, text: str) -> None:
+        failures = self._failures.setdefault(self._zones[position], {})
+        failures[text] = failures.get(text, 0) + 1

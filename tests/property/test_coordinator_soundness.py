@@ -246,7 +246,7 @@ def decide_by_one_reply(monkeypatch):
 
 
 def forget_what_scripts_wrote(monkeypatch):
-    monkeypatch.setattr("cluster.coordinator.is_script", lambda command: False)
+    monkeypatch.setattr("cluster.operation.is_script", lambda command: False)
 
 
 def send_again_after_a_break(monkeypatch):

@@ -7,10 +7,11 @@ it wrong, the property tests look for others.
 import pytest
 from support.scripted import MS, S, ScriptedCluster
 
-from cluster.coordinator import Coordinator, Failure
+from cluster.coordinator import Coordinator
 from cluster.lag import Constant
 from cluster.levels import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, Level
 from cluster.link import Cut
+from cluster.operation import Failure
 from cluster.sim.runtime import SimRuntime
 from engine.ports import Indeterminate, ServerError, Unavailable
 

@@ -1,0 +1,161 @@
+"""One pipeline on its way through a coordinator: the zones' answers are counted until every command has its own."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeGuard
+
+from cluster.batch import Answer
+from cluster.commands import is_script
+from cluster.levels import ZoneFailure
+from cluster.rules import Rule
+from cluster.statistics import Tally
+from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
+
+_ERRORS = frozenset({ServerError, ZoneFailure})
+
+
+class Failure:
+    """A pipeline of which at least one command was answered with an error.
+
+    ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
+    in place of an answer that no server gave.
+    """
+
+    __slots__ = ("_poll", "answers")
+
+    def __init__(self, poll: "Poll", answers: list[Reply]) -> None:
+        self._poll = poll
+        self.answers = answers
+
+    def result(self) -> list[Reply]:
+        """``answers``, if every error among them is a server's own and a complete account of what happened.
+
+        Raises ``Unavailable`` or ``Indeterminate`` otherwise, as in ``Connection.execute``, by what is known now: zones
+        that had not answered when the vote was decided may have answered since.
+        """
+        error = self._poll.error()
+        if error is not None:
+            raise error
+        return self.answers
+
+
+Outcome = list[Reply] | Failure
+
+Done = Callable[[Outcome], None]
+
+
+class Comparison:
+    """One pipeline whose commands all have the same ``rule``. ``done`` is called once each of them has an answer.
+
+    While the zones answer alike and without errors, what they answer is compared as a whole: that is the usual case,
+    and it decides every vote the same way. From the first answer that is not so, the commands are voted on one by one.
+    """
+
+    __slots__ = ("_alike", "_commands", "_done", "_own", "_poll", "_replies", "_rule", "_tally")
+
+    _replies: list[Reply]
+
+    def __init__(self, commands: Sequence[Command], rule: Rule, tally: Tally, done: Done) -> None:
+        self._commands = commands
+        self._rule = rule
+        self._tally = tally
+        self._done = done
+        self._alike = 0  # zones that have given these replies
+        self._own = False  # the own zone is one of them
+        self._poll: Poll | None = None
+
+    def answered(self, position: int, answer: Answer) -> None:
+        """The zone at ``position`` has answered; the own zone is at 0."""
+        if self._poll is not None:
+            self._poll.answered(position, answer)
+        elif self._alike == 0 and _no_error(answer):
+            self._replies = answer
+            self._agreed(position)
+        elif self._alike and answer == self._replies:
+            self._agreed(position)
+        else:
+            self._poll = self._vote_one_by_one()
+            self._poll.answered(position, answer)
+
+    def _agreed(self, position: int) -> None:
+        rule = self._rule
+        self._alike += 1
+        if position == 0:
+            self._own = True
+        if self._alike == rule.needed or (rule.needed == 0 and position == 0):
+            self._done(self._replies)
+        if self._alike == rule.zones:
+            self._tally.count_alike(rule.decision, len(self._commands))
+
+    def _vote_one_by_one(self) -> "Poll":
+        """Votes that know the answers so far. As these are equal, it does not matter in which order they came."""
+        poll = Poll(self._commands, [self._rule] * len(self._commands), self._tally, self._done)
+        first = 0 if self._own else 1
+        for position in range(first, first + self._alike):
+            poll.recount(position, self._replies)
+        return poll
+
+
+class Poll:
+    """One pipeline whose commands are voted on one by one, each by its rule in ``rules``."""
+
+    __slots__ = ("_commands", "_done", "_rules", "_tally", "_undecided", "_votes")
+
+    def __init__(self, commands: Sequence[Command], rules: Sequence[Rule], tally: Tally, done: Done) -> None:
+        self._commands = commands
+        self._rules = rules
+        self._tally = tally
+        self._done = done
+        self._votes = [rule.vote() for rule in rules]
+        self._undecided = len(commands)
+
+    def recount(self, position: int, replies: list[Reply]) -> None:
+        """Count an answer of which all that follows from it has been done."""
+        for vote, reply in zip(self._votes, replies, strict=True):
+            self._undecided -= vote.submit(position, reply)
+
+    def answered(self, position: int, answer: Answer) -> None:
+        """The zone at ``position`` has answered the commands that it got: the own zone, at 0, gets them all."""
+        votes = self._votes if position == 0 else [vote for vote in self._votes if vote.zones > 1]
+        if isinstance(answer, ZoneFailure):
+            self._tally.count_failure(position, str(answer))
+            answer = [answer] * len(votes)
+        undecided = self._undecided
+        for vote, reply in zip(votes, answer, strict=True):
+            self._undecided -= vote.submit(position, reply)
+            if vote.complete:
+                self._tally.count(vote)
+        if undecided and self._undecided == 0:
+            self._conclude()
+
+    def error(self) -> PortError | None:
+        """What is to be raised if any command has no answer of its own."""
+        failures = [self._failure(index) for index in range(len(self._votes))]
+        certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
+        unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
+        if unclear is None and certain is not None and self._anything_applied():
+            return Indeterminate(*certain.args)
+        return unclear or certain
+
+    def _conclude(self) -> None:
+        answers = [vote.answer for vote in self._votes]
+        self._done(answers if _no_error(answers) else Failure(self, answers))
+
+    def _failure(self, index: int) -> PortError | None:
+        answer = self._votes[index].answer
+        if not isinstance(answer, ServerError):
+            return None
+        if not self._rules[index].reads and self._maybe_applied(index):
+            return Indeterminate(*answer.args)
+        return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
+
+    def _anything_applied(self) -> bool:
+        indexes = range(len(self._votes))
+        return any(not self._rules[index].reads and self._maybe_applied(index) for index in indexes)
+
+    def _maybe_applied(self, index: int) -> bool:
+        vote = self._votes[index]
+        return vote.maybe_applied or (vote.failed_inside and is_script(self._commands[index]))
+
+
+def _no_error(answer: Answer) -> TypeGuard[list[Reply]]:
+    return isinstance(answer, list) and _ERRORS.isdisjoint(map(type, answer))

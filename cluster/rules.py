@@ -1,0 +1,61 @@
+"""How a coordinator treats a command at a level: which zones get it, and whose replies decide."""
+
+from collections.abc import Sequence
+
+from cluster.commands import Route, route
+from cluster.levels import Decision, Level, Vote, quorum
+from engine.ports import Argument, Command
+
+_NAMES_MAX = 1_000
+"""So many command names are remembered. Clients choose names, so there is no end to them."""
+
+
+class Rule:
+    """``zones`` of them get the command, the own one first; ``needed`` equal replies without an error decide it.
+
+    ``needed`` is 0 where the own zone's reply alone decides. ``reads``: the command changes nothing.
+    """
+
+    __slots__ = ("decision", "level", "needed", "reads", "zones")
+
+    def __init__(self, level: Level, *, zones: int, reads: bool) -> None:
+        self.level = level
+        self.zones = zones
+        self.reads = reads
+        self.needed = 0 if level is Level.DC_ONE else quorum(zones)
+        self.decision = Decision.AGREED if self.needed else Decision.LOCAL
+        """How a vote ends when all replies are equal."""
+
+    def vote(self) -> Vote:
+        return Vote(self.level, zones=self.zones)
+
+
+class Rules(dict[Argument, Rule]):
+    """The rules of one level, by command name. They are looked up for every command, so what was found is kept."""
+
+    def __init__(self, level: Level, *, zones: int) -> None:
+        super().__init__()
+        self._by_route = {
+            Route.WRITE: Rule(level, zones=zones, reads=False),
+            Route.READ: Rule(level, zones=1 if level is Level.DC_ONE else zones, reads=True),
+            Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
+            Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
+        }
+
+    def __missing__(self, name: Argument) -> Rule:
+        rule = self._by_route[route((name,))]
+        if len(self) < _NAMES_MAX:
+            self[name] = rule
+        return rule
+
+    def common(self, commands: Sequence[Command]) -> Rule | None:
+        """One rule by which all of ``commands`` can be treated, if there is any: that of writes serves for reads too
+        where both go to the same zones."""
+        rule = self[commands[0][0]]
+        for command in commands:
+            other = self[command[0]]
+            if other is not rule:
+                if (other.level, other.zones) != (rule.level, rule.zones):
+                    return None
+                rule = self._by_route[Route.WRITE]
+        return rule

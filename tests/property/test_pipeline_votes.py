@@ -1,0 +1,64 @@
+"""Goal: comparing pipelines as a whole changes nothing but the speed. Method: the same answers, voted on one by one.
+
+For any rule, number of zones, order of arrival, replies and failures, both must answer at the same moment, with the
+same answers or the same error, and count the same.
+"""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.levels import Level, ZoneFailure
+from cluster.operation import Comparison, Failure, Poll
+from cluster.rules import Rules
+from cluster.statistics import CoordinatorStatistics
+from engine.ports import Indeterminate, ServerError, Unavailable
+
+REPLIES = st.sampled_from([b"OK", b"OK", b"OK", None, 1, [b"x"], ServerError("WRONGTYPE"), ServerError("NOSCRIPT")])
+COMMANDS = st.sampled_from([("SET", "k"), ("GET", "k"), ("EVAL", "script")])
+FAILURES = st.builds(ZoneFailure, st.sampled_from(["refused", "not connected"]), maybe_applied=st.booleans())
+
+
+@st.composite
+def pipelines(draw):
+    """Commands of one rule, and in order of arrival each zone's position and answer."""
+    zones = draw(st.integers(1, 3))
+    level = draw(st.sampled_from(list(Level)))
+    rules = Rules(level, zones=zones)
+    commands = draw(st.lists(COMMANDS, min_size=1, max_size=3).filter(rules.common))
+    rule = rules.common(commands)
+    replies = st.lists(REPLIES, min_size=len(commands), max_size=len(commands))
+    common = draw(replies)
+    answers = st.one_of(st.just(common), st.just(common), replies, FAILURES)
+    order = draw(st.permutations(range(rule.zones)))
+    return level, commands, rule, [(position, draw(answers)) for position in order]
+
+
+def result(outcome):
+    if not isinstance(outcome, Failure):
+        return outcome
+    try:
+        return outcome.answers, outcome.result()
+    except (Unavailable, Indeterminate) as error:
+        return outcome.answers, type(error), error.args
+
+
+def counted(level):
+    statistics = CoordinatorStatistics()
+    return statistics, statistics.tally(level, zones="abc")
+
+
+@given(pipelines())
+def test_a_comparison_ends_when_and_as_votes_on_each_command_do(pipeline):
+    level, commands, rule, arrivals = pipeline
+    one, whole = [], []
+    by_one, tally = counted(level)
+    poll = Poll(commands, [rule] * len(commands), tally, one.append)
+    at_once, tally = counted(level)
+    comparison = Comparison(commands, rule, tally, whole.append)
+    for position, answer in arrivals:
+        poll.answered(position, answer)
+        comparison.answered(position, answer)
+        assert [result(outcome) for outcome in one] == [result(outcome) for outcome in whole]
+        assert by_one == at_once
+    assert len(whole) == 1
+    assert at_once.levels[level].commands == len(commands)
