@@ -1,7 +1,7 @@
 """A pipeline on its way to a zone, and what carries it."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from cluster.levels import ZoneFailure
 from engine.ports import Command, Reply
@@ -14,15 +14,17 @@ class Batch:
     """Commands that travel and are executed together, in order. One batch may go to several zones.
 
     ``writes`` tells whether any of them may change something. ``packed`` is the wire form of all of them, if whoever
-    made the batch has it; otherwise the first real connection that needs it makes it, for all.
+    made the batch has it; otherwise the first real connection that needs it makes it, for all. ``prepared`` is what the
+    first simulated server makes of them, for all.
     """
 
-    __slots__ = ("commands", "packed", "writes")
+    __slots__ = ("commands", "packed", "prepared", "writes")
 
     def __init__(self, commands: Sequence[Command], *, writes: bool, packed: bytes | None = None) -> None:
         self.commands = commands
         self.writes = writes
         self.packed = packed
+        self.prepared: Any = None
 
 
 class Channel(Protocol):

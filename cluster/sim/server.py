@@ -8,7 +8,7 @@ from random import Random
 from cluster.batch import Batch
 from cluster.clock import NodeClock
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
-from cluster.sim.redis import RedisModel
+from cluster.sim.redis import Prepared, RedisModel
 from cluster.sim.redis.registry import Args
 from cluster.sim.redis.store import Snapshot
 from cluster.sim.runtime import SimRuntime
@@ -40,14 +40,8 @@ class ServerSettings:
                 raise ValueError(f"{name} must be 0 or more nanoseconds, got {getattr(self, name)}")
 
 
-@dataclass(slots=True)
-class _Request:
-    """In the server's socket buffer: it is executed even if whoever sent it has hung up."""
-
-    connection: SimConnection
-    batch: Batch
-    on_replies: Callable[[list[Reply]], None]
-    arrives_ns: int
+_Request = tuple[SimConnection, Batch, Callable[[list[Reply]], None], int]
+"""In the server's socket buffer, with the time at which it arrives: executed even if whoever sent it has hung up."""
 
 
 class SimServer:
@@ -61,8 +55,12 @@ class SimServer:
     ) -> None:
         self.name = name
         self.settings = settings
-        self.slowdown = 1.0
+        self._slowdown = 1.0
+        self._service_ns = settings.service_ns
+        self._request_ns = settings.request_ns
+        self._fsyncs = settings.persistence is Persistence.AOF_ALWAYS
         self._runtime = runtime
+        self._trace = runtime.trace
         self._clock = clock
         self._random = random
         self._model: RedisModel | None = None
@@ -83,6 +81,15 @@ class SimServer:
     def listening(self) -> bool:
         """The process is there: connections are accepted, also while it is paused."""
         return self._model is not None
+
+    @property
+    def slowdown(self) -> float:
+        return self._slowdown
+
+    @slowdown.setter
+    def slowdown(self, factor: float) -> None:
+        self._slowdown = factor
+        self._service_ns = round(self.settings.service_ns * factor)
 
     @property
     def disk(self) -> Disk:
@@ -119,7 +126,7 @@ class SimServer:
 
     def resume(self) -> None:
         self._paused = False
-        self._serve()
+        self._serve(self._runtime.now_ns())
 
     def snapshot(self) -> Snapshot:
         """All data at this instant."""
@@ -134,18 +141,17 @@ class SimServer:
 
     def receive(self, connection: SimConnection, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
         """``batch`` is on its way here."""
-        arrives_ns = self._runtime.now_ns() + self.settings.request_ns
-        self._inbox.append(_Request(connection, batch, on_replies, arrives_ns))
+        now_ns = self._runtime.now_ns()
+        self._inbox.append((connection, batch, on_replies, now_ns + self._request_ns))
         if len(self._inbox) == 1 and not self._paused:
-            self._serve()
+            self._serve(now_ns)
 
-    def _serve(self) -> None:
+    def _serve(self, now_ns: int) -> None:
         """Work on the oldest request; those that cost no time are answered here and now."""
         while self._inbox and not self._paused and self._timer is None:
-            now_ns = self._runtime.now_ns()
-            request = self._inbox[0]
-            self._serving_ns = max(now_ns, request.arrives_ns)
-            left_ns = self._serving_ns - now_ns + self._cost_ns(request.batch) - self._spent_ns
+            _, batch, _, arrives_ns = self._inbox[0]
+            self._serving_ns = begins_ns = arrives_ns if arrives_ns > now_ns else now_ns
+            left_ns = begins_ns - now_ns + self._cost_ns(batch) - self._spent_ns
             if left_ns > 0:
                 self._timer = self._runtime.call_later(left_ns, self._served)
                 return
@@ -154,29 +160,30 @@ class SimServer:
     def _served(self) -> None:
         self._timer = None
         self._finish()
-        self._serve()
+        if self._inbox:
+            self._serve(self._runtime.now_ns())
 
     def _finish(self) -> None:
-        assert self._model is not None
-        request = self._inbox[0]
+        connection, batch, on_replies, _ = self._inbox[0]
         self._spent_ns = 0
-        replies = self._execute(request.batch, len(request.batch.commands))
+        replies = self._execute(batch, len(batch.commands))
         self._inbox.popleft()
-        request.connection.reply(request.on_replies, replies)
+        connection.reply(on_replies, replies)
 
     def _execute(self, batch: Batch, count: int) -> list[Reply]:
-        assert self._model is not None
-        commands = batch.commands[:count]
-        for command in commands:
-            self._runtime.note(self.name, f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0]))
-        return self._model.execute_all(commands)
-
-    def _service_ns(self) -> int:
-        return round(self.settings.service_ns * self.slowdown)
+        model = self._model
+        assert model is not None
+        prepared: list[Prepared] | None = batch.prepared
+        if prepared is None:
+            prepared = batch.prepared = [Prepared(command) for command in batch.commands]
+        now_ns, note = self._runtime.now_ns(), self._trace.note
+        for command in prepared[:count]:
+            note(now_ns, self.name, command.label)
+        return [model.execute_prepared(command) for command in prepared[:count]]
 
     def _cost_ns(self, batch: Batch) -> int:
-        cost_ns = len(batch.commands) * self._service_ns()
-        if batch.writes and self.settings.persistence is Persistence.AOF_ALWAYS:
+        cost_ns = len(batch.commands) * self._service_ns
+        if self._fsyncs and batch.writes:
             cost_ns += self.settings.fsync_ns
         return cost_ns
 
@@ -193,13 +200,13 @@ class SimServer:
 
     def _execute_begun(self) -> None:
         """The commands of the present pipeline that were done when the process died."""
-        service_ns = self._service_ns()
+        service_ns = self._service_ns
         if not self._inbox or service_ns == 0:
             return
         spent_ns = self._spent_ns
         if self._timer is not None:
             spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
-        batch = self._inbox[0].batch
+        batch = self._inbox[0][1]
         self._execute(batch, min(len(batch.commands), spent_ns // service_ns))
 
     def _stop_timer(self) -> None:

@@ -18,6 +18,7 @@ class SimConnection:
 
     def __init__(self, server: "SimServer", *, runtime: Runtime, on_close: Callable[[], None]) -> None:
         self._server = server
+        self._reply_ns = server.settings.reply_ns
         self._runtime = runtime
         self._on_close = on_close
         self._open = True
@@ -32,18 +33,17 @@ class SimConnection:
     def reply(self, on_replies: OnReplies, replies: list[Reply]) -> None:
         if not self._open:
             return
-        reply_ns = self._server.settings.reply_ns
-        if reply_ns == 0 and not self._returning:
+        if self._reply_ns == 0 and not self._returning:
             on_replies(replies)
             return
         self._returning.append((on_replies, replies))
-        self._runtime.call_later(reply_ns, self._arrive)
+        self._runtime.call_later(self._reply_ns, self._arrive)
 
     def break_off(self) -> None:
         """The server is gone: replies on their way are lost, and the client learns of it a moment later."""
         self._broken = True
         self._returning.clear()
-        self._runtime.call_later(self._server.settings.reply_ns, self._closed)
+        self._runtime.call_later(self._reply_ns, self._closed)
 
     def close(self) -> None:
         """Hang up. What was sent stays in the server's buffer."""

@@ -4,7 +4,7 @@ It answers as Valkey 9.1 does, byte for byte, error texts included. Source: http
 own behaviour; the conformance tests run the same commands on both and compare.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 
 from cluster.sim.redis import commands
@@ -40,9 +40,21 @@ class RedisModel:
 
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
-        args = [word.encode() if type(word) is str else encode(word) for word in command]
-        self.store.tick()
-        reply = self._run(args)
+        return self.execute_prepared(Prepared(command))
+
+    def execute_prepared(self, command: "Prepared") -> Reply:
+        """As ``execute``."""
+        store, spec = self.store, command.spec
+        store.tick()
+        if spec is None:
+            reply = self._run(command.words)
+        elif self._on_write is None:
+            try:
+                return spec.handler(store, command.args)
+            except CommandError as failure:
+                return error_reply(*failure.args)
+        else:
+            reply = self._carry_out(spec, command.words)
         if self._written:
             written, self._written = self._written, []
             assert self._on_write is not None
@@ -52,13 +64,10 @@ class RedisModel:
     def replay(self, effects: list[Args], *, now_us: int) -> None:
         """Repeat what ``on_write`` was told of, at the time at which it happened. It is not told again."""
         on_write, self._on_write = self._on_write, None
-        self.store.now_us = now_us
+        self.store.stand_at(now_us)
         for effect in effects:
             self._run(effect)
         self._on_write = on_write
-
-    def execute_all(self, batch: Sequence[Command]) -> list[Reply]:
-        return [self.execute(command) for command in batch]
 
     def _run(self, args: Args) -> Reply:
         spec = COMMANDS.get(args[0]) or lookup(args[0]) or self._script_commands.get(args[0].lower())
@@ -91,6 +100,23 @@ class RedisModel:
         return self._carry_out(spec, args)
 
 
+class Prepared:
+    """A command in the words that a server reads, and the function for it: the same for all servers.
+
+    ``spec`` is None if the command is unknown here, is called with a wrong number of words, or runs scripts.
+    """
+
+    __slots__ = ("args", "label", "spec", "words")
+
+    def __init__(self, command: Command) -> None:
+        self.words: Args = [word.encode() if type(word) is str else encode(word) for word in command]
+        self.args: Args = self.words[1:]
+        spec = lookup(self.words[0])
+        self.spec = spec if spec is not None and spec.accepts(len(self.words)) else None
+        self.label = f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0])
+        """Name and key."""
+
+
 def _effect(name: str, args: Args, reply: Reply) -> Args:
     """The command to repeat for the same change: what was drawn at random is written down."""
     if name == "spop":
@@ -117,4 +143,4 @@ def _unknown(args: Args) -> str:
     return f"ERR unknown command '{text(args[0])[:_ARGUMENTS_SHOWN]}', with args beginning with: {shown}"
 
 
-__all__ = ["RedisModel", "commands", "encode"]
+__all__ = ["Prepared", "RedisModel", "commands", "encode"]

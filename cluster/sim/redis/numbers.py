@@ -7,6 +7,7 @@ The rules are those of Valkey 9, https://github.com/valkey-io/valkey: ``string2l
 import math
 import re
 import warnings
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def positive(text: bytes, error: str) -> int:
     return value if value >= 0 else fail(error)
 
 
+@lru_cache(maxsize=1 << 12)  # several servers read the same score, and one is read again and again
 def double(text: bytes, error: str = NOT_A_FLOAT) -> float:
     """A double, infinities included. A number too large or too small for a double is refused."""
     if not _FLOAT.fullmatch(text):

@@ -29,18 +29,28 @@ class Store:
     def __init__(self, *, clock_us: Callable[[], int], random: Random) -> None:
         self._clock_us = clock_us
         self.random = random
-        self.now_us = clock_us()
+        self._now_us: int | None = None
         self.changes = 0
         self._values: dict[bytes, Value] = {}
         self._expiry_ms: dict[bytes, int] = {}
+
+    @property
+    def now_us(self) -> int:
+        if self._now_us is None:
+            self._now_us = self._clock_us()
+        return self._now_us
 
     @property
     def now_ms(self) -> int:
         return self.now_us // 1000
 
     def tick(self) -> None:
-        """Read the clock anew."""
-        self.now_us = self._clock_us()
+        """Another command begins: the clock is read anew, by whoever asks first."""
+        self._now_us = None
+
+    def stand_at(self, now_us: int) -> None:
+        """Let the clock show this time until the next ``tick``."""
+        self._now_us = now_us
 
     def find(self, key: bytes) -> Value | None:
         """The value of ``key``, whatever its type; None if there is none or its time is over."""

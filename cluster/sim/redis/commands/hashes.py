@@ -95,9 +95,12 @@ def hdel(store: Store, args: Args) -> Reply:
     fields = store.get(args[0], Hash)
     if fields is None:
         return 0
-    removed = sum(fields.pop(name, None) is not None for name in args[1:])
-    store.changes += removed
-    store.drop_if_empty(args[0])
+    removed = 0
+    for name in args[1:]:
+        removed += fields.pop(name, None) is not None
+    if removed:
+        store.changes += removed
+        store.drop_if_empty(args[0])
     return removed
 
 

@@ -19,12 +19,18 @@ def _parse(args: Args, flags: dict[bytes, None]) -> list[tuple[float, bytes]]:
     words = args[at:]
     if not words or len(words) % 2:
         fail(SYNTAX)
+    if not flags:
+        return _pairs(words)
     if b"NX" in flags and b"XX" in flags:
         fail("ERR XX and NX options at the same time are not compatible")
     if sum(flag in flags for flag in (b"GT", b"LT", b"NX")) > 1:
         fail("ERR GT, LT, and/or NX options at the same time are not compatible")
     if b"INCR" in flags and len(words) > 2:
         fail("ERR INCR option supports a single increment-element pair")
+    return _pairs(words)
+
+
+def _pairs(words: Args) -> list[tuple[float, bytes]]:
     return [(double(words[index]), words[index + 1]) for index in range(0, len(words), 2)]
 
 
@@ -86,9 +92,12 @@ def zrem(store: Store, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return 0
-    removed = sum(entries.remove(member) for member in args[1:])
-    store.changes += removed
-    store.drop_if_empty(args[0])
+    removed = 0
+    for member in args[1:]:
+        removed += entries.remove(member)
+    if removed:
+        store.changes += removed
+        store.drop_if_empty(args[0])
     return removed
 
 
