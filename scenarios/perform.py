@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.examine import Illustrations, examine, illustrate
+from scenarios.phases import RunRecord
 from scenarios.progress import Display
 from scenarios.queues import queue_under_test
 from scenarios.real import run_on_servers
-from scenarios.runner import MakeQueue, RunRecord
+from scenarios.runner import MakeQueue
 from scenarios.spec import Arm, Scenario, ZoneKind
 from scenarios.table import Result, console, print_table, result_table
 from scenarios.words import conclusion

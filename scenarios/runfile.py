@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.files import environment, write_json
-from scenarios.runner import RunRecord
+from scenarios.phases import RunRecord
 from scenarios.spec import Scenario
 
 

@@ -20,10 +20,11 @@ from scenarios.crew import Halt
 from scenarios.files import LOGGER, create_run_directory, logging_to
 from scenarios.load import RESOLVED_NAME, dump_scenario
 from scenarios.network import network_options
+from scenarios.phases import RunRecord, Watcher
 from scenarios.queues import queue_under_test
 from scenarios.recorder import Outcome
 from scenarios.runfile import identity, write_run
-from scenarios.runner import MakeQueue, RunRecord, Watcher, carry_out
+from scenarios.runner import MakeQueue, carry_out
 from scenarios.spec import Arm, Scenario
 from scenarios.tables import MemoryRun, MemoryTables, OpenTable, files_in
 

@@ -15,8 +15,8 @@ from cluster.levels import Level
 from cluster.testbed import Testbed as Cluster
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection
+from scenarios.phases import PHASES
 from scenarios.queues import PREFIX, ConsumerQueue, DynoUnderTest, ProducerQueue, Wrap
-from scenarios.runner import PHASES
 from scenarios.spec import Scenario
 
 pytestmark = pytest.mark.real

@@ -14,10 +14,11 @@ import yaml
 from analysis.checkers.queue import check
 from analysis.checkers.verdict import Verdict
 from scenarios.load import load_scenario
+from scenarios.phases import RunRecord
 from scenarios.queues import queue_under_test
 from scenarios.real import run_on_servers
 from scenarios.recorder import Outcome
-from scenarios.runner import MakeQueue, RunRecord
+from scenarios.runner import MakeQueue
 from scenarios.spec import ZoneKind
 
 # Leases are long, so that a noisy machine does not end one before its ack; what needs short ones says so.

@@ -82,7 +82,19 @@ def modules():
 
 IN_A_RUN = tuple(
     f"scenarios/{name}.py"
-    for name in ("consumers", "crew", "faults", "queues", "recorder", "runner", "sampler", "swarm", "trial", "workload")
+    for name in (
+        "consumers",
+        "crew",
+        "faults",
+        "phases",
+        "queues",
+        "recorder",
+        "runner",
+        "sampler",
+        "swarm",
+        "trial",
+        "workload",
+    )
 )
 """What a run in simulation carries out of the scenarios."""
 

@@ -20,7 +20,7 @@ from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
 from cluster.sim.ties import TieBreak
 from cluster.sim.trace import first_difference
-from scenarios.runner import PHASES
+from scenarios.phases import PHASES
 from scenarios.sim import run_in_sim
 
 FAULTS = [
