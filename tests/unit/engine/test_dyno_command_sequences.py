@@ -6,9 +6,9 @@ serves a, where everything is pushed.
 """
 
 import pytest
-from support.dyno import EPOCH_MS, SettableClock, make_queue
+from support.dyno import EPOCH_MS
+from support.dyno_commands import CommandBench
 
-from engine.dyno import LocalOnly
 from engine.message import Message
 
 pytestmark = pytest.mark.real
@@ -22,64 +22,19 @@ RANGE = ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0)
 DEPTH = [("N", "ZCARD", "Q:b"), ("N", "ZCARD", "Q:a")]
 
 
-class Recorder:
-    def __init__(self, inner, mark, log):
-        self._inner, self._mark, self._log = inner, mark, log
-
-    async def execute(self, *commands):
-        assert len(commands) == 1, "a command a round trip"
-        self._log.append((self._mark, *commands[0]))
-        return await self._inner.execute(*commands)
-
-
-class Bench:
-    def __init__(self, lab, *, compat=False):
-        self.lab = lab
-        self.compat = compat
-        self.clock = SettableClock()
-        self._log = []
-        direct = lab.direct("a")
-        self.queue = make_queue(
-            Recorder(direct, "Q", self._log),
-            local=Recorder(direct, "N", self._log),
-            runtime=lab.runtime,
-            clock=self.clock,
-            strategy=LocalOnly("a"),
-            shards=("b", "a"),
-            compat=compat,
-        )
-        keys = self.queue.keys
-        self._names = {keys.messages: "H"}
-        for shard in "ab":
-            self._names |= {keys.queue_of(shard): f"Q:{shard}", keys.unack(shard): f"U:{shard}"}
-
-    def commands(self, operation):
-        """What ``operation`` sends, as (connection, command, short key, arguments…)."""
-        self._log.clear()
-        self.lab.run(operation)
-        return [(mark, name, self._names[key], *rest) for mark, name, key, *rest in self._log]
-
-    def push(self):
-        self.lab.run(self.queue.push([X]))
-
-    def lease(self):
-        self.push()
-        assert len(self.lab.run(self.queue.pop(1))) == 1
-
-
 @pytest.fixture(params=[False, True], ids=["default", "compat"])
 def bench(request, server):
-    return Bench(server, compat=request.param)
+    return CommandBench(server, compat=request.param)
 
 
 @pytest.fixture
 def fixed(server):
-    return Bench(server)
+    return CommandBench(server)
 
 
 @pytest.fixture
 def original(server):
-    return Bench(server, compat=True)
+    return CommandBench(server, compat=True)
 
 
 def test_push_writes_the_payload_and_then_the_id_message_by_message(bench):
