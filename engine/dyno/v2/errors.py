@@ -32,11 +32,15 @@ class BatchPushRejected(BatchPushFailure, ServerError):
 
 
 class BatchAckFailure(AckFailure):
-    """An ack failed for ``failed_ids``, all of which share the fate that the class tells."""
+    """An ack failed for ``failed_ids``, all of which share the fate that the class tells.
 
-    def __init__(self, cause: Exception, *, failed_ids: tuple[str, ...]) -> None:
-        super().__init__(cause, acked=(), failed_id=failed_ids[0])
+    ``acked_ids`` are acknowledged. What is in neither had no lease where it was looked for, or was not tried.
+    """
+
+    def __init__(self, cause: Exception, *, failed_ids: tuple[str, ...], acked_ids: tuple[str, ...] = ()) -> None:
+        super().__init__(cause, acked=(True,) * len(acked_ids), failed_id=failed_ids[0])
         self.failed_ids = failed_ids
+        self.acked_ids = acked_ids
 
 
 class BatchAckUnavailable(BatchAckFailure, Unavailable):
@@ -66,10 +70,12 @@ def batch_push_failure(
     return kind(cause, receipts=receipts, failed_ids=failed_ids)
 
 
-def batch_ack_failure(cause: PortError | ServerError, *, failed_ids: tuple[str, ...]) -> BatchAckFailure:
+def batch_ack_failure(
+    cause: PortError | ServerError, *, failed_ids: tuple[str, ...], acked_ids: tuple[str, ...] = ()
+) -> BatchAckFailure:
     kind: type[BatchAckFailure] = BatchAckIndeterminate
     if isinstance(cause, ServerError):
         kind = BatchAckRejected
     elif isinstance(cause, Unavailable):
         kind = BatchAckUnavailable
-    return kind(cause, failed_ids=failed_ids)
+    return kind(cause, failed_ids=failed_ids, acked_ids=acked_ids)

@@ -104,6 +104,10 @@ class PipelinedQueue(Unsupported):
         """``ack`` for a batch, in two pipelines. Raises ``BatchAckFailure``."""
         return await self._acks.ack(message_ids) if message_ids else []
 
+    async def ack_messages(self, messages: Sequence[Message]) -> list[bool]:
+        """``ack_all`` of their ids, whatever shard they name."""
+        return await self.ack_all([message.id for message in messages])
+
     async def peek(self, count: int) -> list[Message]:
         """Up to ``count`` due messages, in order, without leasing them.
 
