@@ -1,16 +1,23 @@
-"""Messages per second through push, pop and ack of dyno-queues V1 on three process zones without lag, at each level.
+"""Messages per second through push, pop and ack of each queue on three process zones without lag, at each level.
 
 Every zone has producers, consumers and a queue instance of its own, all in one event loop. The rate counts messages
-that went the whole way; the ratio is to the same load on one plain server (one zone, no coordinator) in the same run.
+that went the whole way; the ratio is to the same queue under the same load on one plain server (one zone, no
+coordinator) in the same run. Commands and round trips are counted where the queue hands them to its connections.
 
-    .venv/bin/python benchmarks/queue_throughput.py [--messages 6000] [--repeat 3]
+V1 sends one command a round trip, so its producers push message by message; the other queues push in batches.
+
+    .venv/bin/python benchmarks/queue_throughput.py [--engines dyno dyno-v2] [--messages 6000] [--repeat 3]
 """
 
 import argparse
 import asyncio
 import json
+import os
 import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, Protocol
 
 import uvloop
 from environment import environment
@@ -19,105 +26,218 @@ from cluster.levels import Level
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from engine.dyno import DynoQueue, DynoSettings
-from engine.message import Message
-from engine.ports import Connection
+from engine.dyno.multi import MultiQueue
+from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
+from engine.message import Delivery, Message
+from engine.ports import Command, Connection, Reply
 
-PRODUCERS = 10
-CONSUMERS = 10
-BATCH = 20
-_turn = 0
+ZONES = ("a", "b", "c")
+PAYLOAD = "x" * 100
+PLAIN = "plain"
 
 
-def queue(
-    cluster: RealCluster, shard: str, shards: tuple[str, ...], quorum: Connection, local: Connection
-) -> DynoQueue:
-    settings = DynoSettings(prefix="bench", shards=shards, shard=shard)
+@dataclass(frozen=True)
+class Load:
+    """Producers and consumers of each zone; messages a push and a pop."""
+
+    messages: int
+    producers: int
+    consumers: int
+    push_batch: int
+    pop_batch: int
+
+
+@dataclass
+class Sent:
+    """What the queues of one run handed to their connections."""
+
+    commands: int = 0
+    round_trips: int = 0
+
+
+class Counting:
+    """``Connection`` that counts what it carries."""
+
+    def __init__(self, inner: Connection, sent: Sent) -> None:
+        self._inner = inner
+        self._sent = sent
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._sent.commands += len(commands)
+        self._sent.round_trips += 1
+        return await self._inner.execute(*commands)
+
+
+class Queue(Protocol):
+    async def push(self, messages: Sequence[Message]) -> list[Any]: ...
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
+
+
+Ack = Callable[[Any, Sequence[Delivery]], Any]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a queue instance lives."""
+
+    cluster: RealCluster
+    name: str
+    shard: str
+    shards: tuple[str, ...]
+    quorum: Connection
+    local: Connection
+
+
+def dyno(site: Site, *, compat: bool = False) -> DynoQueue:
     return DynoQueue(
-        f"turn{_turn}",
-        runtime=cluster.runtime,
-        clock=cluster.clock(shard),
-        quorum=quorum,
-        local=local,
-        settings=settings,
+        site.name,
+        runtime=site.cluster.runtime,
+        clock=site.cluster.clock(site.shard),
+        quorum=site.quorum,
+        local=site.local,
+        settings=DynoSettings(prefix="bench", shards=site.shards, shard=site.shard, compat=compat),
     )
 
 
-async def throughput(queues: list[DynoQueue], *, messages: int) -> float:
-    """Push, pop and ack ``messages`` messages; every queue object has its own producers and consumers."""
+def dyno_v2(site: Site, *, compat: bool = False) -> MultiQueue:
+    queues = {
+        shard: PipelinedQueue(
+            site.name,
+            runtime=site.cluster.runtime,
+            clock=site.cluster.clock(site.shard),
+            quorum=site.quorum,
+            local=site.local,
+            settings=PipelinedSettings(prefix="bench", shard=shard, compat=compat),
+        )
+        for shard in site.shards
+    }
+    return MultiQueue(site.name, shard=site.shard, queues=queues)
+
+
+async def ack_one_by_one(queue: DynoQueue, deliveries: Sequence[Delivery]) -> int:
+    return sum([await queue.ack(delivery.message.id) for delivery in deliveries])
+
+
+async def ack_together(queue: MultiQueue, deliveries: Sequence[Delivery]) -> int:
+    return sum(await queue.ack_messages([delivery.message for delivery in deliveries]))
+
+
+@dataclass(frozen=True)
+class Engine:
+    make: Callable[[Site], Queue]
+    ack: Ack
+    batches: bool
+
+
+ENGINES = {
+    "dyno": Engine(dyno, ack_one_by_one, batches=False),
+    "dyno compat": Engine(lambda site: dyno(site, compat=True), ack_one_by_one, batches=False),
+    "dyno-v2": Engine(dyno_v2, ack_together, batches=True),
+    "dyno-v2 compat": Engine(lambda site: dyno_v2(site, compat=True), ack_together, batches=True),
+}
+
+
+async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tuple[int, float]:
+    """Push, pop and ack all messages: how many, in how many seconds. Every queue object has its own programs."""
+    batch = load.push_batch if engine.batches else 1
+    each = max(1, load.messages // (load.producers * len(queues) * batch)) * batch
+    total = each * load.producers * len(queues)
     acked = 0
 
-    async def produce(one: DynoQueue, first: int, count: int) -> None:
-        for number in range(first, first + count):
-            await one.push([Message(id=f"m{number}", payload="x" * 100)])
+    async def produce(one: Queue, first: int) -> None:
+        for begin in range(first, first + each, batch):
+            await one.push([Message(id=f"m{number}", payload=PAYLOAD) for number in range(begin, begin + batch)])
 
-    async def consume(one: DynoQueue) -> None:
+    async def consume(one: Queue) -> None:
         nonlocal acked
-        while acked < messages:
-            for delivery in await one.pop(BATCH):
-                done = await one.ack(delivery.message.id)
-                acked += done
+        while acked < total:
+            deliveries = await one.pop(load.pop_batch)
+            done = await engine.ack(one, deliveries) if deliveries else 0
+            acked += done  # read after the await: others count meanwhile
 
-    each = messages // (PRODUCERS * len(queues))
     producers = [
-        produce(one, (position * PRODUCERS + number) * each, each)
+        produce(one, (position * load.producers + number) * each)
         for position, one in enumerate(queues)
-        for number in range(PRODUCERS)
+        for number in range(load.producers)
     ]
-    messages = each * len(producers)
     begin = perf_counter()
-    await asyncio.gather(*producers, *(consume(one) for one in queues for _ in range(CONSUMERS)))
-    return messages / (perf_counter() - begin)
+    await asyncio.gather(*producers, *(consume(one) for one in queues for _ in range(load.consumers)))
+    return total, perf_counter() - begin
 
 
-async def measure(*, messages: int, repeat: int) -> dict[str, object]:
-    global _turn
-    rates: dict[str, list[float]] = {"plain": [], **{level.value: [] for level in Level}}
-    names = ("a", "b", "c")
-    async with RealCluster(zones("process", names), RealSettings(seed=1)) as cluster:
-        for _ in range(repeat):
-            for setting in rates:
-                _turn += 1
-                if setting == "plain":
-                    plain = cluster.direct("a")
-                    queues = [queue(cluster, "a", ("a",), plain, plain)]
-                else:
-                    queues = [
-                        queue(
-                            cluster,
-                            name,
-                            names,
-                            cluster.connection(name, Level(setting)),
-                            cluster.connection(name, Level.DC_ONE),
-                        )
-                        for name in names
-                    ]
-                rates[setting].append(await throughput(queues, messages=messages))
-    results = {
-        setting: {
-            "messages_per_s": {
-                "median": round(statistics.median(values)),
-                "min": round(min(values)),
-                "max": round(max(values)),
-            },
-            "ratio_to_plain": round(statistics.median(values) / statistics.median(rates["plain"]), 3),
-        }
-        for setting, values in rates.items()
-    }
+def instances(cluster: RealCluster, engine: Engine, setting: str, name: str, sent: Sent) -> list[Queue]:
+    if setting == PLAIN:
+        plain = Counting(cluster.direct("a"), sent)
+        return [engine.make(Site(cluster, name, "a", ("a",), plain, plain))]
+    return [
+        engine.make(
+            Site(
+                cluster,
+                name,
+                zone,
+                ZONES,
+                Counting(cluster.connection(zone, Level(setting)), sent),
+                Counting(cluster.connection(zone, Level.DC_ONE), sent),
+            )
+        )
+        for zone in ZONES
+    ]
+
+
+@dataclass
+class Measured:
+    rates: list[float]
+    commands: list[float]
+    round_trips: list[float]
+
+
+async def measure(engines: Sequence[str], settings: Sequence[str], load: Load, *, repeat: int) -> dict[str, Any]:
+    """Engines and settings take turns, so that a busy moment of the machine falls on all of them."""
+    measured = {(name, setting): Measured([], [], []) for name in engines for setting in settings}
+    async with RealCluster(zones("process", ZONES), RealSettings(seed=1)) as cluster:
+        for turn in range(repeat):
+            for (name, setting), result in measured.items():
+                sent = Sent()
+                queue_name = f"turn{turn}.{name.replace(' ', '-')}.{setting}"
+                queues = instances(cluster, ENGINES[name], setting, queue_name, sent)
+                total, seconds = await throughput(queues, ENGINES[name], load)
+                result.rates.append(total / seconds)
+                result.commands.append(sent.commands / total)
+                result.round_trips.append(sent.round_trips / total)
+    return {name: {setting: report(measured, name, setting) for setting in settings} for name in engines}
+
+
+def report(measured: dict[tuple[str, str], Measured], name: str, setting: str) -> dict[str, Any]:
+    mine = measured[name, setting]
+    plain = measured.get((name, PLAIN))
     return {
-        "benchmark": "queue_throughput",
-        "messages": messages,
-        "repeat": repeat,
-        **environment(),
-        "results": results,
+        "messages_per_s": {
+            "median": round(statistics.median(mine.rates)),
+            "min": round(min(mine.rates)),
+            "max": round(max(mine.rates)),
+        },
+        "ratio_to_plain": plain and round(statistics.median(mine.rates) / statistics.median(plain.rates), 3),
+        "commands_per_message": round(statistics.median(mine.commands), 2),
+        "round_trips_per_message": round(statistics.median(mine.round_trips), 2),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    settings = [PLAIN, *(level.value for level in Level)]
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=["dyno", "dyno-v2"])
+    parser.add_argument("--settings", nargs="+", choices=settings, default=settings)
     parser.add_argument("--messages", type=int, default=6_000)
+    parser.add_argument("--producers", type=int, default=10)
+    parser.add_argument("--consumers", type=int, default=10)
+    parser.add_argument("--push-batch", type=int, default=20)
+    parser.add_argument("--pop-batch", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    print(json.dumps(uvloop.run(measure(messages=options.messages, repeat=options.repeat)), indent=1))
+    load = Load(options.messages, options.producers, options.consumers, options.push_batch, options.pop_batch)
+    results = uvloop.run(measure(options.engines, options.settings, load, repeat=options.repeat))
+    facts = {"benchmark": "queue_throughput", **vars(options), **environment(), "load_average": os.getloadavg()}
+    print(json.dumps({**facts, "results": results}, indent=1))
 
 
 if __name__ == "__main__":
