@@ -1,14 +1,16 @@
 """Runs queue operations and writes each into the history as what it turned out to be: ok, fail or info."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.history import History, Touched
+from cluster.clock import NodeClock
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
 from scenarios.crash import ProgramCrashed
 from scenarios.queues import ConsumerQueue, ProducerQueue
+from scenarios.truetime import Reading
 
 OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""
@@ -37,16 +39,21 @@ class Popped:
 
 
 class Recorder:
-    """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress."""
+    """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress.
 
-    def __init__(self, history: History, runtime: Runtime) -> None:
+    ``clock`` is that of a zone. What programs read from a clock that is wrong goes into the history as true time.
+    """
+
+    def __init__(self, history: History, runtime: Runtime, *, clock: Callable[[str], NodeClock] | None = None) -> None:
         self._history = history
         self._runtime = runtime
+        self._clock = clock or _true_clock
         self.counts: dict[tuple[str, Outcome], int] = {}
 
     async def push(self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int) -> None:
         """Push ``messages`` in one call. Each is an operation of its own, since each has a fate of its own."""
         ops = self._begin_pushes(actor, messages, intended_ns)
+        reading = Reading.of(self._clock(actor.zone))
         try:
             receipts: Sequence[Receipt] = await queue.push(messages)
         except OPERATION_ERRORS as error:
@@ -65,7 +72,7 @@ class Recorder:
         }
         for receipt in receipts:
             op, message = by_id[receipt.id]
-            touched = _pushed(message, receipt)
+            touched = _pushed(message, receipt, reading)
             self._end(op, "push", "ok", [touched])
 
     def refuse(self, actor: Actor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
@@ -76,8 +83,9 @@ class Recorder:
     async def pop(self, queue: ConsumerQueue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
         """What was delivered, or None if the pop failed."""
         op = self._begin(actor, "pop")
+        reading = Reading.of(self._clock(actor.zone))
         try:
-            deliveries = tuple(await queue.pop(count, wait_ms))
+            deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms))
         except OPERATION_ERRORS as error:
             self._end(op, "pop", _outcome(error), error=_text(error))
             return None
@@ -133,8 +141,25 @@ def _text(error: Exception) -> str:
     return str(cause) or type(cause).__name__
 
 
-def _pushed(message: Message, receipt: Receipt) -> Touched:
-    return Touched(message_id=message.id, shard=receipt.shard, due_ms=receipt.due_ms, priority=message.priority)
+def _true_clock(zone: str) -> NodeClock:
+    return NodeClock(epoch_ns=0, run_ns=lambda: 0)
+
+
+def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
+    due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
+    return Touched(message_id=message.id, shard=receipt.shard, due_ms=due_ms, priority=message.priority)
+
+
+def _in_true_time(delivery: Delivery, reading: Reading) -> Delivery:
+    ahead_ms = reading.ahead_ms(delivery.lease_start_ms)
+    if ahead_ms == 0:
+        return delivery
+    return replace(
+        delivery,
+        lease_start_ms=delivery.lease_start_ms - ahead_ms,
+        leased_ms=delivery.leased_ms - ahead_ms,
+        lease_end_ms=delivery.lease_end_ms - ahead_ms,
+    )
 
 
 def _delivered(delivery: Delivery, op: int) -> Touched:

@@ -1,0 +1,35 @@
+"""True time of what programs read from clocks that faults have set wrong.
+
+The history tells the times at which things really happened. A clock that jumps while an operation runs leaves two
+offsets to choose from; what the program read must have been read while the operation ran, so one of them fits better.
+"""
+
+from dataclasses import dataclass
+
+from cluster.clock import NodeClock
+
+_NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A clock when an operation began: the true wall time, and how far the clock was ahead of it."""
+
+    clock: NodeClock
+    true_ms: int
+    offset_ms: int
+
+    @classmethod
+    def of(cls, clock: NodeClock) -> "Reading":
+        offset_ns = clock.offset_ns
+        return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, round(offset_ns / _NS_PER_MS))
+
+    def ahead_ms(self, read_ms: int) -> int:
+        """How far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""
+        now = Reading.of(self.clock)
+        if now.offset_ms == self.offset_ms:
+            return now.offset_ms
+        return min((now.offset_ms, self.offset_ms), key=lambda ahead_ms: self._misfit_ms(read_ms - ahead_ms, now))
+
+    def _misfit_ms(self, true_ms: int, now: "Reading") -> int:
+        return max(0, self.true_ms - true_ms, true_ms - now.true_ms)
