@@ -39,6 +39,16 @@ class QueueInfo(BaseModel):
     shards: dict[str, str]
 
 
+class WorkloadInfo(BaseModel):
+    """What the clients did, if it was not a queue: ``analysis.accesses.WorkloadKind``, and what was forbidden."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+    forbid: tuple[str, ...]
+    budget_configurations: int = 200_000
+
+
 def _known_class(name: object) -> object:
     if name not in set(MessageClass):
         raise ValueError(f"{name!r} is not a message class; known are {', '.join(MessageClass)}")
@@ -74,6 +84,7 @@ class RunInfo(BaseModel):
     drained: bool = False
     unread_zones: tuple[str, ...] = ()
     queue: QueueInfo
+    workload: WorkloadInfo | None = None
     coordinators: dict[str, dict[str, Any]] = {}
     longest_stall_ms: float | None = None
     shortest_time_out_ms: float | None = None
@@ -174,6 +185,14 @@ class RunDirectory:
             return DEPTH.empty_table()
         batches = list(_batches(path, DEPTH, None, ROWS_PER_BATCH))
         return pa.Table.from_batches(batches) if batches else DEPTH.empty_table()
+
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
+        """The table ``name`` of this directory, or None if the run ended before it was written."""
+        path = self.path / f"{name}.parquet"
+        if self.info.status != "complete" and not path.exists():
+            return None
+        batches = list(_batches(path, schema, None, ROWS_PER_BATCH))
+        return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
     def lateness(self) -> pa.Table:
         """The checker's ``lateness.parquet``: zone, lateness_ms, deliveries."""

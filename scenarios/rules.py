@@ -6,6 +6,7 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
+from analysis.accesses import OPERATIONS_OF
 from cluster.lag import parse_lag
 from scenarios.spec import (
     SIM_ONLY,
@@ -60,7 +61,7 @@ def path_of(steps: Sequence[int | str]) -> str:
 
 
 def problems(scenario: Scenario) -> list[Problem]:
-    found = [*_links(scenario), *_load(scenario)]
+    found = [*_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += _fault(scenario, f"faults[{index}]", fault)
     if not found:
@@ -109,9 +110,10 @@ def _links(scenario: Scenario) -> Iterator[Problem]:
 
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
+    told = scenario.workload is not None and scenario.workload.operations is not None
     if load.operations is not None:
         yield from _operations(scenario)
-    elif "rate_per_s" not in load.model_fields_set:
+    elif not told and "rate_per_s" not in load.model_fields_set:
         yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations is given")
     if isinstance(load.rate_per_s, dict):
         for zone in load.rate_per_s:
@@ -136,6 +138,35 @@ def _operations(scenario: Scenario) -> Iterator[Problem]:
             yield Problem.of(f"{path}.at_ms", operation.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
         if seen.setdefault(operation.id, index) != index:
             yield Problem.of(f"{path}.id", operation.id, f"an id other than that of operations[{seen[operation.id]}]")
+
+
+def _workload(scenario: Scenario) -> Iterator[Problem]:
+    workload, load = scenario.workload, scenario.load
+    if workload is None:
+        return
+    accepted = OPERATIONS_OF[workload.kind]
+    words = f"an operation of a {workload.kind} ({', '.join(accepted)})"
+    for f in workload.mix:
+        if f not in accepted:
+            yield Problem.of(path_of(["workload", "mix", f]), f, words)
+    if workload.mix and not sum(workload.mix.values()):
+        yield Problem.of("workload.mix", dict(workload.mix), "weights of which one is more than 0")
+    if load.operations is not None:
+        yield Problem("load.operations", "got pushes to a queue; accepted: workload.operations, beside a workload")
+    if workload.operations is not None and load.rate_per_s:
+        yield Problem.of("load.rate_per_s", load.rate_per_s, "nothing beside workload.operations")
+    for index, told in enumerate(workload.operations or ()):
+        path = f"workload.operations[{index}]"
+        yield from _zone(scenario, f"{path}.zone", told.zone)
+        if told.f not in accepted:
+            yield Problem.of(f"{path}.f", told.f, words)
+        if told.client >= workload.clients_per_zone:
+            yield Problem.of(f"{path}.client", told.client, f"less than clients_per_zone ({workload.clients_per_zone})")
+        if told.at_ms >= load.duration_s * 1000:
+            yield Problem.of(f"{path}.at_ms", told.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
+    for index, fault in enumerate(scenario.faults):
+        if isinstance(fault, ConsumerCrash | ProducerCrash):
+            yield Problem.of(f"faults[{index}].kind", fault.kind, "faults of servers and links, beside a workload")
 
 
 def shortest_ns(text: str) -> int:

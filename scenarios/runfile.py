@@ -5,9 +5,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from analysis.checkers.register_verdict import FORBIDDEN_OF
 from scenarios.files import environment, write_json
 from scenarios.phases import RunRecord
-from scenarios.spec import Scenario
+from scenarios.spec import Scenario, Workload
 
 
 def write_run(
@@ -45,6 +46,17 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
         "drained": record.drained,
         "unread_zones": record.unread_zones,
         "queue": {"engine": scenario.queue.engine, "shards": record.shards},
+        "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
         "forbid": list(scenario.checks.forbid),
+    }
+
+
+def _workload(workload: Workload | None) -> dict[str, Any] | None:
+    if workload is None:
+        return None
+    return {
+        "kind": workload.kind,
+        "forbid": list(FORBIDDEN_OF[workload.kind] if workload.forbid is None else workload.forbid),
+        "budget_configurations": workload.budget_configurations,
     }

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
+from analysis.accesses import WorkloadKind
+from analysis.checkers.register_verdict import Anomaly
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.lag import parse_lag
 from cluster.levels import ZONES_MAX, Level
@@ -353,6 +355,42 @@ SIM_ONLY = (PowerFailure, SlowZone)
 """Faults that nobody can bring about on real servers without privileges."""
 
 
+class ToldAccess(Section):
+    """One operation of a workload, at its time."""
+
+    at_ms: NonNegative
+    """Milliseconds after the load begins."""
+    zone: str
+    client: Annotated[int, Field(strict=True, ge=0)] = 0
+    f: str
+    key: str = "0"
+    value: str | None = None
+    """What it writes, adds or pushes; drawn if not given."""
+    expected: str | None = None
+    """What a ``cas`` expects; not given: nothing there."""
+
+
+class Workload(Section):
+    """Clients of registers, sets, locks, counters or lists, in place of the queue's producers and consumers.
+
+    ``load`` says how long and how often: a zone's clients begin ``load.rate_per_s`` operations a second in all.
+    """
+
+    kind: WorkloadKind
+    keys: Count = 5
+    clients_per_zone: Count = 3
+    mix: dict[str, NonNegative] = Field(default_factory=dict)
+    """Weight of each operation of the kind; the kind's own mix if empty."""
+    lockstep_ms: NonNegative | None = None
+    """All zones go from key to key together, each zone's operation within this time of the others'."""
+    operations: tuple[ToldAccess, ...] | None = None
+    """The operations one by one, instead of drawn ones."""
+    forbid: tuple[Anomaly, ...] | None = None
+    """Anomalies that must not occur for the run to be valid; the kind's own if not given."""
+    budget_configurations: Count = 200_000
+    """So many may be held while one key is checked for linearizability; beyond that the verdict is unknown."""
+
+
 class Drain(Section):
     bound_s: Positive = 15.0
     """How long the queue may take to become empty once everything is healed."""
@@ -392,6 +430,8 @@ class Scenario(Section):
     queue: QueueSettings = QueueSettings()
     load: Load
     consumers: Consumers = Consumers()
+    workload: Workload | None = None
+    """Without it, the clients use the queue."""
     faults: tuple[AnyFault, ...] = ()
     drain: Drain = Drain()
     checks: Checks = Checks()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from analysis.accesses import VALUES_NAME
 from analysis.history import FINAL_STATE, OPERATIONS, MemoryTable, Table, TableWriter
 from analysis.rundir import RunInfo
 
@@ -22,7 +23,7 @@ def files_in(directory: Path) -> OpenTable:
     """Tables as the Parquet files of a run directory."""
 
     def open_table(name: str, schema: pa.Schema) -> Table:
-        folder = directory / "history" if name == OPERATIONS_NAME else directory
+        folder = directory / "history" if name in (OPERATIONS_NAME, VALUES_NAME) else directory
         folder.mkdir(parents=True, exist_ok=True)
         return TableWriter(folder / f"{name}.parquet", schema)
 
@@ -49,6 +50,11 @@ class MemoryRun:
     @property
     def final_state_known(self) -> bool:
         return FINAL_STATE_NAME in self.tables.tables
+
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
+        """As ``analysis.rundir.RunDirectory.table``."""
+        table = self.tables.tables.get(name.rpartition("/")[2])
+        return None if table is None else pa.Table.from_batches([table.batch()])
 
     def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]:
         yield self.tables(OPERATIONS_NAME, OPERATIONS).batch(columns)
