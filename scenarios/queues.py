@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from cluster.levels import Level
 from cluster.testbed import Testbed
 from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, PayloadError, RoundRobin, ShardingStrategy
+from engine.dyno.multi import MultiQueue
+from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Connection, Indeterminate, Reply, ServerError, Unavailable
 from scenarios.spec import Scenario, Sharding
@@ -63,7 +65,7 @@ class QueueUnderTest(Protocol):
 
 def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
     """The queue that ``scenario.queue.engine`` names."""
-    return DynoUnderTest(testbed, scenario)
+    return UNDER_TEST[scenario.queue.engine](testbed, scenario)
 
 
 class DynoUnderTest:
@@ -122,6 +124,76 @@ class DynoUnderTest:
         )
 
 
+class PipelinedUnderTest:
+    """dyno-queues V2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
+
+    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+        self._testbed = testbed
+        self._scenario = scenario
+        self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
+        self._keys = {shard: PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard) for shard in self.shards}
+
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+        return _DynoProducer(self._instance(zone, wrap))
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        queue = self._instance(zone, wrap)
+        await queue.start()
+        return _DynoConsumer(queue)
+
+    async def depth(self, shard: str) -> Depth:
+        keys = self._keys[shard]
+        direct = self._testbed.direct(self.shards[shard])
+        waiting, *leased = await _sizes(direct, [("ZCARD", key) for key in (keys.waiting, *keys.leases)])
+        return Depth(waiting, sum(leased))
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        direct = self._testbed.direct(zone)
+        for shard, serving_zone in self.shards.items():
+            keys, serving = self._keys[shard], serving_zone == zone
+            places = [("queue", keys.waiting), *(("unack", key) for key in keys.leases)]
+            sizes = await _sizes(direct, [("ZCARD", key) for _, key in places])
+            for (place, key), size in zip(places, sizes, strict=True):
+                if size:
+                    async for member, score in _sorted_set(direct, key):
+                        yield _row(zone, place, member, shard=shard, score=score, serving=serving)
+            sizes = await _sizes(direct, [("HLEN", key) for key in keys.payloads])
+            for key, size in zip(keys.payloads, sizes, strict=True):
+                if size:
+                    async for field in _hash_fields(direct, key):
+                        yield _row(zone, "payload", field)
+
+    def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
+        quorum = wrap(self._testbed.connection(zone, self._scenario.level))
+        local = wrap(self._testbed.connection(zone, Level.DC_ONE))
+        queues = {shard: self._shard_queue(shard, zone, quorum, local) for shard in self.shards}
+        strategy = _strategy(self._scenario.queue.sharding, zone)
+        return MultiQueue(NAME, shard=zone, queues=queues, strategy=strategy)
+
+    def _shard_queue(self, shard: str, zone: str, quorum: Connection, local: Connection) -> PipelinedQueue:
+        settings = self._scenario.queue
+        return PipelinedQueue(
+            NAME,
+            runtime=self._testbed.runtime,
+            clock=self._testbed.clock(zone),
+            quorum=quorum,
+            local=local,
+            settings=PipelinedSettings(
+                prefix=PREFIX,
+                shard=shard,
+                unack_ms=settings.unack_ms,
+                unack_interval_ms=settings.unack_interval_ms,
+                compat=settings.compat,
+            ),
+        )
+
+
+UNDER_TEST: Mapping[str, Callable[[Testbed, Scenario], QueueUnderTest]] = {
+    "dyno": DynoUnderTest,
+    "dyno-v2": PipelinedUnderTest,
+}
+
+
 def _strategy(sharding: Sharding, zone: str) -> ShardingStrategy:
     if sharding is Sharding.ID_HASH:
         return IdHash()
@@ -129,7 +201,7 @@ def _strategy(sharding: Sharding, zone: str) -> ShardingStrategy:
 
 
 class _DynoProducer:
-    def __init__(self, queue: DynoQueue) -> None:
+    def __init__(self, queue: DynoQueue | MultiQueue) -> None:
         self._queue = queue
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
@@ -140,7 +212,7 @@ class _DynoProducer:
 
 
 class _DynoConsumer:
-    def __init__(self, queue: DynoQueue) -> None:
+    def __init__(self, queue: DynoQueue | MultiQueue) -> None:
         self._queue = queue
 
     async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
@@ -181,6 +253,10 @@ async def _hash_fields(direct: Connection, key: str) -> AsyncIterator[str]:
         cursor = int(raw_cursor)
         if cursor == 0:
             return
+
+
+async def _sizes(direct: Connection, commands: Sequence[tuple[str, str]]) -> list[int]:
+    return [_answer(reply) for reply in await direct.execute(*commands)]
 
 
 async def _ask(direct: Connection, *words: str | int) -> Any:

@@ -58,9 +58,12 @@ class Recorder:
             receipts: Sequence[Receipt] = await queue.push(messages)
         except OPERATION_ERRORS as error:
             receipts = getattr(error, "receipts", ())
-            for index in range(len(receipts), len(messages)):
-                # The error speaks of the message that it stopped at; those after it were never tried.
-                outcome = _outcome(error) if index == len(receipts) else "fail"
+            pushed = frozenset(receipt.id for receipt in receipts)
+            unpushed = [index for index, message in enumerate(messages) if message.id not in pushed]
+            failed_ids = getattr(error, "failed_ids", None) or [messages[index].id for index in unpushed[:1]]
+            for index in unpushed:
+                # The error speaks of the messages that it stopped at; the others were never tried.
+                outcome = _outcome(error) if messages[index].id in failed_ids else "fail"
                 self._end(ops[index], "push", outcome, error=_text(error))
         except ProgramCrashed:
             # Whatever was confirmed to it, it can tell nobody.

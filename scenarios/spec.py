@@ -139,7 +139,8 @@ class Links(Section):
 
 
 class QueueSettings(Section):
-    engine: Literal["dyno"] = "dyno"
+    engine: Literal["dyno", "dyno-v2"] = "dyno"
+    """dyno-queues V1, one command at a time, or V2: pipelines, and per-shard queues behind one queue."""
     unack_ms: Millis = 2_000
     """Length of a lease: a message not acknowledged within it is delivered again."""
     unack_interval_ms: Millis = 500
