@@ -226,7 +226,8 @@ def _consumer(scenario: Scenario, path: str, fault: ConsumerCrash) -> Iterator[P
 
 def _overlaps(scenario: Scenario) -> Iterator[Problem]:
     for (first, one), (second, other) in combinations(enumerate(scenario.faults), 2):
-        if not (one.at_s < other.at_s + other.for_s and other.at_s < one.at_s + one.for_s):
+        (one_ns, one_end_ns), (other_ns, other_end_ns) = _span_ns(one), _span_ns(other)
+        if not (one_ns < other_end_ns and other_ns < one_end_ns):
             continue
         shared = grip(scenario, one) & grip(scenario, other)
         if shared:
@@ -236,6 +237,12 @@ def _overlaps(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(
                 f"faults[{second}].at_s", f"got {mine}; accepted: a time when {theirs} does not already hold {taken}"
             )
+
+
+def _span_ns(fault: AnyFault) -> tuple[int, int]:
+    """Whole nanoseconds, so that a fault may begin when another ends, whatever floats make of the sum."""
+    begin_ns = round(fault.at_s * 1e9)
+    return begin_ns, begin_ns + round(fault.for_s * 1e9)
 
 
 def grip(scenario: Scenario, fault: AnyFault) -> set[str]:
