@@ -40,6 +40,10 @@ class Coordinator:
         self._deaths = 0
 
     @property
+    def running(self) -> bool:
+        return self._running
+
+    @property
     def connected(self) -> bool:
         return self._running and all(channel.connected for channel in self.channels)
 

@@ -44,7 +44,7 @@ class Delivery:
     The lease was written between ``lease_start_ms`` (read just before) and ``leased_ms`` (read just after the
     servers confirmed it); it ends at ``lease_end_ms`` unless extended. All three are the wall clock of the node
     that popped. A checker needs both bounds: it may call two deliveries concurrent only if no order of the
-    writes inside the bounds makes them legal.
+    writes inside the bounds makes them legal. ``token`` names the lease where a queue gives leases names.
     """
 
     message: Message
@@ -52,3 +52,4 @@ class Delivery:
     lease_start_ms: int
     leased_ms: int
     lease_end_ms: int
+    token: str = ""

@@ -1,0 +1,125 @@
+"""Taking due messages of the shards that the instance serves."""
+
+from collections.abc import Sequence
+
+from engine.dyno.codec import decode
+from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.hardened.context import HardenedContext
+from engine.dyno.hardened.holding import Holdings
+from engine.dyno.hardened.leasing import Leased, Leaser
+from engine.dyno.hardened.mechanisms import Hardening
+from engine.dyno.hardened.mending import Mender
+from engine.dyno.hardened.serving import Serving
+from engine.dyno.hardened.store import Head, Held
+from engine.dyno.scores import eligible_until
+from engine.message import Delivery, Message
+
+NS_PER_MS = 1_000_000
+
+
+class HardenedPopper:
+    def __init__(self, context: HardenedContext, *, holdings: Holdings, mender: Mender, serving: Serving) -> None:
+        self._context = context
+        self._holdings = holdings
+        self._mender = mender
+        self._serving = serving
+        self._leaser = Leaser(context)
+        self._claimed: dict[str, None] = {}
+
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+        """Up to ``count`` deliveries as soon as there is one, or none when the wait is over."""
+        runtime = self._context.runtime
+        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
+        while True:
+            deliveries = await self._take(count)
+            left_ns = deadline_ns - runtime.now_ns()
+            if deliveries or left_ns <= 0:
+                return deliveries
+            await runtime.sleep(min(self._context.settings.poll_interval_ms * NS_PER_MS, left_ns))
+
+    async def _take(self, count: int) -> list[Delivery]:
+        deliveries: list[Delivery] = []
+        for shard in self._serving.shards:
+            if len(deliveries) == count:
+                break
+            try:
+                deliveries += await self._take_of(shard, count - len(deliveries))
+            except COMMAND_FAILURES:
+                if not deliveries:
+                    raise
+                break
+        return deliveries
+
+    async def _take_of(self, shard: str, count: int) -> list[Delivery]:
+        now_ms = self._context.clock.now_ms()
+        limit = count + len(self._claimed)
+        heads = await self._context.store.heads(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
+        free = [head for head in heads if head.id not in self._claimed][:count]
+        claims = [head.id for head in free]
+        self._claimed.update(dict.fromkeys(claims))
+        try:
+            return await self._lease(shard, free)
+        finally:
+            for message_id in claims:
+                del self._claimed[message_id]
+
+    async def _lease(self, shard: str, heads: Sequence[Head]) -> list[Delivery]:
+        messages, fatal, broken = self._sorted(heads)
+        if fatal:
+            self._context.counters.set_aside += len(fatal)
+            await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
+        leased = await self._leaser.lease(list(messages)) if messages else None
+        deliveries = self._delivered(leased, messages, shard) if leased else []
+        self._context.counters.misses += len(messages) - len(deliveries)
+        diverged = broken + (leased.diverged if leased else [])
+        if diverged and self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
+            self._mend_beside(diverged)
+        return deliveries
+
+    def _sorted(self, heads: Sequence[Head]) -> tuple[dict[str, Message], list[str], list[str]]:
+        """What can be leased, what has to be set aside, and ids of which the zone that listed them has nothing more."""
+        settings, messages = self._context.settings, dict[str, Message]()
+        fatal, broken = [], []
+        most = settings.deliveries_max if settings.has(Hardening.DEAD_LETTER) else None
+        for head in heads:
+            if head.record is None or head.payload is None:
+                broken.append(head.id)
+                continue
+            try:
+                message = decode(head.payload, message_id=head.id)
+            except PayloadError:
+                fatal.append(head.id)  # it can be delivered to nobody
+                continue
+            if most is not None and head.record.tries >= most:
+                fatal.append(head.id)
+            else:
+                messages[head.id] = message
+        return messages, fatal, broken
+
+    def _delivered(self, leased: Leased, messages: dict[str, Message], shard: str) -> list[Delivery]:
+        leased_ms = self._context.clock.now_ms()
+        if leased_ms >= leased.ends_ms:
+            return []  # the answer took longer than the lease
+        for message_id in leased.mine:
+            self._holdings.add(Held(message_id, leased.token, leased.ends_ms))
+        return [
+            Delivery(
+                message=messages[message_id],
+                shard=shard,
+                lease_start_ms=leased.start_ms,
+                leased_ms=leased_ms,
+                lease_end_ms=leased.ends_ms,
+                token=leased.token,
+            )
+            for message_id in leased.mine
+        ]
+
+    def _mend_beside(self, ids: Sequence[str]) -> None:
+        """While the consumer works on what it got."""
+        self._context.runtime.spawn(self._mended(ids), name=f"mend {self._context.settings.instance}")
+
+    async def _mended(self, ids: Sequence[str]) -> None:
+        try:
+            await self._mender.mend(ids)
+        except COMMAND_FAILURES:
+            return  # the keeper comes back to it

@@ -1,0 +1,242 @@
+"""The hardened queue: dyno-queues that keeps its promises when replicas, consumers and clocks fail.
+
+docs/hardened.md has the design: what each mechanism guarantees, against which fault, and what it costs.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from engine.dyno.codec import decode
+from engine.dyno.errors import COMMAND_FAILURES
+from engine.dyno.hardened.context import HardenedContext, HardenedCounters
+from engine.dyno.hardened.entry import put_of
+from engine.dyno.hardened.holding import Holdings
+from engine.dyno.hardened.keeping import Keeper
+from engine.dyno.hardened.keys import HardenedKeys
+from engine.dyno.hardened.mechanisms import Hardening
+from engine.dyno.hardened.mending import Mender
+from engine.dyno.hardened.periodic import Periodic
+from engine.dyno.hardened.popping import HardenedPopper
+from engine.dyno.hardened.replicas import Replicas
+from engine.dyno.hardened.serving import Serving
+from engine.dyno.hardened.settings import HardenedSettings
+from engine.dyno.hardened.store import Held, Store
+from engine.dyno.queue import ShardSize
+from engine.dyno.sharding import RoundRobin, ShardingStrategy
+from engine.dyno.v2.errors import batch_ack_failure, batch_push_failure
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Clock, Connection, Runtime
+
+PUSHED_MAX = 500
+"""Messages of one push script, that a server is not kept busy for long."""
+
+HEARTBEATS = 3
+"""Within the length of a lease."""
+
+
+class HardenedQueue:
+    """One instance of the queue ``name`` in the zone that ``settings.shard`` names.
+
+    ``quorum``: writes at the level of the user's choice. ``safe``: a connection at DC_SAFE_QUORUM, for decisions.
+    ``local``: the own zone alone (DC_ONE). ``zones``: for reading one zone alone, a connection to each, by name; the
+    own zone among them. All may raise as ``Connection.execute`` does; a failed ``pop`` leaves leases that end.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        runtime: Runtime,
+        clock: Clock,
+        quorum: Connection,
+        safe: Connection,
+        local: Connection,
+        zones: Mapping[str, Connection],
+        settings: HardenedSettings,
+        strategy: ShardingStrategy | None = None,
+    ) -> None:
+        if not name:
+            raise ValueError(f"name must be a non-empty string, got {name!r}")
+        if settings.shard not in zones:
+            raise ValueError(f"zones must have the own zone {settings.shard!r}, got {list(zones)}")
+        self.name = name
+        self.settings = settings
+        self.keys = HardenedKeys(prefix=settings.prefix, queue=name)
+        others = [zone for zone_name, zone in zones.items() if zone_name != settings.shard]
+        store = Store(level=quorum, safe=safe, local=local, others=others, keys=self.keys, settings=settings)
+        replicas = Replicas(zones=zones, keys=self.keys, runtime=runtime)
+        self._context = HardenedContext(
+            runtime=runtime, clock=clock, store=store, replicas=replicas, keys=self.keys, settings=settings
+        )
+        self._store = store
+        self._clock = clock
+        self._strategy = RoundRobin() if strategy is None else strategy
+        self._holdings = Holdings(self._context)
+        mender = Mender(self._context)
+        serving = Serving(self._context)
+        self._popper = HardenedPopper(self._context, holdings=self._holdings, mender=mender, serving=serving)
+        keeper = Keeper(self._context, mender=mender, serving=serving)
+        self.keeper = self._periodic("keeper", keeper.round, settings.keeper_interval_ms)
+        self.server = self._periodic("server", serving.renew, serving.interval_ms)
+        self.heartbeat = self._periodic("heartbeat", self._beat, max(1, settings.lease_ms // HEARTBEATS))
+
+    @property
+    def counters(self) -> HardenedCounters:
+        return self._context.counters
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        """Put ``messages`` into the queue; receipts in their order.
+
+        An id that the queue knows, be it acknowledged, stays as it is, and the receipt says where. Raises
+        ``BatchPushFailure`` (which is also the port's or the server's error) with the receipts so far; what is neither
+        in them nor among its ``failed_ids`` was not tried.
+        """
+        receipts: list[Receipt] = []
+        for begin in range(0, len(messages), PUSHED_MAX):
+            batch = messages[begin : begin + PUSHED_MAX]
+            try:
+                receipts += await self._push(batch)
+            except COMMAND_FAILURES as error:
+                failed_ids = tuple(message.id for message in batch)
+                raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
+        return receipts
+
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """Lease up to ``count`` due messages, waiting up to ``wait_ms`` for the first.
+
+        Their leases are kept alive until they are acknowledged or given back, or for ``hold_max_ms``, while the queue
+        is open.
+        """
+        return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    async def ack(self, delivery: Delivery) -> bool:
+        """The work is done: the message is not delivered again. False if the lease was lost before: then it may be."""
+        return (await self.ack_all([delivery]))[0]
+
+    async def ack_all(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        """``ack`` in one command. Raises ``BatchAckFailure``; a retry is safe as long as the lease lasts."""
+        now_ms = self._clock.now_ms()
+        held = [self._rested(delivery) for delivery in deliveries]
+        valid = {one: None for one in held if one is not None and self._is_valid(one, now_ms)}
+        if not valid:
+            self.counters.refused += len(deliveries)
+            return [False] * len(deliveries)
+        try:
+            answers = dict(zip(valid, await self._store.ack(list(valid), now_ms=now_ms), strict=True))
+        except COMMAND_FAILURES as error:
+            raise batch_ack_failure(error, failed_ids=tuple(one.id for one in valid)) from error
+        for one in valid:
+            self._holdings.drop(one)
+        acked = [one is not None and answers.get(one, False) for one in held]
+        self.counters.refused += acked.count(False)
+        return acked
+
+    async def extend(self, delivery: Delivery, *, lease_ms: int) -> bool:
+        """Let the lease end ``lease_ms`` from now, if that is later. False if the lease was lost before."""
+        holding = self._holdings.of(delivery.message.id, delivery.token)
+        now_ms = self._clock.now_ms()
+        if holding is None or not self._is_valid(holding.held, now_ms):
+            self.counters.refused += 1
+            return False
+        ends_ms = now_ms + lease_ms
+        (extended,) = await self._store.extend([holding.held], ends_ms=ends_ms)
+        if extended:
+            later_ms = max(ends_ms, holding.held.ends_ms)
+            holding.held = Held(delivery.message.id, delivery.token, later_ms)
+        return extended
+
+    async def give_back(self, delivery: Delivery) -> None:
+        """Let somebody else have it now."""
+        holding = self._holdings.of(delivery.message.id, delivery.token)
+        if holding is not None:
+            self._holdings.drop(holding.held)
+        await self._store.release([delivery.message.id], token=delivery.token)
+
+    async def get(self, message_id: str) -> Message | None:
+        """The message, waiting, leased or set aside; None if it is unknown or acknowledged."""
+        raw = await self._store.payload(message_id)
+        return None if raw is None else decode(raw, message_id=message_id)
+
+    async def remove(self, message_ids: Sequence[str]) -> list[bool]:
+        """Take messages out of the queue, whoever has them; true for those that were in it."""
+        return await self._store.remove(message_ids, now_ms=self._clock.now_ms()) if message_ids else []
+
+    async def dead_letters(self, count: int) -> list[Message]:
+        """Messages that were delivered ``deliveries_max`` times, the oldest first. ``remove`` ends one."""
+        (ids,) = await self._store.local(("ZRANGE", self.keys.dead, 0, count - 1))
+        if count < 1 or not ids:
+            return []
+        (payloads,) = await self._store.local(("HMGET", self.keys.messages, *ids))
+        pairs = zip(ids, payloads, strict=True)
+        return [decode(raw, message_id=message_id.decode()) for message_id, raw in pairs if raw is not None]
+
+    async def shard_sizes(self) -> dict[str, ShardSize]:
+        """As the own zone has them."""
+        sizes = {}
+        for shard in self.settings.shards:
+            sets = (self.keys.queue_of(shard), self.keys.ready(shard), self.keys.unack(shard))
+            delayed, ready, leased = await self._store.local(*(("ZCARD", key) for key in sets))
+            sizes[shard] = ShardSize(waiting=delayed + ready, unacked=leased)
+        return sizes
+
+    async def size(self) -> int:
+        """Messages waiting or delayed in all shards, as the own zone has them."""
+        return sum(size.waiting for size in (await self.shard_sizes()).values())
+
+    async def start(self) -> None:
+        """Keep leases alive, compare the zones and serve shards from now on."""
+        for periodic in self._periodics:
+            periodic.start()
+
+    async def close(self) -> None:
+        """Stop that. Leases and messages stay as they are."""
+        for periodic in self._periodics:
+            await periodic.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def _periodics(self) -> tuple[Periodic, ...]:
+        return self.keeper, self.server, self.heartbeat
+
+    def _periodic(self, what: str, action: Callable[[], Awaitable[None]], interval_ms: int) -> Periodic:
+        name = f"{what} {self.name} {self.settings.instance}"
+        return Periodic(action, interval_ms=interval_ms, runtime=self._context.runtime, name=name)
+
+    async def _push(self, messages: Sequence[Message]) -> list[Receipt]:
+        now_ms = self._clock.now_ms()
+        puts = []
+        for message in messages:
+            shard = self._strategy.next_shard(self.settings.shards, message)
+            puts.append(put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context))
+        told = await self._store.put(puts) if puts else []
+        return [
+            Receipt(id=message.id, shard=shard, due_ms=math.floor(score))
+            for message, (shard, score) in zip(messages, told, strict=True)
+        ]
+
+    async def _beat(self) -> None:
+        if self.settings.has(Hardening.LEASE_HEARTBEAT):
+            await self._holdings.beat()
+
+    def _rested(self, delivery: Delivery) -> Held | None:
+        """The lease of ``delivery`` as it is now; nobody works on it any more."""
+        holding = self._holdings.of(delivery.message.id, delivery.token)
+        if holding is not None:
+            holding.resting = True
+            return holding.held
+        if self.settings.has(Hardening.DELIVERY_TOKENS):
+            return None
+        return Held(delivery.message.id, delivery.token, delivery.lease_end_ms)
+
+    def _is_valid(self, held: Held, now_ms: int) -> bool:
+        return now_ms <= held.ends_ms or not self.settings.has(Hardening.DELIVERY_TOKENS)
