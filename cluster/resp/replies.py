@@ -1,0 +1,107 @@
+"""Cuts what a server sends into replies and leaves each as the bytes that it is.
+
+A client is answered with the bytes of a zone's server, so a status stays a status and nothing is packed again; and
+zones are compared by these bytes, as Dynomite does (``dyn_response_mgr.c``).
+"""
+
+_CRLF = b"\r\n"
+_STRINGS = frozenset(b"$=!")
+_ARRAYS = frozenset(b"*~>")
+_MAPS = frozenset(b"%|")
+_SINGLE = frozenset(b"+-:_#,(")
+
+
+class BrokenReplyError(ConnectionError):
+    """What a server sent is not RESP: whatever is there, it is no Redis."""
+
+
+class ReplyCutter:
+    """``feed`` it what arrives, then call ``next`` until it gives None. Reads RESP2 and RESP3."""
+
+    __slots__ = ("_at", "_data", "_left", "_pos", "_rest")
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._pos = 0
+        self._rest: bytearray | None = None  # an incomplete reply and what follows it
+        self._at = 0  # how far it has been looked at
+        self._left = 1  # replies in it that are still to be looked at
+
+    @property
+    def held(self) -> int:
+        """Bytes that have not been handed out."""
+        return len(self._data) - self._pos + (len(self._rest) if self._rest is not None else 0)
+
+    def feed(self, data: bytes) -> None:
+        rest = self._rest
+        if rest is None:
+            self._data = data if self._pos == len(self._data) else self._data[self._pos :] + data
+            self._pos = 0
+            return
+        rest += data
+        if self._completed(rest):
+            self._data, self._pos, self._rest = bytes(rest), 0, None
+
+    def next(self) -> bytes | None:
+        """The next reply, or None if there is no complete one. Raises ``BrokenReplyError``."""
+        data, pos = self._data, self._pos
+        size = len(data)
+        if pos >= size:
+            return None
+        end = data.find(_CRLF, pos)
+        if end >= 0:
+            kind = data[pos]
+            if kind in _SINGLE:
+                end += 2
+                self._pos = end
+                return data[pos:end]
+            if kind in _STRINGS:
+                length = _number(data[pos + 1 : end])
+                end += 2 if length < 0 else length + 4
+                if end <= size:
+                    self._pos = end
+                    return data[pos:end]
+        return self._next_nested()
+
+    def _next_nested(self) -> bytes | None:
+        data, pos = self._data, self._pos
+        self._at, self._left = 0, 1
+        rest = bytearray(data[pos:])
+        if not self._completed(rest):
+            self._data, self._pos, self._rest = b"", 0, rest
+            return None
+        end = self._pos = pos + self._at
+        return data[pos:end]
+
+    def _completed(self, data: bytearray) -> bool:
+        """Look on from where the last look ended; True once the first reply is complete, up to ``_at``."""
+        at, left, size = self._at, self._left, len(data)
+        find = data.find
+        while left:
+            end = find(_CRLF, at)
+            if end < 0:
+                break
+            kind = data[at]
+            following = end + 2
+            if kind in _STRINGS:
+                length = _number(data[at + 1 : end])
+                following += 0 if length < 0 else length + 2
+                if following > size:
+                    break
+            elif kind in _ARRAYS:
+                left += max(0, _number(data[at + 1 : end]))
+            elif kind in _MAPS:
+                left += 2 * _number(data[at + 1 : end]) + (kind == 0x7C)  # attributes precede a reply
+            elif kind not in _SINGLE:
+                raise BrokenReplyError(f"reply begins with {chr(kind)!r}")
+            at = following
+            left -= 1
+        self._at, self._left = at, left
+        return left == 0
+
+
+def _number(digits: bytes | bytearray) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise BrokenReplyError(f"length {bytes(digits)!r}") from None

@@ -1,0 +1,165 @@
+"""The RESP port of one zone: listens, and knows its clients."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cluster.coordinator import Coordinator
+from cluster.levels import Level
+from cluster.resp.scanner import CommandLimits
+from cluster.resp.session import Session
+from cluster.resp.table import CommandTable
+from cluster.zone import Address, ClusterError
+
+_BACKLOG = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortSettings:
+    """How a port listens and what a client may cost.
+
+    ``reply_bytes``: memory for the replies to one client that are under way. ``in_flight_max``: its commands under way.
+    ``held_bytes_max``: incomplete commands of all clients together.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    password: str | None = field(default=None, repr=False)
+    certificate: Path | None = None
+    private_key: Path | None = None
+    clients_max: int = 10_000
+    in_flight_max: int = 1024
+    reply_bytes: int = 16 * 1024 * 1024
+    held_bytes_max: int = 512 * 1024 * 1024
+    commands: CommandLimits = field(default_factory=CommandLimits)
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) is not (self.private_key is None):
+            raise ValueError("TLS needs both a certificate and a private key, got only one of them")
+        for name in ("clients_max", "in_flight_max", "reply_bytes", "held_bytes_max"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Raises ``ClusterError`` if the files are not what they should be."""
+        if self.certificate is None:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            context.load_cert_chain(self.certificate, self.private_key)
+        except (OSError, ssl.SSLError) as error:
+            raise ClusterError(f"certificate {self.certificate} cannot be used: {error}") from error
+        return context
+
+
+@dataclass
+class PortStatistics:
+    """Counts since the port began."""
+
+    accepted: int = 0
+    refused_full: int = 0
+    protocol_errors: int = 0
+    error_replies: int = 0
+    over_memory: int = 0
+    commands: int = 0  # of clients that have left
+
+
+class RespServer:
+    """Serves clients through ``coordinator``. Give it a coordinator whose channels carry bytes (``RawUpstream``).
+
+    ``lease`` gives a coordinator for one client that watches keys, ``release`` takes it back.
+    """
+
+    def __init__(
+        self,
+        *,
+        coordinator: Coordinator,
+        table: CommandTable,
+        own_address: Address,
+        settings: PortSettings,
+        level: Level,
+        lease: Callable[[], Awaitable[Coordinator]],
+        release: Callable[[Coordinator], None],
+        product: str = "valkey",
+        version: str = "0.0.0",
+    ) -> None:
+        self.coordinator = coordinator
+        self.table = table
+        self.own_address = own_address
+        self.settings = settings
+        self.read_level = self.write_level = level
+        self.lease = lease
+        self.release = release
+        self.product = product
+        self.version = version
+        self.statistics = PortStatistics()
+        self.held_bytes = 0
+        self.loop = asyncio.get_running_loop()
+        self._sessions: dict[Session, None] = {}
+        self._identities = 0
+        self._written: list[Session] = []
+        self._listener: asyncio.Server | None = None
+
+    @property
+    def sessions(self) -> Iterable[Session]:
+        return list(self._sessions)
+
+    @property
+    def address(self) -> Address:
+        if self._listener is None:
+            raise ClusterError("the port does not listen")
+        host, port = self._listener.sockets[0].getsockname()[:2]
+        return Address(host, port)
+
+    async def start(self) -> None:
+        """Listen. Raises ``ClusterError`` if the address cannot be had."""
+        settings = self.settings
+        try:
+            self._listener = await self.loop.create_server(
+                lambda: Session(self), settings.host, settings.port, ssl=settings.tls(), backlog=_BACKLOG
+            )
+        except OSError as error:
+            raise ClusterError(f"cannot listen at {settings.host}:{settings.port}: {error}") from error
+
+    async def stop(self) -> None:
+        """Stop listening and drop every client."""
+        if self._listener is not None:
+            self._listener.close()
+            for session in self.sessions:
+                session.transport.abort()
+            await self._listener.wait_closed()
+            self._listener = None
+
+    def admit(self, session: Session) -> bool:
+        if len(self._sessions) >= self.settings.clients_max:
+            self.statistics.refused_full += 1
+            return False
+        self.statistics.accepted += 1
+        self._identities += 1
+        session.identity = self._identities
+        self._sessions[session] = None
+        return True
+
+    def dismiss(self, session: Session, *, held: int) -> None:
+        self.held_bytes -= held
+        self.statistics.commands += session.commands
+        self._sessions.pop(session, None)
+
+    def flush_later(self, session: Session) -> None:
+        """Let ``session`` write when this turn of the loop ends."""
+        if not self._written:
+            self.loop.call_soon(self._flush)
+        self._written.append(session)
+
+    def counts(self) -> dict[str, Any]:
+        counts = asdict(self.statistics)
+        counts["commands"] += sum(session.commands for session in self._sessions)
+        return {**counts, "clients": len(self._sessions), "held_bytes": self.held_bytes}
+
+    def _flush(self) -> None:
+        written, self._written = self._written, []
+        for session in written:
+            session.flush()

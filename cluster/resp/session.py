@@ -1,0 +1,355 @@
+"""One client's connection: takes its commands, hands them on in runs, and answers in order."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from cluster.coordinator import Coordinator
+from cluster.operation import Outcome
+from cluster.resp import wire
+from cluster.resp.dispatch import dispatch
+from cluster.resp.scanner import CommandScanner, ProtocolError
+from cluster.resp.table import CommandSpec, Kind, Treatment
+from cluster.resp.upstream import WireCommands
+
+if TYPE_CHECKING:
+    from cluster.resp.server import RespServer
+    from cluster.resp.subscription import Subscription
+
+WINDOW_BEGIN = 64
+"""Commands of one client that may be under way before anything is known about the size of their replies."""
+
+LARGE_REPLY_BYTES = 16 * 1024
+_HELD_BYTES_MAX = 64 * 1024
+_WRITE_HIGH_BYTES = 256 * 1024
+
+
+class _Slot:
+    """The place of a run's replies in the order of answers."""
+
+    __slots__ = ("_session", "count", "reply")
+
+    def __init__(self, session: "Session", count: int) -> None:
+        self._session = session
+        self.count = count
+        self.reply: bytes | None = None
+
+    def done(self, outcome: Outcome) -> None:
+        if outcome.__class__ is list:
+            replies = cast(list[bytes], outcome)
+            self.reply = replies[0] if self.count == 1 else b"".join(replies)
+        else:
+            self.reply = wire.joined(outcome)
+        self._session.answered(self)
+
+
+class Session(asyncio.Protocol):
+    """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
+
+    __slots__ = (
+        "_busy", "_deaf", "_drained", "_held", "_in_flight", "_out", "_pumping", "_reading", "_scanner", "_slots",
+        "_task", "_transport", "_window", "_write_paused", "authenticated", "born_s", "closing", "commands",
+        "coordinator", "identity", "last_s", "library", "name", "plain", "protocol", "queue_failed", "queued",
+        "queued_bytes", "read_level", "server", "subscription", "watching", "write_level",
+    )  # fmt: skip
+
+    def __init__(self, server: "RespServer") -> None:
+        self.server = server
+        self.identity = 0
+        self.name = b""
+        self.library: dict[bytes, bytes] | None = None
+        self.protocol = 2
+        self.authenticated = server.settings.password is None
+        self.read_level = server.read_level
+        self.write_level = server.write_level
+        self.coordinator: Coordinator = server.coordinator
+        self.queued: list[tuple[bytes, Kind]] | None = None  # commands after MULTI
+        self.queued_bytes = 0
+        self.queue_failed = False
+        self.watching: Coordinator | None = None
+        self.subscription: Subscription | None = None
+        self.closing = False
+        self.plain = self.authenticated  # commands may go straight to the coordinator
+        self.commands = 0
+        self.born_s = self.last_s = time.monotonic()
+        self._transport: asyncio.Transport | None = None
+        self._scanner = CommandScanner(server.settings.commands, guest=not self.authenticated)
+        self._slots: deque[_Slot] = deque()
+        self._in_flight = 0
+        self._window = min(WINDOW_BEGIN, server.settings.in_flight_max)
+        self._out: list[bytes] = []
+        self._pumping = False
+        self._busy = False
+        self._deaf = False  # nothing that still comes matters
+        self._drained: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._reading = True
+        self._write_paused = False
+        self._held = 0
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        assert self._transport is not None
+        return self._transport
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self.server.loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+        if not self.server.admit(self):
+            self.closing = True
+            self._transport.write(wire.error("ERR max number of clients reached"))
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closing = True
+        self._slots.clear()
+        self._out.clear()
+        if self._task is not None:
+            self._task.cancel()
+        if self.subscription is not None:
+            self.subscription.close()
+            self.subscription = None
+        self.forget_watch()
+        self.server.dismiss(self, held=self._held)
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+        if self.subscription is not None:
+            self.subscription.pause()
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        if self.subscription is not None:
+            self.subscription.resume()
+        self._pump()
+
+    def data_received(self, data: bytes) -> None:
+        if self.closing or self._deaf:
+            return
+        self._scanner.feed(data)
+        self._pump()
+
+    def admit(self) -> None:
+        """The client has logged in."""
+        self.authenticated = True
+        self._scanner.admit()
+        self.settle()
+
+    def reset(self) -> None:
+        """Back to how the connection began."""
+        server = self.server
+        self.queued = None
+        self.forget_watch()
+        if self.subscription is not None:
+            self.subscription.close()
+            self.subscription = None
+        self.protocol = 2
+        self.name = b""
+        self.read_level, self.write_level = server.read_level, server.write_level
+        self.authenticated = server.settings.password is None
+        self.settle()
+
+    def settle(self) -> None:
+        """Call after a change of state that decides whether commands may go straight to the coordinator."""
+        subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
+        self.plain = self.authenticated and self.queued is None and not subscribed
+
+    def reply(self, data: bytes) -> None:
+        """Answer a command at once, but after all earlier ones."""
+        if self._slots:
+            slot = _Slot(self, 0)
+            slot.reply = data
+            self._slots.append(slot)
+        else:
+            self.write(data)
+
+    def error(self, text: str) -> None:
+        self.server.statistics.error_replies += 1
+        self.reply(wire.error(text))
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` out of the order of answers, with all else that is sent in this turn of the loop."""
+        if not self._out:
+            self.server.flush_later(self)
+        self._out.append(data)
+
+    def flush(self) -> None:
+        out, self._out = self._out, []
+        if out and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+
+    def hang_up(self, last: bytes = b"") -> None:
+        """Close the connection after all earlier answers and ``last``; what the client still sends is ignored."""
+        self._deaf = True
+
+        async def close() -> bytes:
+            self.write(last)
+            self.close()
+            return b""
+
+        self.exclusively(close)
+
+    def close(self) -> None:
+        """Close the connection once what has been written is sent."""
+        self.closing = True
+        self.flush()
+        self.transport.close()
+
+    def submit(self, kind: Kind, raws: list[bytes]) -> None:
+        """Hand a run of commands of one kind to the coordinator."""
+        count = len(raws)
+        packed = raws[0] if count == 1 else b"".join(raws)
+        self.submit_as(kind, kind.run(count, self.protocol), packed)
+
+    def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
+        slot = _Slot(self, len(commands))
+        self._slots.append(slot)
+        self._in_flight += slot.count
+        level = self.read_level if kind.reads else self.write_level
+        self.coordinator.submit(level, commands, slot.done, packed=packed)
+
+    def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
+        """Run one command for an exclusive handler and give its outcome to that, not to the client."""
+        answered: asyncio.Future[Outcome] = self.loop.create_future()
+
+        def done(outcome: Outcome) -> None:
+            if not answered.done():
+                answered.set_result(outcome)
+
+        marks.setdefault("protocol", self.protocol)
+        level = self.read_level if kind.reads else self.write_level
+        commands = WireCommands([kind.example], **marks)
+        (through or self.coordinator).submit(level, commands, done, packed=raw)
+        return answered
+
+    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
+        """Answer with what ``handler`` returns; it begins after all earlier answers, and later commands wait for it."""
+        self._busy = True
+        self._task = self.loop.create_task(self._run_exclusively(handler))
+
+    async def _run_exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
+        if self._slots:
+            self._drained = self.loop.create_future()
+            await self._drained
+        self._drained = None
+        reply = await handler()
+        self._busy = False
+        self._task = None
+        self.settle()
+        if not self.closing:
+            self.write(reply)
+            self._pump()
+
+    def answered(self, slot: _Slot) -> None:
+        slots = self._slots
+        if not slots or slots[0] is not slot:
+            return
+        while slots and (reply := slots[0].reply) is not None:
+            count = slots.popleft().count
+            self._in_flight -= count
+            if len(reply) > LARGE_REPLY_BYTES or self._window < self.server.settings.in_flight_max:
+                self._adapt(len(reply) // (count or 1))
+            if reply:
+                self.write(reply)
+        if self._busy:
+            if not slots and self._drained is not None and not self._drained.done():
+                self._drained.set_result(None)
+        elif not self._reading or self._scanner.ready:
+            self._pump()
+
+    def forget_watch(self) -> None:
+        if self.watching is not None:
+            coordinator, self.watching = self.watching, None
+            self.server.release(coordinator)
+
+    def _adapt(self, reply_bytes: int) -> None:
+        """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
+        settings = self.server.settings
+        fit = settings.reply_bytes // (reply_bytes + 1)
+        self._window = max(1, min(settings.in_flight_max, fit, 2 * self._window))
+
+    def _pump(self) -> None:
+        """Take commands as long as there are some and nothing is in the way."""
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._take():
+                pass
+        except ProtocolError as wrong:
+            self.server.statistics.protocol_errors += 1
+            self.reply(wire.error(f"ERR Protocol error: {wrong}"))
+            self.hang_up()
+        finally:
+            self._pumping = False
+        self._regulate()
+
+    def _take(self) -> bool:
+        """Take commands until something is in the way. True if it was only the window, and that is open again."""
+        room = self._window - self._in_flight
+        if room <= 0 or self._busy or self.closing or self._write_paused:
+            return False
+        following = self._scanner.next
+        by_name = self.server.table.by_name
+        run: list[bytes] = []
+        run_kind: Kind | None = None
+        try:
+            while room > 0 and not self._busy and not self.closing:
+                found = following()
+                if found is None:
+                    return False
+                name, raw = found
+                self.commands += 1
+                room -= 1
+                spec = by_name.get(name)
+                if spec is not None and self.plain and spec.treatment is Treatment.FORWARD:
+                    kind = spec.kind
+                    if kind is run_kind:
+                        run.append(raw)
+                        continue
+                    if run_kind is not None:
+                        self.submit(run_kind, run)
+                    run_kind, run = kind, [raw]
+                    continue
+                if run_kind is not None:
+                    self.submit(run_kind, run)
+                    run_kind = None
+                self._handle(spec, name, raw)
+        finally:
+            if run_kind is not None:
+                self.submit(run_kind, run)
+        return self._scanner.ready and self._in_flight < self._window
+
+    def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
+        self.last_s = time.monotonic()
+        dispatch(self, spec or self.server.table.find(name), raw)
+
+    def _regulate(self) -> None:
+        """Stop reading while there is more than can be taken; account for what is held."""
+        scanner = self._scanner
+        held = scanner.held
+        if held != self._held:
+            self.server.held_bytes += held - self._held
+            self._held = held
+            if held > _HELD_BYTES_MAX and self.server.held_bytes > self.server.settings.held_bytes_max:
+                self.server.statistics.over_memory += 1
+                self.write(wire.error("ERR the clients of this port hold too many bytes in incomplete commands"))
+                self.close()
+        if self.closing:
+            return
+        full = self._busy or self._write_paused or self._in_flight >= self._window
+        reading = not full or not (scanner.ready or held > _HELD_BYTES_MAX)
+        if self._write_paused:
+            reading = False
+        if reading is not self._reading:
+            self._reading = reading
+            if reading:
+                self.transport.resume_reading()
+            else:
+                self.transport.pause_reading()

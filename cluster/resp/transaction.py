@@ -1,0 +1,143 @@
+"""MULTI, EXEC, DISCARD, WATCH, UNWATCH: beyond Dynomite, which refuses them.
+
+Commands are queued at the port. EXEC sends all of them, between MULTI and EXEC, as one piece: each zone executes them
+without another command in between, and the coordinator votes on the replies as a whole. Zones are not isolated from
+each other, so two transactions that meet may be executed in different orders in different zones.
+
+WATCH needs connections of the client's own, because a server remembers watched keys per connection. Each zone decides
+by itself whether a watched key has changed, and the level decides about their answers as about any others.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cluster.commands import Route
+from cluster.resp import wire
+from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
+from cluster.resp.upstream import WireCommands
+
+if TYPE_CHECKING:
+    from cluster.resp.session import Session
+
+_MULTI, _EXEC, _UNWATCH = map(wire.command, (b"MULTI", b"EXEC", b"UNWATCH"))
+ABORTED = "EXECABORT Transaction discarded because of previous errors."
+QUEUE_MAX = 100_000
+"""Commands in one transaction."""
+
+
+def queue(session: "Session", spec: CommandSpec, raw: bytes) -> None:
+    """After MULTI: keep ``raw`` for EXEC."""
+    assert session.queued is not None
+    if spec.treatment in (Treatment.PORT, Treatment.SUBSCRIPTION):
+        session.queue_failed = True
+        session.error(f"ERR {spec.name.replace('|', ' ')} is not available inside MULTI here")
+    elif (
+        len(session.queued) >= QUEUE_MAX
+        or session.queued_bytes + len(raw) > session.server.settings.commands.command_bytes
+    ):
+        session.queue_failed = True
+        session.error("ERR the transaction is too large")
+    else:
+        session.queued.append((raw, spec.kind))
+        session.queued_bytes += len(raw)
+        session.reply(wire.QUEUED)
+
+
+def multi(session: "Session", raw: bytes) -> None:
+    if session.queued is not None:
+        session.error("ERR MULTI calls can not be nested")
+        return
+    session.queued, session.queue_failed, session.queued_bytes = [], False, 0
+    session.settle()
+    session.reply(wire.OK)
+
+
+def discard(session: "Session", raw: bytes) -> None:
+    if session.queued is None:
+        session.error("ERR DISCARD without MULTI")
+        return
+    leave(session)
+    session.reply(wire.OK)
+
+
+def leave(session: "Session") -> None:
+    """Forget the queue and the watched keys."""
+    session.queued = None
+    session.settle()
+    session.forget_watch()
+
+
+def execute(session: "Session", raw: bytes) -> None:
+    queued = session.queued
+    if queued is None:
+        session.error("ERR EXEC without MULTI")
+    elif session.queue_failed:
+        leave(session)
+        session.error(ABORTED)
+    elif session.watching is not None:
+        session.exclusively(lambda: _execute_watched(session, queued))
+    else:
+        leave(session)
+        if queued:
+            kind = _kind(queued)
+            session.submit_as(kind, WireCommands([kind.example], **_marks(session, queued)), _packed(queued))
+        else:
+            session.reply(wire.array(()))
+
+
+def watch(session: "Session", raw: bytes) -> None:
+    if session.queued is not None:
+        session.error("ERR WATCH inside MULTI is not allowed")
+        return
+
+    async def begin() -> bytes:
+        if session.watching is None:
+            session.watching = await session.server.lease()
+        outcome = await session.call(KINDS[Route.WRITE], raw, through=session.watching, watches=True)
+        return wire.joined(outcome)
+
+    session.exclusively(begin)
+
+
+def unwatch(session: "Session", raw: bytes) -> None:
+    if session.queued is not None:
+        queue(session, session.server.table["UNWATCH"], raw)
+        return
+    session.forget_watch()
+    session.reply(wire.OK)
+
+
+async def _execute_watched(session: "Session", queued: list[tuple[bytes, Kind]]) -> bytes:
+    assert session.watching is not None
+    try:
+        kind = _kind(queued)
+        marks = _marks(session, queued)
+        outcome = await session.call(kind, _packed(queued), through=session.watching, watched=True, **marks)
+        return wire.joined(outcome)
+    finally:
+        leave(session)
+
+
+def _bytes_max(session: "Session") -> int:
+    return session.server.settings.commands.command_bytes
+
+
+def _kind(queued: list[tuple[bytes, Kind]]) -> Kind:
+    return KINDS[Route.READ] if all(kind.reads for _, kind in queued) else KINDS[Route.WRITE]
+
+
+def _marks(session: "Session", queued: list[tuple[bytes, Kind]]) -> dict[str, int]:
+    return {"protocol": session.protocol, "replies": len(queued) + 2}
+
+
+def _packed(queued: list[tuple[bytes, Kind]]) -> bytes:
+    return b"".join([_MULTI, *(raw for raw, _ in queued), _EXEC])
+
+
+TRANSACTION_COMMANDS: dict[str, Callable[["Session", bytes], None]] = {
+    "DISCARD": discard,
+    "EXEC": execute,
+    "MULTI": multi,
+    "UNWATCH": unwatch,
+    "WATCH": watch,
+}

@@ -1,0 +1,187 @@
+"""A coordinator's connection to one server that carries commands and replies as bytes.
+
+It is to ``cluster.datastore`` what ``cluster.real.connection`` is, for a coordinator whose clients speak RESP
+themselves. Everything that is sent within one turn of the event loop leaves in one write.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import hiredis
+
+from cluster.batch import Batch
+from cluster.resp import wire
+from cluster.resp.replies import BrokenReplyError, ReplyCutter
+from cluster.zone import Address
+from engine.ports import Command, Reply, ServerError
+
+_pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one-element tuples only
+
+_PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
+_NOTHING = wire.command(b"PING")
+_ERROR = ord("-")
+_OnReplies = Callable[[list[Reply]], None]
+
+
+class WireCommands(tuple[Command, ...]):
+    """Commands of which only the routes matter, because their wire form is given beside them.
+
+    ``protocol``: the RESP version of the replies. ``replies``: how many replies make one answer, the last of them
+    counts; more than 1 only if there is one command. ``watches``: keys are watched from here on.
+    ``watched``: answer nil and do nothing if nothing is watched on this connection any more, because it is a new one.
+    """
+
+    protocol: int = 2
+    replies: int = 1
+    watches: bool = False
+    watched: bool = False
+
+    def __new__(cls, commands: Iterable[Command], **marks: Any) -> "WireCommands":
+        made = super().__new__(cls, commands)
+        made.__dict__.update(marks)
+        return made
+
+
+class RawUpstream:
+    """``Upstream`` over TCP. Replies are bytes, but for errors, which are ``ServerError``."""
+
+    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop) -> None:
+        self._address = address
+        self._loop = loop
+        self._protocol: _RawProtocol | None = None
+        self._attempt: asyncio.Task[None] | None = None
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What the kernel has not taken yet."""
+        return self._protocol.unsent_bytes if self._protocol is not None else 0
+
+    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
+        self.close()
+        protocol = _RawProtocol(self._loop, on_close)
+        self._protocol = protocol
+        self._attempt = self._loop.create_task(self._connect(protocol, on_open, on_close))
+
+    def send(self, batch: Batch, on_replies: _OnReplies) -> None:
+        assert self._protocol is not None, "send on a closed connection"
+        if batch.packed is None:
+            batch.packed = b"".join(map(_pack, batch.commands))
+        commands = batch.commands
+        if type(commands) is WireCommands:
+            self._protocol.send_marked(batch.packed, commands, on_replies)
+        else:
+            self._protocol.send(batch.packed, len(commands), on_replies)
+
+    def close(self) -> None:
+        if self._attempt is not None:
+            self._attempt.cancel()
+            self._attempt = None
+        if self._protocol is not None:
+            self._protocol.abort()
+            self._protocol = None
+
+    async def _connect(
+        self, protocol: "_RawProtocol", on_open: Callable[[], None], on_close: Callable[[], None]
+    ) -> None:
+        try:
+            await self._loop.create_connection(lambda: protocol, self._address.host, self._address.port)
+        except OSError:
+            self._attempt = None
+            on_close()
+            return
+        self._attempt = None
+        if protocol.alive:
+            on_open()
+
+
+class _RawProtocol(asyncio.Protocol):
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_close: Callable[[], None]) -> None:
+        self._loop = loop
+        self._on_close: Callable[[], None] | None = on_close
+        self._transport: asyncio.Transport | None = None
+        self._cutter = ReplyCutter()
+        self._unsent: list[bytes] = []
+        self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
+        self._replies: list[Any] = []
+        self._version = 2
+        self._watching = False
+
+    @property
+    def alive(self) -> bool:
+        return self._on_close is not None
+
+    @property
+    def unsent_bytes(self) -> int:
+        waiting = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        return waiting + sum(map(len, self._unsent))
+
+    def abort(self) -> None:
+        """Drop the connection; nobody is told."""
+        self._on_close = None
+        self._waiting.clear()
+        self._unsent.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None) -> None:
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(packed)
+        self._waiting.append((replies, on_replies))
+
+    def send_marked(self, packed: bytes, commands: WireCommands, on_replies: _OnReplies) -> None:
+        if commands.protocol != self._version:
+            self._version = commands.protocol
+            self.send(_PROTOCOLS[self._version], 1, None)
+        if commands.watches:
+            self._watching = True
+        if commands.watched and not self._watching:
+            nil: list[Reply] = [wire.NIL_ARRAY[self._version]]
+            self.send(_NOTHING, 1, lambda _: on_replies(nil))
+        elif commands.replies > 1:
+            self.send(packed, commands.replies, lambda replies: on_replies(replies[-1:]))
+        else:
+            self.send(packed, len(commands), on_replies)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
+        if not self.alive:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._cutter.feed(data)
+            self._hand_out()
+        except BrokenReplyError:
+            assert self._transport is not None
+            self._transport.abort()
+
+    def _hand_out(self) -> None:
+        following = self._cutter.next
+        waiting = self._waiting
+        while waiting:
+            count, on_replies = waiting[0]
+            replies = self._replies
+            while len(replies) < count:
+                raw = following()
+                if raw is None:
+                    return
+                replies.append(raw if raw[0] != _ERROR else ServerError(raw[1:-2].decode("utf-8", "surrogateescape")))
+            waiting.popleft()
+            self._replies = []
+            if on_replies is not None:
+                on_replies(replies)
+        if self.alive and self._cutter.held:
+            raise BrokenReplyError("a reply that nobody asked for would pass for the answer to the next command")
+
+    def _flush(self) -> None:
+        if self._transport is not None and self._unsent:
+            self._transport.write(b"".join(self._unsent))
+            self._unsent.clear()
