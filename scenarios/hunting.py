@@ -19,11 +19,11 @@ def go_hunting(quarry: Quarry, *, seeds: Sequence[int], jobs: int, runs: Path, c
     """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, going on with what is there. Raises ``OSError``."""
     directory = runs / quarry.scenario.name / f"hunt-{quarry.fingerprint()}"
     state = HuntState(directory)
-    resumed = sum(seed in state.outcomes for seed in seeds)
-    with _Bar(quarry.scenario.name, len(seeds), resumed) as bar:
+    before = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
+    with _Bar(quarry.scenario.name, len(seeds), before) as bar:
         complete = hunt(quarry, seeds, jobs=jobs, state=state, told=bar.told)
     wanted = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
-    return sum_up(quarry, wanted, directory, complete=complete, resumed=resumed, command=command)
+    return sum_up(quarry, wanted, directory, complete=complete, resumed=len(before), command=command)
 
 
 def hunt_command(
@@ -37,10 +37,11 @@ def hunt_command(
 
 
 class _Bar:
-    def __init__(self, title: str, total: int, done: int) -> None:
+    def __init__(self, title: str, total: int, before: Sequence[Outcome]) -> None:
         console = Console(stderr=True)
         self._lines = not console.is_terminal
-        self._title, self._total, self._done, self._failed = title, total, done, 0
+        self._title, self._total, self._done = title, total, len(before)
+        self._failed = sum(outcome.valid is False for outcome in before)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -50,7 +51,7 @@ class _Bar:
             console=console,
             disable=self._lines,
         )
-        self._task = self._progress.add_task(title, total=total, completed=done, failed=0)
+        self._task = self._progress.add_task(title, total=total, completed=self._done, failed=self._failed)
 
     def __enter__(self) -> "_Bar":
         self._progress.start()

@@ -15,7 +15,22 @@ from scenarios.files import program_fingerprint
 from scenarios.queues import queue_under_test
 from scenarios.rules import problems
 from scenarios.runner import MakeQueue
-from scenarios.spec import AnyFault, ConsumerCrash, Found, Links, Operation, Scenario, Sharding, Simulation
+from scenarios.spec import (
+    AnyFault,
+    ClockFault,
+    ConsumerCrash,
+    DuplicateFault,
+    Found,
+    Links,
+    Operation,
+    PowerFailure,
+    ProducerCrash,
+    Scenario,
+    Sharding,
+    Simulation,
+    SlowZone,
+    SwizzleClog,
+)
 from scenarios.trial import Trial, attempt
 
 RUNS_MAX = 1_000
@@ -24,6 +39,7 @@ RUNS_MAX = 1_000
 _SHORTEST_S = 0.001
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
+_FACTOR_LEAST = 4.0
 _LAGS = ("0", "constant:1ms", "constant:5ms")
 _PROCESSING = "constant:1ms"
 
@@ -202,13 +218,13 @@ def _plainer_faults(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _crash_points(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario; then with each crash of a consumer at each of its first commands.
+    """The scenario; then with each crash of a consumer or producer at each of its first commands.
 
-    Last with the first message pushed at once into the shard of that consumer, and the commands counted from then on.
+    Last with the first message pushed at once in the zone of that program, and the commands counted from then on.
     """
     yield scenario
     for index, fault in enumerate(scenario.faults):
-        if isinstance(fault, ConsumerCrash):
+        if isinstance(fault, ConsumerCrash | ProducerCrash):
             yield from _crashing(scenario, index, fault)
             first = (scenario.load.operations or ())[0]
             at_once = first.model_copy(update={"at_ms": 0.0, "delay_ms": 0, "zone": fault.zone})
@@ -220,23 +236,43 @@ def _locally(scenario: Scenario) -> Scenario:
     return _with(scenario, queue=scenario.queue.model_copy(update={"sharding": Sharding.LOCAL_ONLY}))
 
 
-def _crashing(scenario: Scenario, index: int, fault: ConsumerCrash) -> Iterator[Scenario]:
+def _crashing(scenario: Scenario, index: int, fault: ConsumerCrash | ProducerCrash) -> Iterator[Scenario]:
     for at_command in range(1, _CRASH_COMMANDS + 1):
         crash = fault.model_copy(update={"at_command": at_command})
         yield _with(scenario, faults=(*scenario.faults[:index], crash, *scenario.faults[index + 1 :]))
 
 
 def _fault_changes(fault: AnyFault) -> Iterator[dict[str, Any]]:
-    """Shorter at its end, shorter at its begin (which is also later), an earlier command."""
+    """Shorter at its end, shorter at its begin (which is also later), then less of it."""
     half_s = round(fault.for_s / 2, 3)
     if half_s >= _SHORTEST_S:
         yield {"for_s": half_s}
         yield {"for_s": half_s, "at_s": round(fault.at_s + fault.for_s - half_s, 3)}
-    if isinstance(fault, ConsumerCrash) and fault.at_command is not None:
+    if isinstance(fault, ConsumerCrash | ProducerCrash) and fault.at_command is not None:
         yield {"at_command": None}
         if fault.at_command > 1:
             yield {"at_command": fault.at_command // 2}
             yield {"at_command": fault.at_command - 1}
+    yield from _milder(fault)
+
+
+def _milder(fault: AnyFault) -> Iterator[dict[str, Any]]:
+    if isinstance(fault, PowerFailure) and fault.torn:
+        yield {"torn": False}
+    elif isinstance(fault, SlowZone) and fault.factor > _FACTOR_LEAST:
+        yield {"factor": float(fault.factor // 2)}
+    elif isinstance(fault, ClockFault):
+        for name, value in (("drift_ppm", fault.drift_ppm), ("offset_ms", fault.offset_ms)):
+            for less in dict.fromkeys((0, int(value / 2))):
+                if less != value:
+                    yield {name: less}
+    elif isinstance(fault, DuplicateFault):
+        if fault.share < 1:
+            yield {"share": 1.0}  # all messages, and not some that were drawn
+        if fault.after_ms:
+            yield {"after_ms": float(fault.after_ms // 2)}
+    elif isinstance(fault, SwizzleClog) and fault.order:
+        yield {"order": 0}
 
 
 def _plainer_operations(scenario: Scenario) -> Iterator[Scenario]:

@@ -15,9 +15,11 @@ from support.short_runs import scenario_file, zonelab, zonelab_command
 from support.sim_runs import SMALL, small
 
 from cluster.testbed import Testbed as Cluster
+from scenarios.faults import COLOURS
 from scenarios.hunt import STATE_NAME, HuntState, Outcome, Quarry, hunt, hunt_seed
 from scenarios.hunted import sum_up
-from scenarios.load import load_scenario
+from scenarios.hunting import go_hunting
+from scenarios.load import load_scenario, scenario_of
 from scenarios.queues import DynoUnderTest, QueueUnderTest
 from scenarios.rules import problems
 from scenarios.spec import Scenario
@@ -146,3 +148,31 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
     assert resumed["complete"]
     assert resumed["resumed"] >= 1
     assert resumed["runs"] == told["runs"] + 5
+
+
+def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quarry = Quarry(scenario=small(faults=[KILL]), messages=40)
+    options = {"jobs": 1, "runs": tmp_path, "command": "zonelab hunt"}
+    first = go_hunting(quarry, seeds=range(1, 7), **options)
+    assert first.to_json()["failing"] > 0
+    capsys.readouterr()
+    both = go_hunting(quarry, seeds=range(1, 9), **options)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"small: 8 of 8 runs, {both.to_json()['failing']} failed"
+
+
+def test_a_hunt_draws_every_kind_of_fault_and_each_seed_leaves_some_out() -> None:
+    scenario = load_scenario("every-fault")
+    quarry = Quarry(scenario=scenario, messages=60)
+    runs = [quarry.run_of(seed) for seed in range(300)]
+    assert [problems(run) for run in runs] == [[]] * len(runs)
+    kinds = [{fault.kind for fault in run.faults} for run in runs]
+    for kind in COLOURS:
+        assert 20 < sum(kind in drawn for drawn in kinds) < 280, kind
+    clocks = [fault for run in runs for fault in run.faults if fault.kind == "clock"]
+    assert {fault.offset_ms > 0 for fault in clocks} == {True, False}
+    assert len({fault.order for run in runs for fault in run.faults if fault.kind == "swizzle_clog"}) > 20
+    for run in runs[:30]:
+        assert scenario_of(run.model_dump(mode="json", exclude_none=True), source="drawn") == run
