@@ -8,11 +8,11 @@ from engine.dyno.v2.errors import UnsupportedOperation
 class Unsupported:
     """Each raises ``UnsupportedOperation``, as its namesake in the original does."""
 
-    async def pop_with_msg_id(self, *_: object, **__: object) -> NoReturn:
-        raise _unsupported("pop_with_msg_id")
+    async def pop_with_id(self, *_: object, **__: object) -> NoReturn:
+        raise _unsupported("pop_with_id")
 
-    async def unsafe_pop_with_msg_id_all_shards(self, *_: object, **__: object) -> NoReturn:
-        raise _unsupported("unsafe_pop_with_msg_id_all_shards")
+    async def unsafe_pop_with_id_all_shards(self, *_: object, **__: object) -> NoReturn:
+        raise _unsupported("unsafe_pop_with_id_all_shards")
 
     async def unsafe_peek_all_shards(self, *_: object, **__: object) -> NoReturn:
         raise _unsupported("unsafe_peek_all_shards")
