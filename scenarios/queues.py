@@ -10,14 +10,12 @@ from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, Payloa
 from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.message import Delivery, Message, Receipt
-from engine.ports import Connection, Indeterminate, Reply, ServerError, Unavailable
-from scenarios.spec import Scenario, Sharding
+from engine.ports import Connection, Indeterminate
+from scenarios.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
+from scenarios.spec import Mode, Scenario, Sharding
 
 PREFIX = "zonelab"
 NAME = "jobs"
-
-CHUNK_ROWS = 1_000
-"""Entries of a sorted set or hash that are read at a time, so that a large end state blocks no server."""
 
 Wrap = Callable[[Connection], Connection]
 
@@ -64,7 +62,11 @@ class QueueUnderTest(Protocol):
 
 
 def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
-    """The queue that ``scenario.queue.engine`` names."""
+    """The queue that ``scenario.queue`` names."""
+    if scenario.queue.mode is Mode.HARDENED:
+        from scenarios.hardened import HardenedUnderTest  # it imports this module
+
+        return HardenedUnderTest(testbed, scenario)
     return UNDER_TEST[scenario.queue.engine](testbed, scenario)
 
 
@@ -91,7 +93,7 @@ class DynoUnderTest:
     async def depth(self, shard: str) -> Depth:
         direct = self._testbed.direct(self.shards[shard])
         replies = await direct.execute(("ZCARD", self._keys.queue_of(shard)), ("ZCARD", self._keys.unack(shard)))
-        waiting, leased = (_answer(reply) for reply in replies)
+        waiting, leased = (answer_of(reply) for reply in replies)
         return Depth(waiting, leased)
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
@@ -99,10 +101,10 @@ class DynoUnderTest:
         for shard, serving_zone in self.shards.items():
             serving = serving_zone == zone
             for place, key in (("queue", self._keys.queue_of(shard)), ("unack", self._keys.unack(shard))):
-                async for member, score in _sorted_set(direct, key):
-                    yield _row(zone, place, member, shard=shard, score=score, serving=serving)
-        async for field in _hash_fields(direct, self._keys.messages):
-            yield _row(zone, "payload", field)
+                async for member, score in sorted_set(direct, key):
+                    yield state_row(zone, place, member, shard=shard, score=score, serving=serving)
+        async for field in hash_fields(direct, self._keys.messages):
+            yield state_row(zone, "payload", field)
 
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
         settings = self._scenario.queue
@@ -120,7 +122,7 @@ class DynoUnderTest:
                 unack_interval_ms=settings.unack_interval_ms,
                 compat=settings.compat,
             ),
-            strategy=_strategy(settings.sharding, zone),
+            strategy=strategy_of(settings.sharding, zone),
         )
 
 
@@ -144,7 +146,7 @@ class PipelinedUnderTest:
     async def depth(self, shard: str) -> Depth:
         keys = self._keys[shard]
         direct = self._testbed.direct(self.shards[shard])
-        waiting, *leased = await _sizes(direct, [("ZCARD", key) for key in (keys.waiting, *keys.leases)])
+        waiting, *leased = await sizes_of(direct, [("ZCARD", key) for key in (keys.waiting, *keys.leases)])
         return Depth(waiting, sum(leased))
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
@@ -152,22 +154,22 @@ class PipelinedUnderTest:
         for shard, serving_zone in self.shards.items():
             keys, serving = self._keys[shard], serving_zone == zone
             places = [("queue", keys.waiting), *(("unack", key) for key in keys.leases)]
-            sizes = await _sizes(direct, [("ZCARD", key) for _, key in places])
+            sizes = await sizes_of(direct, [("ZCARD", key) for _, key in places])
             for (place, key), size in zip(places, sizes, strict=True):
                 if size:
-                    async for member, score in _sorted_set(direct, key):
-                        yield _row(zone, place, member, shard=shard, score=score, serving=serving)
-            sizes = await _sizes(direct, [("HLEN", key) for key in keys.payloads])
+                    async for member, score in sorted_set(direct, key):
+                        yield state_row(zone, place, member, shard=shard, score=score, serving=serving)
+            sizes = await sizes_of(direct, [("HLEN", key) for key in keys.payloads])
             for key, size in zip(keys.payloads, sizes, strict=True):
                 if size:
-                    async for field in _hash_fields(direct, key):
-                        yield _row(zone, "payload", field)
+                    async for field in hash_fields(direct, key):
+                        yield state_row(zone, "payload", field)
 
     def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
         quorum = wrap(self._testbed.connection(zone, self._scenario.level))
         local = wrap(self._testbed.connection(zone, Level.DC_ONE))
         queues = {shard: self._shard_queue(shard, zone, quorum, local) for shard in self.shards}
-        strategy = _strategy(self._scenario.queue.sharding, zone)
+        strategy = strategy_of(self._scenario.queue.sharding, zone)
         return MultiQueue(NAME, shard=zone, queues=queues, strategy=strategy)
 
     def _shard_queue(self, shard: str, zone: str, quorum: Connection, local: Connection) -> PipelinedQueue:
@@ -194,7 +196,7 @@ UNDER_TEST: Mapping[str, Callable[[Testbed, Scenario], QueueUnderTest]] = {
 }
 
 
-def _strategy(sharding: Sharding, zone: str) -> ShardingStrategy:
+def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:
     if sharding is Sharding.ID_HASH:
         return IdHash()
     return LocalOnly(zone) if sharding is Sharding.LOCAL_ONLY else RoundRobin()
@@ -227,64 +229,3 @@ class _DynoConsumer:
 
     async def close(self) -> None:
         await self._queue.close()
-
-
-async def _sorted_set(direct: Connection, key: str) -> AsyncIterator[tuple[str, float]]:
-    first = 0
-    while True:
-        flat = await _ask(direct, "ZRANGE", key, first, first + CHUNK_ROWS - 1, "WITHSCORES")
-        for member, score in zip(flat[::2], flat[1::2], strict=True):
-            yield member.decode(), float(score)
-        if len(flat) < 2 * CHUNK_ROWS:
-            return
-        first += CHUNK_ROWS
-
-
-async def _hash_fields(direct: Connection, key: str) -> AsyncIterator[str]:
-    """Every field once: HSCAN may name one twice while the server still reorganises the hash."""
-    cursor = 0
-    seen: set[bytes] = set()
-    while True:
-        raw_cursor, flat = await _ask(direct, "HSCAN", key, cursor, "COUNT", CHUNK_ROWS)
-        for field in flat[::2]:
-            if field not in seen:
-                seen.add(field)
-                yield field.decode()
-        cursor = int(raw_cursor)
-        if cursor == 0:
-            return
-
-
-async def _sizes(direct: Connection, commands: Sequence[tuple[str, str]]) -> list[int]:
-    return [_answer(reply) for reply in await direct.execute(*commands)]
-
-
-async def _ask(direct: Connection, *words: str | int) -> Any:
-    (reply,) = await direct.execute(words)
-    return _answer(reply)
-
-
-def _answer(reply: Reply) -> Any:
-    """A server that answers an administrative read with an error (loading its files, say) is as good as none."""
-    if isinstance(reply, ServerError):
-        raise Unavailable(*reply.args)
-    return reply
-
-
-def _row(
-    zone: str,
-    place: str,
-    message_id: str,
-    *,
-    shard: str | None = None,
-    score: float | None = None,
-    serving: bool = False,
-) -> dict[str, Any]:
-    return {
-        "zone": zone,
-        "shard": shard,
-        "place": place,
-        "message_id": message_id,
-        "score": score,
-        "serving": serving,
-    }

@@ -41,6 +41,13 @@ class Sharding(StrEnum):
     LOCAL_ONLY = "local_only"
 
 
+class Mode(StrEnum):
+    """Which engine a queue is: dyno-queues, or the same hardened against faults (docs/hardened.md)."""
+
+    DEFAULT = "default"
+    HARDENED = "hardened"
+
+
 class Arm(StrEnum):
     """Where a run happens: on real servers, or in virtual time, where the seed decides everything."""
 
@@ -141,6 +148,8 @@ class Links(Section):
 class QueueSettings(Section):
     engine: Literal["dyno", "dyno-v2"] = "dyno"
     """dyno-queues V1, one command at a time, or V2: pipelines, and per-shard queues behind one queue."""
+    mode: Mode = Mode.DEFAULT
+    """Hardened is one engine for both: every step takes any number of messages."""
     unack_ms: Millis = 2_000
     """Length of a lease: a message not acknowledged within it is delivered again."""
     unack_interval_ms: Millis = 500
