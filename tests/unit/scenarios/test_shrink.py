@@ -14,6 +14,7 @@ from support.short_runs import scenario_file, zonelab
 from support.sim_runs import SMALL, small
 
 from analysis.checkers.verdict import MessageClass
+from cluster.streams import Streams
 from scenarios.delta import minimal_part
 from scenarios.hunt import Quarry, hunt_seed
 from scenarios.rules import problems
@@ -23,6 +24,7 @@ from scenarios.spec import Scenario
 from scenarios.story import story
 from scenarios.trial import attempt
 from scenarios.witness import Witness
+from scenarios.workload import explicit_operations
 
 FAULTS_TARGET = 3
 OPERATIONS_TARGET = 10
@@ -126,3 +128,30 @@ def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path
     assert "stuck" in (tmp_path / told["story"]).read_text()
     replay = zonelab("replay", told["scenario"], "--json", cwd=tmp_path)
     assert json.loads(replay.stdout)["same"] is True
+
+
+EXTENTS = {
+    "clock": ({"zone": "b", "offset_ms": 700, "drift_ppm": 9_000}, MessageClass.EARLY),
+    "duplicate": ({"share": 0.5, "after_ms": 450.0}, MessageClass.RESURRECTED),
+    "power_failure": ({"zone": "a", "torn": True}, MessageClass.LOST),
+}
+
+
+@pytest.mark.parametrize("kind", EXTENTS)
+def test_a_fault_that_breaks_a_promise_is_left_alone_shorter_and_milder(kind: str) -> None:
+    extent, broken = EXTENTS[kind]
+    load = {"duration_s": 2, "rate_per_s": 20, "delay": "constant:400ms"}
+    harmless = {"kind": "lag", "lag": "constant:5ms", "at_s": 0.2, "for_s": 0.2}
+    alone = {"topology": {"zones": ["a"]}, "level": "DC_ONE"} if kind == "power_failure" else {}
+    faults = [{"kind": kind, "at_s": 0.3, "for_s": 1.2, **extent}, *([] if alone else [harmless])]
+    base = small(load=load, persistence="aof-no", faults=faults, **alone)
+    told = explicit_operations(base.load, zones=base.zones, random=Streams(base.seed).stream)
+    before = base.model_copy(update={"load": base.load.model_copy(update={"operations": told, "rate_per_s": 0.0})})
+    after = shrink(before, broken).scenario
+    (left,) = after.faults
+    assert left.kind == kind
+    assert left.for_s < 0.7
+    assert len(after.load.operations) <= OPERATIONS_TARGET
+    assert problems(after) == []
+    changed = left.model_dump(exclude={"at_s", "for_s", "kind"}, exclude_none=True)
+    assert changed.items() != extent.items()
