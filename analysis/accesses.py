@@ -8,6 +8,7 @@ held at rest.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -165,6 +166,6 @@ def held(run: AccessRun) -> Held | None:
         return None
     zones = [zone for zone in run.info.zone_names if zone not in run.info.unread_zones]
     by_zone: dict[str, dict[str, list[str]]] = {zone: {} for zone in zones}
-    for row in table.sort_by([("key", "ascending"), ("position", "ascending")]).to_pylist():
+    for row in sorted(table.to_pylist(), key=itemgetter("key", "position")):
         by_zone.setdefault(row["zone"], {}).setdefault(row["key"], []).append(row["value"])
     return Held({zone: {key: tuple(own) for key, own in keys.items()} for zone, keys in by_zone.items()})

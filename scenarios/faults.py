@@ -95,9 +95,14 @@ class PlannedFault:
 
 
 def plan_faults(
-    scenario: Scenario, testbed: Testbed, *, consumers: Consumers, producers: Mapping[str, Producer]
+    scenario: Scenario,
+    testbed: Testbed,
+    *,
+    consumers: Consumers | None = None,
+    producers: Mapping[str, Producer] | None = None,
 ) -> list[PlannedFault]:
-    catalogue = _Catalogue(scenario, testbed, consumers, producers)
+    """``consumers`` and ``producers`` are the programs that crashes end; a run without a queue has none."""
+    catalogue = _Catalogue(scenario, testbed, consumers, producers or {})
     return [catalogue.planned(index, fault) for index, fault in enumerate(scenario.faults)]
 
 
@@ -119,7 +124,7 @@ class _Catalogue:
 
     scenario: Scenario
     testbed: Testbed
-    consumers: Consumers
+    consumers: Consumers | None
     producers: Mapping[str, Producer]
 
     def planned(self, index: int, fault: AnyFault) -> PlannedFault:
@@ -147,6 +152,7 @@ class _Catalogue:
         if isinstance(fault, ConsumerCrash):
             everyone = tuple(range(self.scenario.consumers.per_zone))
             numbers = everyone if fault.consumer == "all" else (fault.consumer,)
+            assert self.consumers is not None, "the rules of a scenario refuse crashes of programs that are not there"
             return Crash(self.consumers, fault.zone, numbers, fault.at_command or 1)
         if isinstance(fault, ProducerCrash):
             return ProducerDeath(self.producers[fault.zone], fault.at_command or 1)

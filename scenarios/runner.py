@@ -10,6 +10,7 @@ from analysis.history import DEPTH, FINAL_STATE, OPERATIONS, History
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
 from engine.ports import PortError
+from scenarios.consistency.run import AccessRun
 from scenarios.consumers import Consumers
 from scenarios.crew import Halt
 from scenarios.faults import plan_faults
@@ -56,7 +57,8 @@ async def carry_out(
                 record=record,
                 tables=tables,
             )
-            await QueueRun(context, make_queue).phases()
+            run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
+            await run.phases()
     except Exception as error:  # the record must tell of it, whatever it is
         halt.fail(error)
     finally:

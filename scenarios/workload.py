@@ -53,7 +53,7 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
     times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
     draw_delay_ns = parse_lag(load.delay).sampler(contents)
     number = 0
-    for offset_ns in _arrivals(load, rate_per_s, times):
+    for offset_ns in arrivals(load, rate_per_s, times):
         messages = []
         for _ in range(load.batch):
             messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
@@ -93,8 +93,11 @@ def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[s
     return tuple(sorted(told, key=attrgetter("at_ms")))
 
 
-def _arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
-    """Poisson: independent exponential gaps. Constant: equal gaps, from a drawn start, so zones do not beat as one."""
+def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
+    """Times in ns, until the load ends.
+
+    Poisson: independent exponential gaps. Constant: equal gaps, from a drawn start, so zones do not beat as one.
+    """
     poisson = load.arrival is Arrival.POISSON
     gap_s = 1 / rate_per_s
     time_s = random.expovariate(rate_per_s) if poisson else random.uniform(0, gap_s)

@@ -45,7 +45,7 @@ MEANINGS: Mapping[Anomaly, str] = {
     Anomaly.LOST_ADD: "the addition was confirmed, and no zone holds the member at rest",
     Anomaly.VANISHED: "a member that an earlier read had shown was missing in a later one",
     Anomaly.TWO_OWNERS: "a lock that was granted more than once",
-    Anomaly.NO_OWNER: "a lock that was refused to everybody and is taken all the same",
+    Anomaly.NO_OWNER: "a lock that was granted to nobody and is taken all the same",
     Anomaly.DUPLICATE_NUMBER: "a number that was given out more than once",
     Anomaly.POPPED_TWICE: "an item that was taken more than once",
     Anomaly.LEFT_BEHIND: "an item that was taken, and that some zone still lists at rest",

@@ -1,0 +1,129 @@
+"""Clients that carry out a plan and write every operation into the history as what it turned out to be."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+
+from analysis.accesses import VALUES, VALUES_NAME, WorkloadKind
+from analysis.history import OPERATIONS, History, Table
+from engine.ports import Connection, Indeterminate, PortError, Runtime, ServerError
+from scenarios.consistency.kinds import Request, Told, command, told
+from scenarios.consistency.plan import PlannedAccess
+from scenarios.crew import Crew, Halt
+from scenarios.recorder import Actor, Outcome
+from scenarios.tables import OPERATIONS_NAME, OpenTable
+from scenarios.workload import IN_FLIGHT_MAX, OVERLOADED
+
+
+class AccessRecorder:
+    """Writes operations and their values; what is still open at the end is written as what it is: unknown."""
+
+    def __init__(self, open_table: OpenTable, runtime: Runtime, *, kind: WorkloadKind) -> None:
+        self._history = History(open_table(OPERATIONS_NAME, OPERATIONS))
+        self._values: Table = open_table(VALUES_NAME, VALUES)
+        self._runtime = runtime
+        self._open: dict[int, Request] = {}
+        self._kind = kind
+        self.counts: dict[tuple[str, Outcome], int] = {}
+        self.keys: dict[str, None] = {}
+
+    async def perform(self, connection: Connection, actor: Actor, request: Request, *, intended_ns: int) -> Told | None:
+        """Carry out one operation. What it was told, or None if it got no answer."""
+        op = self._begin(actor, request, intended_ns)
+        try:
+            (reply,) = await connection.execute(command(self._kind, request))
+            if isinstance(reply, ServerError):
+                raise reply
+        except (PortError, ServerError) as error:
+            outcome: Outcome = "info" if isinstance(error, Indeterminate) else "fail"
+            self._end(op, request, outcome, error=str(error) or type(error).__name__)
+            return None
+        answer = told(request, reply)
+        self._end(op, request, "ok", answer)
+        return answer
+
+    def refuse(self, actor: Actor, request: Request, *, intended_ns: int, error: str) -> None:
+        """Record an operation that the load generator itself could not begin."""
+        self._end(self._begin(actor, request, intended_ns), request, "fail", error=error)
+
+    def close(self) -> None:
+        for op, request in self._open.items():
+            self._write(op, request, Told())
+        with closing(self._values):
+            self._history.close()
+
+    def _begin(self, actor: Actor, request: Request, intended_ns: int) -> int:
+        op = self._history.invoke(
+            time_ns=self._runtime.now_ns(),
+            process=actor.process,
+            zone=actor.zone,
+            f=request.f,
+            intended_ns=intended_ns,
+        )
+        self._open[op] = request
+        self.keys[request.key] = None
+        return op
+
+    def _end(
+        self, op: int, request: Request, outcome: Outcome, answer: Told | None = None, *, error: str | None = None
+    ) -> None:
+        del self._open[op]
+        self.counts[request.f, outcome] = self.counts.get((request.f, outcome), 0) + 1
+        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, error=error)
+        self._write(op, request, answer or Told())
+
+    def _write(self, op: int, request: Request, answer: Told) -> None:
+        members = None if answer.members is None else list(answer.members)
+        self._values.append_values(
+            (op, request.key, request.argument, request.expected, answer.result, answer.applied, members)
+        )
+
+
+class ZoneClients:
+    """The clients of one zone. Each operation begins at its planned time, whatever became of the earlier ones."""
+
+    def __init__(
+        self, *, zone: str, connection: Connection, recorder: AccessRecorder, runtime: Runtime, halt: Halt
+    ) -> None:
+        self._zone = zone
+        self._connection = connection
+        self._recorder = recorder
+        self._runtime = runtime
+        self._halt = halt
+        self._accesses = Crew(runtime, halt)
+        self._last_seen: dict[tuple[int, str], str | None] = {}
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._accesses)
+
+    async def run(self, plan: Iterator[PlannedAccess], *, begin_ns: int) -> None:
+        for planned in plan:
+            intended_ns = begin_ns + planned.offset_ns
+            if await self._halt.sleep(intended_ns - self._runtime.now_ns()):
+                return
+            actor = Actor(f"client-{self._zone}-{planned.client}", self._zone)
+            request = planned.request
+            if planned.expects_last:
+                request = replace(request, expected=self._last_seen.get((planned.client, request.key)))
+            if len(self._accesses) >= IN_FLIGHT_MAX:
+                self._recorder.refuse(actor, request, intended_ns=intended_ns, error=OVERLOADED)
+                await self._runtime.sleep(0)
+                continue
+            self._accesses.spawn(self._access(planned.client, actor, request, intended_ns), name=actor.process)
+
+    async def close(self) -> None:
+        await self._accesses.dismiss()
+
+    async def _access(self, client: int, actor: Actor, request: Request, intended_ns: int) -> None:
+        answer = await self._recorder.perform(self._connection, actor, request, intended_ns=intended_ns)
+        if answer is None:
+            return
+        if request.f == "write" or (request.f == "cas" and answer.applied):
+            self._last_seen[client, request.key] = request.argument
+        elif request.f in ("read", "cas"):
+            self._last_seen[client, request.key] = answer.result
+
+
+def in_flight(clients: Mapping[str, ZoneClients]) -> bool:
+    return any(one.in_flight for one in clients.values())

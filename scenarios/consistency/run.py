@@ -1,0 +1,84 @@
+"""A run whose clients use registers, sets, locks, counters or lists instead of a queue."""
+
+from collections.abc import Mapping
+from contextlib import closing
+
+from analysis.accesses import FINAL_VALUES, FINAL_VALUES_NAME
+from engine.ports import PortError, ServerError, Unavailable
+from scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
+from scenarios.consistency.kinds import reading, values
+from scenarios.consistency.plan import plan_accesses
+from scenarios.faults import plan_faults
+from scenarios.files import LOGGER
+from scenarios.phases import RunContext, RunPhases
+from scenarios.recorder import Outcome
+
+KEYS_AT_ONCE = 200
+"""So many keys are read together at the end, so that a large end state blocks no server."""
+
+
+class AccessRun(RunPhases):
+    """Drained means: every operation has ended, and every coordinator is connected to every zone again."""
+
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context, crews=("load",))
+        scenario, workload = context.scenario, context.scenario.workload
+        assert workload is not None, "a run of accesses needs a workload"
+        self._kind = workload.kind
+        self._recorder = AccessRecorder(context.open_table, self._runtime, kind=workload.kind)
+        context.tables.callback(self._recorder.close)
+        self._clients: dict[str, ZoneClients] = {}
+        self._plan(plan_faults(scenario, context.testbed))
+
+    @property
+    def _counts(self) -> Mapping[tuple[str, Outcome], int]:
+        return self._recorder.counts
+
+    async def _prepare(self) -> None:
+        for zone in self._scenario.zones:
+            self._clients[zone] = ZoneClients(
+                zone=zone,
+                connection=self._testbed.connection(zone, self._scenario.level),
+                recorder=self._recorder,
+                runtime=self._runtime,
+                halt=self._halt,
+            )
+
+    def _start(self, begin_ns: int) -> None:
+        for zone, clients in self._clients.items():
+            plan = plan_accesses(self._scenario, zone=zone, random=self._runtime.random)
+            self._crews["load"].spawn(clients.run(plan, begin_ns=begin_ns), name=f"clients {zone}")
+
+    async def _is_drained(self) -> bool:
+        if len(self._crews["load"]) or in_flight(self._clients):
+            return False
+        return all(coordinator.connected for coordinator in self._testbed.coordinators.values())
+
+    async def _stop_clients(self) -> None:
+        for clients in self._clients.values():
+            await clients.close()
+
+    async def _read_end_state(self) -> None:
+        with closing(self._open_table(FINAL_VALUES_NAME, FINAL_VALUES)) as table:
+            for zone in self._scenario.zones:
+                try:
+                    for row in await self._held(zone):
+                        table.append_values(row)
+                except PortError as error:
+                    LOGGER.warning("the end state of zone %s could not be read: %s", zone, error)
+                    self._record.unread_zones.append(zone)
+
+    async def _held(self, zone: str) -> list[tuple[str, str, int, str]]:
+        direct, keys = self._testbed.direct(zone), list(self._recorder.keys)
+        rows = []
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[first : first + KEYS_AT_ONCE]
+            replies = await direct.execute(*(reading(self._kind, key) for key in some))
+            for key, reply in zip(some, replies, strict=True):
+                if isinstance(reply, ServerError):
+                    raise Unavailable(*reply.args)
+                rows += [(zone, key, position, value) for position, value in enumerate(values(self._kind, reply))]
+        return rows
+
+    async def _close(self) -> None:
+        await self._stop_clients()
