@@ -56,7 +56,7 @@ def test_two_faults_may_be_in_force_at_a_time():
 
 
 def test_one_zone_has_no_faults_of_links():
-    drawn = fault_schedules(("a",), kinds=("cut", "lag"))
+    drawn = fault_schedules(("a",), kinds=("cut", "lag", "loss", "duplicate", "clog", "swizzle_clog"))
     assert find(drawn, lambda faults: True, settings=FIXED) == ()
 
 
