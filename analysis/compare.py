@@ -36,6 +36,8 @@ METHOD = (
 )
 
 _SETTINGS = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
+_TOLD = ("name", "about", "arm", "level", "seed")
+"""Values of the scenario file that do not matter, or that run.json tells as well: the arm is what one compares."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,7 +148,7 @@ def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]
             yield Setting(name=name, first=one, second=two)
     one_file, two_file = _scenario_values(first), _scenario_values(second)
     for path in dict.fromkeys([*one_file, *two_file]):
-        if path not in ("name", "about", "level", "seed") and one_file.get(path) != two_file.get(path):
+        if path not in _TOLD and one_file.get(path) != two_file.get(path):
             yield Setting(name=f"scenario.yaml {path}", first=one_file.get(path), second=two_file.get(path))
 
 

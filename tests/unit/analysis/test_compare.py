@@ -260,3 +260,14 @@ def test_ten_thousand_operations_are_compared_within_five_seconds_of_processor_t
     found = compare(*runs)
     assert time.process_time() - begin_s < 5
     assert sum(found.metric(name).first.count for name in ("push", "pop", "ack")) > 10_000
+
+
+def test_one_experiment_in_both_arms_is_one_experiment(tmp_path: Path) -> None:
+    runs = [lognormal_run(tmp_path / arm, seed=1, messages=20) for arm in ("real", "sim")]
+    for run, arm in zip(runs, ("real", "sim"), strict=True):
+        info = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        (run / "run.json").write_text(json.dumps({**info, "arm": arm}), encoding="utf-8")
+        (run / "scenario.yaml").write_text(f"name: synthetic\narm: {arm}\n", encoding="utf-8")
+    found = compare(*runs)
+    assert [(row.name, row.first, row.second) for row in found.differs] == [("arm", "real", "sim")]
+    assert found.notes == ()
