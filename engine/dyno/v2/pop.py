@@ -88,7 +88,8 @@ class OriginalPopper:
 
     Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue.pop``. Its defects are kept: leases taken in
     an early round run while the call waits for more; an error drops what was leased before it; an id that is leased
-    although it waits is read and missed in every round; and a wait of 0 is one of ``poll_interval_ms``.
+    although it waits is read and missed in every round; and a pop that does not wait looks a second time,
+    ``poll_interval_ms`` later, if the first look took less than a millisecond.
     """
 
     def __init__(self, context: PipelinedContext) -> None:
@@ -101,7 +102,7 @@ class OriginalPopper:
 
     async def _pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         context, runtime = self._context, self._context.runtime
-        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
+        deadline_ms = runtime.now_ns() // NS_PER_MS + wait_ms
         deliveries: list[Delivery] = []
         while len(deliveries) < count:
             until, missing = eligible_until(context.clock.now_ms()), count - len(deliveries)
@@ -110,7 +111,7 @@ class OriginalPopper:
             if leased.error is not None:
                 raise leased.error
             deliveries += leased.deliveries
-            if len(leased.deliveries) == count or runtime.now_ns() > deadline_ns:
+            if len(leased.deliveries) == count or runtime.now_ns() // NS_PER_MS > deadline_ms:
                 break
             await runtime.sleep(context.settings.poll_interval_ms * NS_PER_MS)
         return deliveries

@@ -151,7 +151,7 @@ class PipelinedQueue(Unsupported):
             return False
         message = replace(decode(raw, message_id=message_id), timeout_ms=timeout_ms)
         (score,) = await steps.waiting_scores(self._quorum, self.keys, [message_id])
-        return score is not None and await self._reschedule(message, old_score=score)
+        return score is not None and await self._reschedule(message)
 
     async def remove(self, message_id: str) -> bool:
         """Take ``message_id`` out of the shard, waiting or leased, and delete its payload.
@@ -233,7 +233,7 @@ class PipelinedQueue(Unsupported):
     ) -> None:
         await self.close()
 
-    async def _reschedule(self, message: Message, *, old_score: float) -> bool:
+    async def _reschedule(self, message: Message) -> bool:
         """List the message with its new due time if it still waits, then write the payload that says so."""
         score = due_score(self._clock.now_ms() + message.timeout_ms, priority=message.priority)
         flags = () if self.settings.compat else ("XX", "CH")
@@ -241,11 +241,16 @@ class PipelinedQueue(Unsupported):
         stored: Command = ("HSET", self.keys.payload_of(message.id), message.id, encode(message))
         with operation(f"set_timeout of {message.id!r}") as effects:
             (changed,) = await write(self._quorum, [moved], name="set_timeout")
-            if not (changed or self.settings.compat or score == old_score):
+            if not (changed or self.settings.compat or await self._waits(message.id)):
                 return False
             effects.count += 1
             await write(self._quorum, [stored], name="set_timeout")
         return True
+
+    async def _waits(self, message_id: str) -> bool:
+        """A score that did not change may be an equal one, or that of a message which was popped meanwhile."""
+        (score,) = await steps.waiting_scores(self._quorum, self.keys, [message_id])
+        return score is not None
 
     async def _each(self, connection: Connection, commands: Sequence[Command]) -> list[int]:
         """The replies, in one pipeline; with ``compat`` one round trip each."""
