@@ -97,8 +97,8 @@ class Coordinator:
         if rule is None:
             self._submit_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
             return
-        batch = Batch(commands, writes=not rule.reads, packed=packed)
-        answered = Comparison(commands, rule, tally, done).answered
+        batch = Comparison(commands, rule, tally, done, packed)
+        answered = batch.answered
         channels = self.channels
         for position in range(rule.zones):
             channels[position].submit(batch, partial(answered, position))

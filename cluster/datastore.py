@@ -10,20 +10,7 @@ from cluster.reconnect import Reconnect
 from cluster.timeouts import Timeouts
 from engine.ports import Reply, Runtime
 
-
-class _Request:
-    __slots__ = ("_queue", "deadline_ns", "done")
-
-    def __init__(self, done: Callable[[Answer], None], deadline_ns: int, queue: "deque[_Request]") -> None:
-        self.done = done
-        self.deadline_ns = deadline_ns
-        self._queue = queue
-
-    def replied(self, replies: list[Reply]) -> None:
-        """Replies come in order, so this request is the oldest. After a break nobody calls."""
-        oldest = self._queue.popleft()
-        assert oldest is self, "a reply overtook an earlier one"
-        self.done(replies)
+OnAnswer = Callable[[Answer], None]
 
 
 class Datastore:
@@ -37,9 +24,10 @@ class Datastore:
         self._upstream = upstream
         self._runtime = runtime
         self._timeout_ns = timeouts.datastore_ns
-        self._in_flight: deque[_Request] = deque()
+        self._in_flight: deque[tuple[int, Batch, OnAnswer]] = deque()  # with its deadline, the oldest first
         self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
+        self._on_replies = self._replied
         self._connected = False
         self._closed = False
         self.on_connected: Callable[[], None] | None = None
@@ -67,15 +55,26 @@ class Datastore:
         if not self._closed:
             self._reconnect.down()
 
-    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+    def submit(self, batch: Batch, done: OnAnswer) -> None:
         if not self._connected:
             done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
             return
         deadline_ns = self._runtime.now_ns() + self._timeout_ns
-        request = _Request(done, deadline_ns, self._in_flight)
-        self._in_flight.append(request)
-        self._deadlines.watch(deadline_ns)
-        self._upstream.send(batch, request.replied)
+        self._in_flight.append((deadline_ns, batch, done))
+        if deadline_ns < self._deadlines.armed_ns:
+            self._deadlines.watch(deadline_ns)
+        self._upstream.send(batch, self._on_replies)
+
+    def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
+        """Whoever ``way`` names gets the answer instead, for everything in flight.
+
+        It is given the batch, who would have got the answer, and when the batch was sent.
+        """
+        timeout_ns = self._timeout_ns
+        self._in_flight = deque(
+            (deadline_ns, batch, way(batch, done, deadline_ns - timeout_ns))
+            for deadline_ns, batch, done in self._in_flight
+        )
 
     def _connect(self) -> None:
         self._upstream.open(on_open=self._opened, on_close=self.reset)
@@ -86,8 +85,12 @@ class Datastore:
         if self.on_connected is not None:
             self.on_connected()
 
+    def _replied(self, replies: list[Reply]) -> None:
+        """Replies come in order, so these are for the oldest request. After a break nobody calls."""
+        self._in_flight.popleft()[2](replies)
+
     def _earliest_ns(self) -> int | None:
-        return self._in_flight[0].deadline_ns if self._in_flight else None
+        return self._in_flight[0][0] if self._in_flight else None
 
     def _expire(self) -> None:
         self._break()
@@ -99,5 +102,5 @@ class Datastore:
         self._deadlines.clear()
         failed = list(self._in_flight)
         self._in_flight.clear()
-        for request in failed:
-            request.done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
+        for _, _, done in failed:
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))

@@ -4,12 +4,15 @@ from collections.abc import Callable
 
 from engine.ports import Runtime, Timer
 
+_NEVER_NS = 1 << 63
+
 
 class Deadlines:
     """Calls ``expired`` once a request on the connection is past its deadline.
 
     ``earliest_ns`` gives the earliest deadline among the requests in flight, or None. It is asked only when the timer
-    fires, so a request that is answered in time costs one comparison.
+    fires, so a request that is answered in time costs one comparison, with ``armed_ns``: nobody needs to tell of a
+    request whose deadline is not before it.
     """
 
     def __init__(self, *, runtime: Runtime, earliest_ns: Callable[[], int | None], expired: Callable[[], None]) -> None:
@@ -17,11 +20,11 @@ class Deadlines:
         self._earliest_ns = earliest_ns
         self._expired = expired
         self._timer: Timer | None = None
-        self._armed_ns = 0
+        self.armed_ns = _NEVER_NS
 
     def watch(self, deadline_ns: int) -> None:
         """A request with this deadline is now in flight."""
-        if self._timer is None or deadline_ns < self._armed_ns:
+        if deadline_ns < self.armed_ns:
             self._arm(deadline_ns)
 
     def clear(self) -> None:
@@ -29,14 +32,16 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self.armed_ns = _NEVER_NS
 
     def _arm(self, deadline_ns: int) -> None:
         self.clear()
-        self._armed_ns = deadline_ns
+        self.armed_ns = deadline_ns
         self._timer = self._runtime.call_later(max(0, deadline_ns - self._runtime.now_ns()), self._look)
 
     def _look(self) -> None:
         self._timer = None
+        self.armed_ns = _NEVER_NS
         earliest_ns = self._earliest_ns()
         if earliest_ns is None:
             return

@@ -28,6 +28,9 @@ class Cut(StrEnum):
 class Link:
     """The way from ``source`` to ``target``. All settings may change while messages are on the way.
 
+    ``clear`` tells that it has no lag and no fault, and nothing on the way: what is sent is there. Who watches that can
+    do without ``send`` for as long.
+
     A drawn delay holds for ``coherence_ns``: messages sent within that time take equally long, as packets that share a
     queue on their way do. With 0 every message draws its own delay. As none may overtake, each then also waits for the
     slowest of those just before it, and the delays on a busy link are far above the distribution that was asked for.
@@ -53,9 +56,11 @@ class Link:
         self._copies = 0  # that have not set out yet
         self._cut: Cut | None = None
         self._on_break: list[Callable[[], None]] = []
+        self._on_clear: list[Callable[[], None]] = []
         self._moving: deque[tuple[int, Callable[[], None]]] = deque()  # (arrival time, deliver), arrival ascending
         self._held: list[Callable[[], None]] = []
         self._timer: Timer | None = None
+        self.clear = False
         self._update_clear()
 
     @property
@@ -77,6 +82,10 @@ class Link:
     def on_break(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` whenever the connection over this link is reset."""
         self._on_break.append(listener)
+
+    def on_clear(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` whenever ``clear`` has changed, before anything else is sent or told."""
+        self._on_clear.append(listener)
 
     def set_lag(self, lag: Lag) -> None:
         """Messages sent from now on take delays drawn from ``lag``."""
@@ -127,14 +136,14 @@ class Link:
         if self._cut is None:
             return
         self._cut = None
-        self._update_clear()
         held, self._held = self._held, []
         for deliver in held:
             self._depart(deliver)
+        self._update_clear()
 
     def send(self, deliver: Callable[[], None]) -> None:
         """Call ``deliver`` when the message arrives, which may be within this call, later or never."""
-        if self._clear and not self._moving:
+        if self.clear:
             deliver()
             return
         self._set_out(deliver)
@@ -157,25 +166,26 @@ class Link:
         if now_ns >= self._redraw_ns:
             self._drawn_ns = self._draw_ns()
             self._redraw_ns = now_ns + self._coherence_ns
-        arrival_ns = now_ns + self._drawn_ns + self._retransmission_ns()
-        if self._moving:
-            arrival_ns = max(arrival_ns, self._moving[-1][0])
+        arrival_ns = now_ns + self._drawn_ns
+        if self._loss:
+            arrival_ns += self._retransmission_ns()
+        if self._moving and self._moving[-1][0] > arrival_ns:
+            arrival_ns = self._moving[-1][0]
         self._moving.append((arrival_ns, deliver))
+        if self.clear:
+            self._tell_clear(clear=False)
         if self._timer is None:
-            self._start_timer()
+            self._start_timer(now_ns)
 
     def _retransmission_ns(self) -> int:
-        wait_ns = 0
-        if self._loss:
-            lost = 0
-            while lost < RETRANSMITS_MAX and self._random.random() < self._loss:
-                wait_ns += RETRANSMIT_NS << lost
-                lost += 1
+        wait_ns = lost = 0
+        while lost < RETRANSMITS_MAX and self._random.random() < self._loss:
+            wait_ns += RETRANSMIT_NS << lost
+            lost += 1
         return wait_ns
 
-    def _start_timer(self) -> None:
-        delay_ns = self._moving[0][0] - self._runtime.now_ns()
-        self._timer = self._runtime.call_later(max(0, delay_ns), self._arrive)
+    def _start_timer(self, now_ns: int) -> None:
+        self._timer = self._runtime.call_later(max(0, self._moving[0][0] - now_ns), self._arrive)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -185,11 +195,23 @@ class Link:
     def _arrive(self) -> None:
         self._timer = None
         now_ns = self._runtime.now_ns()
-        while self._moving and self._moving[0][0] <= now_ns:
-            _, deliver = self._moving.popleft()
+        moving = self._moving
+        while moving and moving[0][0] <= now_ns:
+            _, deliver = moving.popleft()
             deliver()
-        if self._moving and self._timer is None:
-            self._start_timer()
+        if moving:
+            if self._timer is None:
+                self._start_timer(now_ns)
+        elif self._free:
+            self._update_clear()
 
     def _update_clear(self) -> None:
-        self._clear = self._cut is None and self._loss == 0 and self._duplication == 0 and self._lag.zero
+        whole = self._cut is None and self._loss == 0 and self._duplication == 0
+        self._free = whole and self._lag.zero
+        self._tell_clear(clear=self._free and not self._moving)
+
+    def _tell_clear(self, *, clear: bool) -> None:
+        if clear != self.clear:
+            self.clear = clear
+            for listener in self._on_clear:
+                listener()

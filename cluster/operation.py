@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
-from cluster.batch import Answer
-from cluster.commands import is_script
+from cluster.batch import Answer, Batch
+from cluster.commands import is_script, is_write
 from cluster.levels import ZoneFailure
 from cluster.rules import Rule
 from cluster.statistics import Tally
@@ -43,19 +43,25 @@ Outcome = list[Reply] | Failure
 Done = Callable[[Outcome], None]
 
 
-class Comparison:
-    """One pipeline whose commands all have the same ``rule``. ``done`` is called once each of them has an answer.
+class Comparison(Batch):
+    """A pipeline whose commands all have the same ``rule``, and what came of it.
 
     While the zones answer alike and without errors, what they answer is compared as a whole: that is the usual case,
     and it decides every vote the same way. From the first answer that is not so, the commands are voted on one by one.
+    ``done`` is called once each command has its answer.
     """
 
-    __slots__ = ("_alike", "_commands", "_done", "_own", "_poll", "_replies", "_rule", "_tally")
+    __slots__ = ("_alike", "_done", "_own", "_poll", "_replies", "_rule", "_tally")
 
     _replies: list[Reply]
 
-    def __init__(self, commands: Sequence[Command], rule: Rule, tally: Tally, done: Done) -> None:
-        self._commands = commands
+    def __init__(
+        self, commands: Sequence[Command], rule: Rule, tally: Tally, done: Done, packed: bytes | None = None
+    ) -> None:
+        self.commands = commands  # without a call of the base class: this runs once a command
+        self.writes = not rule.reads
+        self.packed = packed
+        self.prepared = None
         self._rule = rule
         self._tally = tally
         self._done = done
@@ -67,28 +73,30 @@ class Comparison:
         """The zone at ``position`` has answered; the own zone is at 0."""
         if self._poll is not None:
             self._poll.answered(position, answer)
-        elif self._alike == 0 and _no_error(answer):
+            return
+        if self._alike:
+            usual = answer == self._replies
+        elif usual := _no_error(answer):
             self._replies = answer
-            self._agreed(position)
-        elif self._alike and answer == self._replies:
+        if usual:
+            self._alike += 1
             self._agreed(position)
         else:
             self._poll = self._vote_one_by_one()
             self._poll.answered(position, answer)
 
     def _agreed(self, position: int) -> None:
-        rule = self._rule
-        self._alike += 1
+        rule, alike = self._rule, self._alike
         if position == 0:
             self._own = True
-        if self._alike == rule.needed or (rule.needed == 0 and position == 0):
+        if position == 0 if rule.needed == 0 else alike == rule.needed:
             self._done(self._replies)
-        if self._alike == rule.zones:
-            self._tally.count_alike(rule.decision, len(self._commands))
+        if alike == rule.zones:
+            self._tally.count_alike(rule.decision, len(self.commands))
 
     def _vote_one_by_one(self) -> "Poll":
         """Votes that know the answers so far. As these are equal, it does not matter in which order they came."""
-        poll = Poll(self._commands, [self._rule] * len(self._commands), self._tally, self._done)
+        poll = Poll(self.commands, [self._rule] * len(self.commands), self._tally, self._done)
         first = 0 if self._own else 1
         for position in range(first, first + self._alike):
             poll.recount(position, self._replies)
@@ -98,11 +106,10 @@ class Comparison:
 class Poll:
     """One pipeline whose commands are voted on one by one, each by its rule in ``rules``."""
 
-    __slots__ = ("_commands", "_done", "_rules", "_tally", "_undecided", "_votes")
+    __slots__ = ("_commands", "_done", "_tally", "_undecided", "_votes")
 
     def __init__(self, commands: Sequence[Command], rules: Sequence[Rule], tally: Tally, done: Done) -> None:
         self._commands = commands
-        self._rules = rules
         self._tally = tally
         self._done = done
         self._votes = [rule.vote() for rule in rules]
@@ -144,13 +151,13 @@ class Poll:
         answer = self._votes[index].answer
         if not isinstance(answer, ServerError):
             return None
-        if not self._rules[index].reads and self._maybe_applied(index):
+        if is_write(self._commands[index]) and self._maybe_applied(index):
             return Indeterminate(*answer.args)
         return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
 
     def _anything_applied(self) -> bool:
         indexes = range(len(self._votes))
-        return any(not self._rules[index].reads and self._maybe_applied(index) for index in indexes)
+        return any(is_write(self._commands[index]) and self._maybe_applied(index) for index in indexes)
 
     def _maybe_applied(self, index: int) -> bool:
         vote = self._votes[index]

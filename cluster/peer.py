@@ -5,10 +5,8 @@ their own time-outs and error texts, and clients can tell them apart: a stalled 
 after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
 """
 
-from collections.abc import Callable
-
 from cluster.batch import Answer, Batch
-from cluster.datastore import Datastore
+from cluster.datastore import Datastore, OnAnswer
 from cluster.deadlines import Deadlines
 from cluster.levels import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.link import Link
@@ -22,11 +20,11 @@ class _Flight:
 
     __slots__ = ("_batch", "_done", "_lost", "_peer", "_reached", "answer", "answered", "deadline_ns")
 
-    def __init__(self, peer: "Peer", batch: Batch, done: Callable[[Answer], None], deadline_ns: int) -> None:
+    def __init__(self, peer: "Peer", batch: Batch, done: OnAnswer, deadline_ns: int, *, reached: bool) -> None:
         self._peer = peer
         self._batch = batch
         self._done = done
-        self._reached = False
+        self._reached = reached
         self._lost = False
         self.deadline_ns = deadline_ns
         self.answered = False
@@ -42,9 +40,9 @@ class _Flight:
             self._peer.datastore.submit(self._batch, _unheard)
             return
         self._reached = True
-        self._peer.datastore.submit(self._batch, self.turn)
+        self._peer.datastore.submit(self._batch, self)
 
-    def turn(self, answer: Answer) -> None:
+    def __call__(self, answer: Answer) -> None:
         """The server's answer sets out on the way back."""
         self.answer = answer
         self._peer.inbound.send(self.land)
@@ -52,7 +50,7 @@ class _Flight:
     def land(self) -> None:
         if not self.answered:
             self.answered = True
-            self._peer.landed(self)
+            self._peer.flights.pop(self, None)
             self._done(self.answer)
 
     def fail(self, text: str, *, lost_if_not_there: bool) -> None:
@@ -67,7 +65,12 @@ def _unheard(answer: Answer) -> None:
 
 
 class Peer:
-    """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept."""
+    """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept.
+
+    While both links are clear, what is sent goes straight to the far server's connection, and its answer straight back.
+    That would be no different with a flight each, since a server that stalls is noticed there before it is here. Once a
+    link is not clear any more, all that is at the server goes on as a flight.
+    """
 
     def __init__(
         self, *, datastore: Datastore, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts
@@ -77,13 +80,17 @@ class Peer:
         self.inbound = inbound
         self._runtime = runtime
         self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
-        self._flights: dict[_Flight, None] = {}  # in order of departure
+        self.flights: dict[_Flight, None] = {}  # those that have not been answered, in order of departure
         self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
         self._up = True
         self._closed = False
-        outbound.on_break(self.reset)
-        inbound.on_break(self.reset)
+        self._slower = timeouts.datastore_ns < min(self._timeouts_ns)
+        self._straight = False
+        for link in (outbound, inbound):
+            link.on_clear(self._reconsider)
+            link.on_break(self.reset)
+        self._reconsider()
 
     @property
     def connected(self) -> bool:
@@ -91,36 +98,53 @@ class Peer:
 
     @property
     def in_flight(self) -> int:
-        return len(self._flights)
+        return len(self.flights) + (self.datastore.in_flight if self._straight else 0)
 
     def close(self) -> None:
         self._closed = True
         self._reconnect.stop()
         self._break(lost_if_not_there=True)
 
-    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
-        if not self._up:
+    def submit(self, batch: Batch, done: OnAnswer) -> None:
+        if self._straight:
+            self.datastore.submit(batch, done)
+        elif self._up:
+            flight = self._take_off(batch, done, self._runtime.now_ns(), reached=False)
+            self.outbound.send(flight.arrive)
+        else:
             done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
-            return
-        deadline_ns = self._runtime.now_ns() + self._timeouts_ns[batch.writes]
-        flight = _Flight(self, batch, done, deadline_ns)
-        self._flights[flight] = None
-        self._deadlines.watch(deadline_ns)
-        self.outbound.send(flight.arrive)
 
-    def landed(self, flight: _Flight) -> None:
-        self._flights.pop(flight, None)
+    def _take_off(self, batch: Batch, done: OnAnswer, sent_ns: int, *, reached: bool) -> _Flight:
+        deadline_ns = sent_ns + self._timeouts_ns[batch.writes]
+        flight = _Flight(self, batch, done, deadline_ns, reached=reached)
+        self.flights[flight] = None
+        if deadline_ns < self._deadlines.armed_ns:
+            self._deadlines.watch(deadline_ns)
+        return flight
+
+    def _reconsider(self) -> None:
+        """The way is clear now, or no longer."""
+        straight = self._up and self._slower and self.outbound.clear and self.inbound.clear
+        if self._straight and not straight:
+            self.datastore.redirect(self._to_flight)
+        self._straight = straight
+
+    def _to_flight(self, batch: Batch, done: OnAnswer, sent_ns: int) -> OnAnswer:
+        if isinstance(done, _Flight) or done is _unheard:
+            return done
+        return self._take_off(batch, done, sent_ns, reached=True)
 
     def _connect(self) -> None:
         cut = self.outbound.cut_mode or self.inbound.cut_mode
         if cut is None:
             self._up = True
+            self._reconsider()
             self._reconnect.up()
         else:
             self._reconnect.down()
 
     def _earliest_ns(self) -> int | None:
-        return min((flight.deadline_ns for flight in self._flights), default=None)
+        return min((flight.deadline_ns for flight in self.flights), default=None)
 
     def _expire(self) -> None:
         # What is held on the way still sits in socket buffers and is applied when the way opens again.
@@ -135,8 +159,9 @@ class Peer:
 
     def _break(self, *, lost_if_not_there: bool) -> None:
         self._up = False
+        self._reconsider()
         self._deadlines.clear()
-        failed = list(self._flights)
-        self._flights.clear()
+        failed = list(self.flights)
+        self.flights.clear()
         for flight in failed:
             flight.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)

@@ -49,8 +49,10 @@ class Rules(dict[Argument, Rule]):
         return rule
 
     def common(self, commands: Sequence[Command]) -> Rule | None:
-        """One rule by which all of ``commands`` can be treated, if there is any: that of writes serves for reads too
-        where both go to the same zones."""
+        """One rule by which all of ``commands`` can be sent and voted on, if there is any.
+
+        Where reads go to the same zones as writes, the rule of writes serves for a pipeline of both.
+        """
         rule = self[commands[0][0]]
         for command in commands:
             other = self[command[0]]

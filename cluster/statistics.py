@@ -12,10 +12,14 @@ from engine.ports import ServerError
 class LevelStatistics:
     """Commands at one level, by how their vote ended (``Decision``), and what the client never saw."""
 
-    commands: int = 0
     decisions: dict[str, int] = field(default_factory=lambda: {decision.value: 0 for decision in Decision})
     error_answers: int = 0  # the answer was an error, from a server or instead of one
     late_disagreements: int = 0  # a zone that was not waited for gave another reply than the client got
+
+    @property
+    def commands(self) -> int:
+        """Commands that every zone has answered which they went to."""
+        return sum(self.decisions.values())
 
 
 @dataclass
@@ -31,7 +35,8 @@ class CoordinatorStatistics:
         return Tally(self, level, zones)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        levels = {name: {"commands": counts.commands, **asdict(counts)} for name, counts in self.levels.items()}
+        return {**asdict(self), "levels": levels}
 
 
 class Tally:
@@ -46,14 +51,12 @@ class Tally:
 
     def count(self, vote: Vote) -> None:
         counts = self._counts
-        counts.commands += 1
         counts.decisions[vote.decision] += 1
         counts.error_answers += isinstance(vote.answer, ServerError)
         counts.late_disagreements += vote.late_disagreement
 
     def count_alike(self, decision: Decision, commands: int) -> None:
         """So many votes in which all replies were equal and none was an error."""
-        self._counts.commands += commands
         self._counts.decisions[decision] += commands
 
     def count_failure(self, position: int, text: str) -> None:

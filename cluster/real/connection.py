@@ -108,20 +108,21 @@ class _RedisProtocol(asyncio.Protocol):
             self._transport.abort()
 
     def _hand_out(self) -> None:
-        reader = self._reader
+        next_reply = self._reader.gets
         waiting = self._waiting
+        replies = self._replies
         while waiting:
             count, on_replies = waiting[0]
-            replies = self._replies
             while len(replies) < count:
-                reply = reader.gets()
+                reply = next_reply()
                 if reply is False:
                     return
                 replies.append(reply)
             waiting.popleft()
-            self._replies = []
-            on_replies(replies)
-        if reader.has_data():
+            whole, replies = replies, []
+            self._replies = replies
+            on_replies(whole)
+        if self._reader.has_data():
             raise ConnectionError("a reply that nobody asked for would pass for the answer to the next command")
 
     def _flush(self) -> None:

@@ -20,7 +20,7 @@ FAILURES = st.builds(ZoneFailure, st.sampled_from(["refused", "not connected"]),
 
 @st.composite
 def pipelines(draw):
-    """Commands of one rule, and in order of arrival each zone's position and answer."""
+    """Commands of one rule, their own rules, and in order of arrival each zone's position and answer."""
     zones = draw(st.integers(1, 3))
     level = draw(st.sampled_from(list(Level)))
     rules = Rules(level, zones=zones)
@@ -30,7 +30,8 @@ def pipelines(draw):
     common = draw(replies)
     answers = st.one_of(st.just(common), st.just(common), replies, FAILURES)
     order = draw(st.permutations(range(rule.zones)))
-    return level, commands, rule, [(position, draw(answers)) for position in order]
+    rules_of_each = [rules[command[0]] for command in commands]
+    return level, commands, rule, rules_of_each, [(position, draw(answers)) for position in order]
 
 
 def result(outcome):
@@ -49,10 +50,10 @@ def counted(level):
 
 @given(pipelines())
 def test_a_comparison_ends_when_and_as_votes_on_each_command_do(pipeline):
-    level, commands, rule, arrivals = pipeline
+    level, commands, rule, rules, arrivals = pipeline
     one, whole = [], []
     by_one, tally = counted(level)
-    poll = Poll(commands, [rule] * len(commands), tally, one.append)
+    poll = Poll(commands, rules, tally, one.append)
     at_once, tally = counted(level)
     comparison = Comparison(commands, rule, tally, whole.append)
     for position, answer in arrivals:

@@ -196,6 +196,7 @@ class TestWaiting:
     @pytest.mark.parametrize(("level", "outcome"), [(QUORUM, b"x"), (SAFE, (Unavailable, NO_QUORUM))])
     def test_zones_that_differ_while_the_third_stalls_cost_its_time_out(self, level, outcome):
         cluster = planted("x", "y", "y")
+        cluster.links["a", "b"].set_lag(Constant(1))
         cluster.servers["c"].pause()
         call = cluster.send("a", level, ("GET", "k"))
         assert (call.outcome, call.ms) == (outcome, 5_000)

@@ -54,6 +54,55 @@ def test_a_clear_link_delivers_within_the_call_and_sets_no_timer():
     assert way.link.in_flight == 0
 
 
+@pytest.mark.parametrize(
+    "obstruct",
+    [
+        lambda link: link.set_lag(Constant(1)),
+        lambda link: link.set_loss(0.1),
+        lambda link: link.set_duplication(0.1),
+        lambda link: link.cut(Cut.HOLD),
+        lambda link: link.cut(Cut.DROP),
+    ],
+)
+def test_who_watches_is_told_when_a_link_ceases_to_be_clear_and_when_it_is_again(obstruct):
+    way = Way()
+    told = []
+    way.link.on_clear(lambda: told.append(way.link.clear))
+    way.link.on_break(lambda: told.append("break"))
+    obstruct(way.link)
+    assert told[0] is False
+    way.link.set_lag(Constant(0))
+    way.link.set_loss(0)
+    way.link.set_duplication(0)
+    way.link.mend()
+    assert told[1:] in ([True], ["break", True])
+
+
+def test_a_link_is_clear_only_once_the_last_message_on_it_has_arrived():
+    way = Way("constant:2ms")
+    told = []
+    way.link.on_clear(lambda: told.append((way.link.clear, way.runtime.now_ns(), way.messages)))
+    way.send(1)
+    way.link.set_lag(Constant(0))
+    way.send(2)
+    assert (told, way.link.clear) == ([], False)
+    way.run()
+    assert told == [(True, 2 * MS, [1, 2])]
+
+
+def test_a_link_with_held_messages_is_clear_only_once_these_have_arrived():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.send(1)
+    told = []
+    way.link.on_clear(lambda: told.append((way.link.clear, way.messages)))
+    way.link.mend()
+    way.send(2)
+    assert way.arrived == []
+    way.run()
+    assert told == [(True, [1, 2])]
+
+
 def test_lag_delays_each_message():
     way = Way("constant:2ms")
     way.send(1)

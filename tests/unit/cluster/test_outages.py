@@ -103,7 +103,7 @@ def test_an_outage_costs_what_it_cost_dynomite(level, fault, duration_s, writes,
     assert len(outage.calls) == writes
     assert {(call.outcome, call.ms) for call in outage.calls} == {(b"OK", 0)}
     assert outage.missing == missing
-    assert outage.recovery_s <= recovery_s_max
+    assert outage.recovery_s <= recovery_s_max + 0.02  # a probe every 10 ms; one may come in the very instant
 
 
 @pytest.mark.parametrize(

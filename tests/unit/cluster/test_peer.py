@@ -204,6 +204,90 @@ def test_a_frozen_peer_accepts_connections_so_only_the_gap_before_reconnecting_i
     assert (25_700, (PEER_NOT_CONNECTED, False)) in rig.answers
 
 
+class TestStraightWay:
+    """What was sent over clear links goes on by the rules of whatever becomes of the links while the server works."""
+
+    @staticmethod
+    def rig():
+        rig = Rig(lag_ms=0, service_ns=10 * MS)
+        rig.write()
+        rig.to(5)
+        assert rig.peer.in_flight == 1
+        assert rig.answers == []
+        return rig
+
+    def test_an_answer_takes_the_lag_that_the_way_back_has_by_then(self):
+        rig = self.rig()
+        rig.back.set_lag(Constant(30))
+        rig.write()
+        assert rig.peer.in_flight == 2
+        rig.to(1_000)
+        assert rig.answers == [(40, 1), (45, 2)]
+        assert rig.peer.in_flight == 0
+
+    def test_an_answer_is_not_overtaken_by_later_ones_when_the_way_is_clear_again(self):
+        rig = self.rig()
+        rig.back.set_lag(Constant(30))
+        rig.to(12)
+        rig.back.set_lag(Constant(0))
+        for _ in range(2):
+            rig.write()
+            rig.to(50)
+        assert rig.answers == [(40, 1), (40, 2)]
+        rig.to(1_000)
+        assert rig.answers[2:] == [(60, 3)]
+
+    def test_a_held_way_back_holds_the_answer_until_the_peers_time_out(self):
+        rig = self.rig()
+        rig.back.cut(Cut.HOLD)
+        rig.to(25_199)
+        assert rig.answers == []
+        rig.to(25_200)
+        assert rig.answers == [(25_200, (PEER_REFUSED, True))]
+        assert rig.server.commands() == [("INCR", "n")]
+        rig.back.mend()
+        rig.to(60_000)
+        assert len(rig.answers) == 1
+
+    def test_a_mended_way_back_delivers_the_answer_that_it_held(self):
+        rig = self.rig()
+        rig.back.cut(Cut.HOLD)
+        rig.to(100)
+        rig.back.mend()
+        rig.to(200)
+        assert rig.answers == [(100, 1)]
+
+    @pytest.mark.parametrize("way", ["out", "back"])
+    def test_a_reset_fails_what_is_at_the_server_as_possibly_applied(self, way):
+        rig = self.rig()
+        getattr(rig, way).cut(Cut.DROP)
+        assert rig.answers == [(5, (PEER_REFUSED, True))]
+        assert rig.peer.in_flight == 0
+        rig.to(60_000)
+        assert rig.server.commands() == [("INCR", "n")]
+        assert len(rig.answers) == 1
+
+    def test_closing_fails_what_is_at_the_server_as_possibly_applied(self):
+        rig = self.rig()
+        rig.peer.close()
+        assert rig.answers == [(5, (PEER_REFUSED, True))]
+        rig.to(60_000)
+        assert len(rig.answers) == 1
+
+    def test_a_server_that_is_killed_fails_them_with_the_text_of_the_far_side(self):
+        rig = self.rig()
+        rig.server.kill()
+        rig.to(6)
+        assert rig.answers == [(5, (STORAGE_REFUSED, True))]
+
+    def test_a_peer_time_out_below_that_of_the_server_still_comes_first(self):
+        rig = Rig(lag_ms=0, timeouts=Timeouts(peer_write_ms=100))
+        rig.server.pause()
+        rig.write()
+        rig.to(1_000)
+        assert rig.answers == [(100, (PEER_REFUSED, True))]
+
+
 def test_closing_fails_everything_and_ends_every_attempt():
     rig = Rig()
     rig.write()
