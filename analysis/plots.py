@@ -47,6 +47,17 @@ def plot_run(run: Path) -> list[Path]:
     ]
 
 
+def plot_accesses(run: Path) -> list[Path]:
+    """Draw the figures of a run whose clients used no queue into its ``plots`` folder. Raises ``RunError``."""
+    directory = RunDirectory.open(run)
+    data = completions(directory)
+    folder = directory.path / "plots"
+    return [
+        plot_latency(directory, data, folder / "latency.png"),
+        plot_latency_cdf(_by_zone(data), [directory], folder / "latency-cdf.png"),
+    ]
+
+
 def plot_comparison(runs: Sequence[Path], folder: Path) -> list[Path]:
     """Draw what distinguishes several runs, one line or bar a run, into ``folder``. Raises ``RunError``."""
     directories = [RunDirectory.open(run) for run in runs]
@@ -69,7 +80,7 @@ def labels(runs: Sequence[RunDirectory]) -> list[str]:
 
 def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path) -> Path:
     """Raw latency of every operation over time, coloured by outcome, with quantiles and fault bands."""
-    shown = [f for f in _OPERATIONS if f in data] or list(data)[:1]
+    shown = [f for f in _OPERATIONS if f in data] or sorted(data)
     figure, axes = style.new_figure(rows=max(1, len(shown)), sharex=True)
     length_s = end_s(run, data)
     width_s = window_s(length_s)

@@ -10,11 +10,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from analysis.access_summary import load_consistency
+from analysis.checkers.register_verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import DESCRIPTIONS, MessageClass, Offender, Validity, Verdict
-from analysis.plots import labels, plot_comparison, plot_run
+from analysis.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.rundir import RunDirectory
 from analysis.stats import QUANTILES
-from analysis.summary import Rate, Summary, load_summary, load_verdict
+from analysis.summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 
 _WORDS: Mapping[Validity, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
 _ALT = {
@@ -48,10 +50,15 @@ class ClassRow:
 def build_report(run: Path) -> Path:
     """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``."""
     directory = RunDirectory.open(run)
+    page = _queue_page(directory) if directory.info.workload is None else _access_page(directory)
+    return _written(directory.path / "report.html", page)
+
+
+def _queue_page(directory: RunDirectory) -> str:
     verdict, summary = load_verdict(directory), load_summary(directory)
     info = directory.info
     rows = list(_classes(verdict, summary))
-    page = (
+    return (
         _environment()
         .get_template("report.html")
         .render(
@@ -71,7 +78,38 @@ def build_report(run: Path) -> Path:
             environment=_facts(directory),
         )
     )
-    return _written(directory.path / "report.html", page)
+
+
+def _access_page(directory: RunDirectory) -> str:
+    verdict, info = load_consistency(directory), directory.info
+    return (
+        _environment()
+        .get_template("access_report.html")
+        .render(
+            title=f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[verdict.valid]}",
+            info=info,
+            verdict=verdict,
+            word=_WORDS[verdict.valid],
+            anomalies=[
+                {
+                    "name": name,
+                    "count": verdict.counts[name],
+                    "forbidden": name in verdict.forbid,
+                    "meaning": MEANINGS[name],
+                    "cases": verdict.cases[name],
+                }
+                for name in Anomaly
+                if verdict.counts[name]
+            ],
+            operations=operation_summaries(directory),
+            quantiles=tuple(QUANTILES),
+            faults=directory.faults(),
+            images=[_image(path) for path in plot_accesses(directory.path)],
+            coordinators=_coordinators(info.coordinators),
+            scenario=directory.scenario_text(),
+            environment=_facts(directory),
+        )
+    )
 
 
 def build_comparison(runs: Sequence[Path], path: Path) -> Path:

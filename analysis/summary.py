@@ -127,6 +127,12 @@ def summarise(run: Path) -> Summary:
     return summary
 
 
+def operation_summaries(run: RunDirectory) -> tuple[OperationSummary, ...]:
+    """Every operation of ``run`` in every zone and over all, whatever its clients did. Raises ``RunError``."""
+    tallies, last_ns = _read(run)
+    return tuple(_operations(tallies, load_end_ns=run.info.phases.get("load", (0, last_ns))[1]))
+
+
 def load_verdict(run: RunDirectory) -> Verdict:
     """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
     with _recorded(run, "verdict.json") as value:

@@ -240,8 +240,9 @@ def scenarios(*, as_json: AsJson = False) -> None:
 @app.command()
 def check(run: RunPath, *, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
-    from scenarios.examine import examine, title_of
-    from scenarios.table import print_table, result_table
+    from scenarios.consistency.result import AccessResult
+    from scenarios.examine import examine, notes, tabulated, title_of
+    from scenarios.table import print_table
 
     directory = _run_directory(run)
     result = examine(directory, title=title_of(directory))
@@ -250,9 +251,9 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
             {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
         )
     else:
-        print_table(result_table([result], title=str(directory)))
-        for reason in result.verdict.reasons:
-            typer.echo(reason)
+        print_table(tabulated(result, title=str(directory)))
+        for line in (*result.verdict.reasons, *(notes(result) if isinstance(result, AccessResult) else ())):
+            typer.echo(line)
     raise typer.Exit(_EXITS[result.verdict.valid])
 
 

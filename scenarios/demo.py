@@ -32,7 +32,7 @@ class Demo:
 
     @property
     def results(self) -> list[Result]:
-        return [run.result for run in self.runs if run.result is not None]
+        return [run.result for run in self.runs if isinstance(run.result, Result)]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -92,7 +92,7 @@ def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo
 
 def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
     """Plots over all levels, in a folder named after the first run: ``runs/demo/<UTC time>``."""
-    results = [run.result for run in performed if run.result is not None]
+    results = [run.result for run in performed if isinstance(run.result, Result)]
     if len(results) < 2:
         return Illustrations()
     return compare(results, runs / "demo" / results[0].directory.name.partition("-")[0])
@@ -105,7 +105,7 @@ def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None"
 
     shown.begin(f"{'Spark':<14}")
     shown.phase("aggregate", None)
-    step = spark_step([run.result for run in performed if run.result is not None])
+    step = spark_step([run.result for run in performed if isinstance(run.result, Result)])
     shown.done("agrees" if step.aggregates and not step.disagreements else "see below")
     return step
 

@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.table import Table
+
+from analysis.access_summary import summarise_accesses
+from analysis.checkers.consistency import check_consistency
 from analysis.checkers.queue import check
 from analysis.rundir import RunDirectory
 from analysis.summary import summarise
+from scenarios.consistency.result import AccessResult, access_table
 from scenarios.files import LOGGER
 from scenarios.runner import explain
-from scenarios.table import Result
+from scenarios.table import Result, result_table
+from scenarios.words import conclusion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,10 +35,24 @@ def title_of(directory: Path) -> str:
     return RunDirectory.open(directory).info.level
 
 
-def examine(directory: Path, *, title: str) -> Result:
+def examine(directory: Path, *, title: str) -> Result | AccessResult:
     """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``analysis.rundir.RunError``."""
+    if RunDirectory.open(directory).info.workload is not None:
+        accesses = check_consistency(directory)
+        return AccessResult(title=title, directory=directory, verdict=accesses, summary=summarise_accesses(directory))
     verdict = check(directory)
     return Result(title=title, directory=directory, verdict=verdict, summary=summarise(directory))
+
+
+def tabulated(result: Result | AccessResult, *, title: str) -> Table:
+    if isinstance(result, AccessResult):
+        return access_table([result], title=title)
+    return result_table([result], title=title)
+
+
+def notes(result: Result | AccessResult) -> list[str]:
+    """What there is to say beside the table and the verdict's reasons."""
+    return result.notes if isinstance(result, AccessResult) else conclusion([result])
 
 
 def illustrate(directory: Path) -> Illustrations:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.examine import Illustrations, examine, illustrate
+from scenarios.consistency.result import AccessResult
+from scenarios.examine import Illustrations, examine, illustrate, notes, tabulated
 from scenarios.phases import RunRecord
 from scenarios.progress import Display
 from scenarios.queues import queue_under_test
 from scenarios.real import run_on_servers
 from scenarios.runner import MakeQueue
 from scenarios.spec import Arm, Scenario, ZoneKind
-from scenarios.table import Result, console, print_table, result_table
-from scenarios.words import conclusion
+from scenarios.table import Result, console, print_table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class Performed:
     directory: Path
     record: RunRecord
     command: str
-    result: Result | None
+    result: Result | AccessResult | None
     illustrations: Illustrations
 
     def to_json(self) -> dict[str, Any]:
@@ -51,10 +51,10 @@ class Performed:
     def print(self) -> None:
         out = console()
         if self.result is not None:
-            print_table(result_table([self.result], title=self.scenario.name))
+            print_table(tabulated(self.result, title=self.scenario.name))
             out.print()
-            for line in (*self.result.verdict.reasons, *conclusion([self.result])):
-                out.print(line, highlight=False)
+            for line in (*self.result.verdict.reasons, *notes(self.result)):
+                out.print(line, highlight=False, markup=False, soft_wrap=True)
             out.print()
         for path in (self.directory, *self.illustrations.paths):
             out.print(str(path), highlight=False, soft_wrap=True)

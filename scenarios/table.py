@@ -15,7 +15,7 @@ from scenarios.spec import Scenario
 
 WIDTH_WITHOUT_TERMINAL = 120
 
-_COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
+COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
         for row in section:
             table.add_row(row.label, *(_cell(row, result) for result in results))
         table.add_section()
-    table.add_row("[bold]verdict[/bold]", *(f"[bold {_COLOURS[result.words]}]{result.words}[/]" for result in results))
+    table.add_row("[bold]verdict[/bold]", *(f"[bold {COLOURS[result.words]}]{result.words}[/]" for result in results))
     return table
 
 
