@@ -4,7 +4,7 @@ Source: https://github.com/Netflix/dyno-queues, ``v2/MultiRedisQueue``. docs/dyn
 from it and why.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from types import TracebackType
@@ -221,19 +221,23 @@ class MultiQueue(Unsupported):
         """With every instance of every zone at every shard, handlers race and deliver twice (docs/dyno-v2.md)."""
         return list(self.queues.values()) if self.compat else [self._own]
 
-    def _parts_of_strategy(self, messages: Sequence[Message]) -> list[tuple[str, list[int]]]:
+    def _parts_of_strategy(self, messages: Sequence[Message]) -> Iterable[tuple[str, list[int]]]:
         """Shards, each with the positions of its messages."""
         parts: dict[str, list[int]] = {}
         for position, message in enumerate(messages):
             parts.setdefault(self._strategy.next_shard(self._shards, message), []).append(position)
-        return list(parts.items())
+        return parts.items()
 
-    def _parts_in_turn(self, messages: Sequence[Message]) -> list[tuple[str, list[int]]]:
-        """Equal parts for the next shards, and what is left over for the last of them; parts may be empty."""
+    def _parts_in_turn(self, messages: Sequence[Message]) -> Iterator[tuple[str, list[int]]]:
+        """Equal parts for the next shards, and what is left over for the last of them; parts may be empty.
+
+        A shard's turn is over when its part is asked for, so after a failure the next push begins elsewhere.
+        """
         count = len(self._shards)
         size = len(messages) // count
         bounds = [*(number * size for number in range(count)), len(messages)]
-        return [(self._next_shard(), list(range(*span))) for span in pairwise(bounds)]
+        for span in pairwise(bounds):
+            yield self._next_shard(), list(range(*span))
 
     def _next_shard(self) -> str:
         self._turn += 1
