@@ -12,6 +12,7 @@ from engine.dyno.context import Context
 from engine.dyno.errors import operation
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
+from engine.ports import Argument
 
 
 async def lease(
@@ -77,22 +78,18 @@ async def _eligible(context: Context, queue: str, message_id: str) -> bool:
 
 
 async def lease_together(
-    context: Context, message_ids: Sequence[str], *, shards: Sequence[str], count: int
+    context: Context, candidates: Sequence[Argument], *, shards: Sequence[str], count: int
 ) -> list[Delivery]:
-    """Lease up to ``count`` of ``message_ids``, each in the first of ``shards`` where it is due, by one script."""
+    """Lease up to ``count`` candidates by one script, ``bulk_pop``, which says how they are given."""
     start_ms = context.clock.now_ms()
     end_ms = start_ms + context.settings.unack_ms
-    found = await context.quorum.eval(
+    tried, *found = await context.quorum.eval(
         context.script("bulk_pop"),
         context.keys_of(shards),
-        [count, eligible_until(start_ms), end_ms, *message_ids],
+        [count, eligible_until(start_ms), end_ms, *candidates],
     )
     leased_ms = context.clock.now_ms()
-    entries = list(zip(found[::3], found[1::3], found[2::3], strict=True))
-    tried = len(message_ids)
-    if entries and len(entries) == count:
-        tried = list(message_ids).index(entries[-1][1].decode()) + 1
-    context.counters.misses += tried - len(entries)
+    context.counters.misses += tried - len(found) // 3
     return [
         Delivery(
             message=decode(raw, message_id=member.decode()),
@@ -101,5 +98,5 @@ async def lease_together(
             leased_ms=leased_ms,
             lease_end_ms=end_ms,
         )
-        for number, member, raw in entries
+        for number, member, raw in zip(found[::3], found[1::3], found[2::3], strict=True)
     ]

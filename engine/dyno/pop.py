@@ -10,6 +10,7 @@ from engine.dyno.lease import lease, lease_together
 from engine.dyno.prefetch import OriginalPopper, Prefetch, take_one_by_one, take_together
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
+from engine.ports import Argument
 
 NS_PER_MS = 1_000_000
 
@@ -72,8 +73,10 @@ async def lease_all_together(
     context: Context, candidates: Sequence[Candidate], count: int, deliveries: list[Delivery]
 ) -> None:
     shards = list(dict.fromkeys(shard for shard, _ in candidates))
-    ids = list(dict.fromkeys(message_id for _, message_id in candidates))
-    deliveries += await lease_together(context, ids, shards=shards, count=count - len(deliveries))
+    arguments: list[Argument] = []
+    for shard, message_id in candidates:
+        arguments += [1 + shards.index(shard), message_id]
+    deliveries += await lease_together(context, arguments, shards=shards, count=count - len(deliveries))
 
 
 class FreshPopper:

@@ -12,12 +12,16 @@ from hypothesis.stateful import run_state_machine_as_test
 from support.dyno_machine import DynoMachine
 from support.servers import started_lab
 
+import engine.dyno.lease
+import engine.dyno.peek
 import engine.dyno.pop
 import engine.dyno.queue
 import engine.dyno.unack
 from engine.dyno.acks import Acks
-from engine.dyno.lease import lease
+from engine.dyno.lease import lease, lease_chosen, lease_together
+from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Delivery
+from engine.ports import ServerError
 
 pytestmark = pytest.mark.real
 
@@ -74,6 +78,17 @@ async def delivered(context, message_id, end_ms):
     )
 
 
+async def lease_together_in_the_own_shard(context, candidates, count, deliveries):
+    arguments = [word for _, message_id in candidates for word in (1, message_id)]
+    shards = [context.settings.shard]
+    deliveries += await lease_together(context, arguments, shards=shards, count=count - len(deliveries))
+
+
+async def lease_chosen_over_a_lease(context, message_id, *, shard):
+    await context.quorum.zrem(context.keys.unack(shard), message_id)
+    return await lease_chosen(context, message_id, shard=shard)
+
+
 async def lease_in_seconds(context, message_id, *, shard=None, lease_end_ms=None):
     return await lease(context, message_id, lease_end_ms=context.clock.now_ms() + context.settings.unack_ms // 1000)
 
@@ -107,6 +122,20 @@ PLANTED = {
     "an ack deletes the payload first": (Acks, "_ack_lease", ack_payload_first),
     "a requeue ends the lease first": (engine.dyno.unack, "_requeue", requeue_unlisted_first),
     "a requeue drops the priority": (engine.dyno.unack, "_requeue", requeue_without_priority),
+    "the unsafe pop serves the own shard only": (
+        engine.dyno.pop,
+        "own_first",
+        lambda context: (context.settings.shard,),
+    ),
+    "the unsafe pop takes the own shard last": (
+        engine.dyno.pop,
+        "own_first",
+        lambda context: tuple(sorted(context.settings.shards, key=lambda shard: shard == context.settings.shard)),
+    ),
+    "a bulk pop leases in the wrong shard": (engine.dyno.pop, "lease_all_together", lease_together_in_the_own_shard),
+    "a pop by id asks nothing of the due time": (engine.dyno.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
+    "a pop by id takes what is leased": (engine.dyno.queue, "lease_chosen", lease_chosen_over_a_lease),
+    "the unsafe peek forgets the order": (engine.dyno.peek, "sorted", list),
     "priority is inverted": (
         engine.dyno.queue,
         "due_score",
@@ -130,9 +159,65 @@ FIND = settings(
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(lab, monkeypatch, bug):
-    monkeypatch.setattr(*PLANTED[bug])
+    monkeypatch.setattr(*PLANTED[bug], raising=PLANTED[bug][1] != "sorted")
     with pytest.raises(AssertionError):
         run_state_machine_as_test(machine(lab, compat=False), settings=FIND)
+
+
+PLANTED_IN_SCRIPTS = {
+    "a bulk pop writes over leases": ("bulk_pop", False, "'NX', lease_end", "lease_end"),
+    "a bulk pop leaves the message waiting": ("bulk_pop", False, "redis.call('ZREM', waiting, id)", ""),
+    "the original's bulk pop passes over what is gone": ("bulk_pop", True, "if not known then return {tried} end", ""),
+    "the original's bulk pop respects a lease": ("bulk_pop", True, "ARGV[3], id) then", "ARGV[3], id) == 1 then"),
+    "a pop by pattern takes the last match": ("pop_by_pattern", False, "score >= best_score", "score <= best_score"),
+    "a pop by pattern takes what is leased": (
+        "pop_by_pattern",
+        False,
+        "not redis.call('ZSCORE', KEYS[key + 1], id)",
+        "true",
+    ),
+    "a pop by pattern leaves the message waiting": (
+        "pop_by_pattern",
+        False,
+        "redis.call('ZREM', KEYS[best_key], best_id)",
+        "",
+    ),
+    "the original's pop by pattern respects a lease": (
+        "pop_by_pattern",
+        True,
+        "ARGV[3], best_id) then",
+        "ARGV[3], best_id) == 1 then",
+    ),
+    "a search by pattern ignores the pattern": ("find_by_pattern", False, "string.find(payload, ARGV[1])", "true"),
+    "a search by pattern ignores the shard": ("find_by_pattern", False, "not KEYS[2]", "true"),
+    "an atomic remove forgets a set": ("atomic_remove", False, "for key = 2, #KEYS do", "for key = 2, #KEYS - 1 do"),
+    "an atomic remove leaves the payload": ("atomic_remove", False, "HDEL", "HEXISTS"),
+    "an atomic requeue drops the priority": ("process_unacks", False, "+ priority / 100", ""),
+    "an atomic requeue does not look at the lease": ("process_unacks", False, "redis.call('ZREM', KEYS[3], id)", ""),
+    "an atomic requeue drops what has a payload": ("process_unacks", False, "if payload then", "if not payload then"),
+    "the original's atomic requeue drops the lease only": (
+        "process_unacks",
+        True,
+        "redis.call('ZADD'",
+        "tostring('ZADD'",
+    ),
+    "what has a payload is stale": ("find_stale", False, "== 0 then", "== 1 then"),
+    "what is leased is stale": ("find_stale", False, " and not redis.call('ZSCORE', KEYS[3], id)", ""),
+}
+"""Script, whether it is the original's, and what is written in it instead of what.
+
+Bugs that only a race shows are planted in ``tests/unit/engine/test_dyno_further_operations.py``.
+"""
+
+
+@pytest.mark.parametrize("bug", PLANTED_IN_SCRIPTS)
+def test_a_bug_planted_in_a_script_is_found(lab, monkeypatch, bug):
+    name, compat, text, instead = PLANTED_IN_SCRIPTS[bug]
+    scripts = ORIGINAL_SCRIPTS if compat else SCRIPTS
+    assert scripts[name].count(text) == 1
+    monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
+    with pytest.raises((AssertionError, ServerError)):
+        run_state_machine_as_test(machine(lab, compat=compat), settings=FIND)
 
 
 @pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])

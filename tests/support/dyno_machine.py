@@ -107,6 +107,49 @@ class DynoMachine(RuleBasedStateMachine):
         ]
         assert {(d.shard, d.lease_start_ms, d.leased_ms) for d in deliveries} <= {(shard, now_ms, now_ms)}
 
+    @rule(shard=INSTANCES, count=st.integers(1, 4), every=st.booleans(), bulk=st.booleans())
+    def pop_otherwise(self, shard, count, every, bulk):
+        """From every shard, by one script, or both."""
+        queue = self.queues[shard]
+        names = {(True, False): "unsafe_pop_all_shards", (False, True): "bulk_pop", (True, True): "unsafe_bulk_pop"}
+        deliveries = self.lab.run(getattr(queue, names.get((every, bulk), "pop"))(count))
+        assert self.model.pop(shard, count, every=every, bulk=bulk) == [
+            (delivery.message.id, delivery.message.payload, delivery.lease_end_ms) for delivery in deliveries
+        ]
+
+    @rule(shard=INSTANCES, message_id=IDS, every=st.booleans())
+    def pop_with_id(self, shard, message_id, every):
+        queue = self.queues[shard]
+        delivery = self.lab.run((queue.unsafe_pop_with_id_all_shards if every else queue.pop_with_id)(message_id))
+        expected = self.model.pop_with_id(shard, message_id, every=every)
+        assert expected == (delivery and (delivery.message.id, delivery.message.payload, delivery.lease_end_ms))
+
+    @rule(shard=INSTANCES, payload=st.sampled_from("pq"), own=st.booleans())
+    def pop_by_pattern(self, shard, payload, own):
+        pattern = f'"payload":"{payload}"'
+        delivery = self.lab.run(self.queues[shard].pop_msg_with_predicate(pattern, own_shard_only=own))
+        expected = self.model.pop_matching(shard, payload, own=own)
+        assert expected == (delivery and (delivery.message.id, delivery.lease_end_ms))
+
+    @rule(shard=INSTANCES, message_id=IDS)
+    def atomic_remove(self, shard, message_id):
+        assert self.lab.run(self.queues[shard].atomic_remove(message_id)) is self.model.atomic_remove(message_id)
+        self.owed.discard(message_id)
+
+    @rule(shard=INSTANCES)
+    def look_everywhere(self, shard):
+        run, queue = self.lab.run, self.queues[shard]
+        assert [message.id for message in run(queue.find_stale_messages())] == self.model.stale()
+        assert {message.id for message in run(queue.get_all_messages())} == set(self.model.payloads)
+        for payload in "pq":
+            found = run(queue.get_msg_with_predicate(f'"payload":"{payload}"'))
+            matching = {name for name, fields in self.model.payloads.items() if fields.get("payload") == payload}
+            assert (found in matching) if matching else (found is None)
+            here = run(queue.contains_predicate(f'"payload":"{payload}"', own_shard_only=True))
+            assert here is any(name in self.model.waiting[shard] for name in matching)
+        if not self.compat:
+            assert [message.id for message in run(queue.unsafe_peek_all_shards(2))] == self.model.unsafe_peek(2)
+
     @rule(message_id=IDS, through=INSTANCES)
     def ack(self, message_id, through):
         acked = self.model.ack(message_id)
@@ -114,14 +157,15 @@ class DynoMachine(RuleBasedStateMachine):
         if acked:
             self.owed.discard(message_id)
 
-    @rule(shard=INSTANCES)
-    def a_handler_runs(self, shard):
-        self.process_unacks(shard)
+    @rule(shard=INSTANCES, atomic=st.booleans())
+    def a_handler_runs(self, shard, atomic):
+        self.process_unacks(shard, atomic=atomic)
 
-    def process_unacks(self, shard):
+    def process_unacks(self, shard, *, atomic=False):
         depth = sum(map(len, self.model.waiting.values()))
-        result = self.lab.run(self.queues[shard].process_unacks())
-        assert (result.requeued, result.stale) == self.model.process_unacks(shard)
+        queue = self.queues[shard]
+        result = self.lab.run((queue.atomic_process_unacks if atomic else queue.process_unacks)())
+        assert (result.requeued, result.stale) == self.model.process_unacks(shard, atomic=atomic)
         assert result.queue_depth == depth
 
     def leased(self):
@@ -195,17 +239,22 @@ class DynoMachine(RuleBasedStateMachine):
             assert peeked == [name for name in due if name in self.model.payloads]
 
     @rule(
-        operation=st.sampled_from(["pop", "push", "ack", "remove", "set_timeout"]),
+        operation=st.sampled_from(
+            ["pop", "push", "ack", "remove", "set_timeout", "unsafe_pop_all_shards", "bulk_pop", "atomic_remove"]
+        ),
         message=messages(),
         shard=INSTANCES,
         command=st.integers(0, 4),
         applied=st.booleans(),
     )
     def a_client_dies(self, operation, message, shard, command, applied):
-        if operation in ("ack", "remove"):
+        if operation in ("ack", "remove", "atomic_remove"):
             self.owed.discard(message.id)
         run = {
             "pop": lambda queue: queue.pop(2),
+            "unsafe_pop_all_shards": lambda queue: queue.unsafe_pop_all_shards(2),
+            "bulk_pop": lambda queue: queue.bulk_pop(2),
+            "atomic_remove": lambda queue: queue.atomic_remove(message.id),
             "push": lambda queue: queue.push([message]),
             "ack": lambda queue: queue.ack(message.id),
             "remove": lambda queue: queue.remove(message.id),

@@ -1,26 +1,28 @@
--- Leases those of the given ids that are due, up to a number of them.
+-- Leases those of the given candidates that are due, up to a number of them.
 -- KEYS[1] payload hash; then for each shard its waiting set and its lease set.
--- ARGV[1] most to lease, ARGV[2] highest eligible score, ARGV[3] end of the lease in ms; then the ids, in order.
--- Returns {number of the shard, id, payload, ...}. An id that is not due, leased or without payload is passed over.
+-- ARGV[1] most to lease, ARGV[2] highest eligible score, ARGV[3] end of the lease in ms; then for each candidate, in
+-- order, the number of its shard and its id.
+-- Returns {candidates tried, then for each leased one: number of its shard, id, payload}. What is not due, leased or
+-- without payload is passed over.
 -- Atomic on one server: every id is moved whole or not at all. Replicas that differ move different ids.
 local count, eligible, lease_end = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local leased = {}
+local leased, tried = {}, 0
 
-local function lease(id)
+local function lease(number, id)
+  local waiting, unacked = KEYS[2 * number], KEYS[2 * number + 1]
+  local score = redis.call('ZSCORE', waiting, id)
   local payload = redis.call('HGET', KEYS[1], id)
-  if not payload then return end
-  for key = 2, #KEYS, 2 do
-    local score = redis.call('ZSCORE', KEYS[key], id)
-    if score and tonumber(score) <= eligible and redis.call('ZADD', KEYS[key + 1], 'NX', lease_end, id) == 1 then
-      redis.call('ZREM', KEYS[key], id)
-      for _, value in ipairs({key / 2, id, payload}) do leased[#leased + 1] = value end
-      return
-    end
+  if not score or tonumber(score) > eligible or not payload then return end
+  if redis.call('ZADD', unacked, 'NX', lease_end, id) == 1 then
+    redis.call('ZREM', waiting, id)
+    for _, value in ipairs({number, id, payload}) do leased[#leased + 1] = value end
   end
 end
 
-for position = 4, #ARGV do
+for position = 4, #ARGV, 2 do
   if #leased >= 3 * count then break end
-  lease(ARGV[position])
+  tried = tried + 1
+  lease(tonumber(ARGV[position]), ARGV[position + 1])
 end
+table.insert(leased, 1, tried)
 return leased

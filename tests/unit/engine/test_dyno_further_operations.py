@@ -4,10 +4,13 @@ Method: one real server and a clock that stands still; states are written as H (
 U:x (leased in shard x).
 """
 
+import inspect
+
 import pytest
 from support.dyno import EPOCH_MS, SHARDS, Interceptor, SettableClock, content, make_queue
 
 from engine.dyno import LocalOnly, PayloadError, RoundRobin, UnackResult
+from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 from engine.ports import Indeterminate, Unavailable
 
@@ -263,6 +266,15 @@ def test_a_bulk_pop_leaves_a_message_alone_that_was_postponed_since_the_range_re
     slow = either.another(Interceptor(either.direct, "EVAL", postpone))
     assert either(slow.bulk_pop(1)) == []
     assert either.states("u") == ["H Q:a"]
+
+
+def test_a_bulk_pop_leases_no_more_than_it_was_asked_for(bench):
+    """In its second round there are more candidates than are missing."""
+    bench.push(*messages(*"uvwxyz"))
+    bench.lease_of("u")
+    bench.lease_of("v")
+    assert ids(bench(bench.queue.bulk_pop(2))) == ["w", "x"]
+    assert bench.states("y", "z") == ["H Q:a", "H Q:a"]
 
 
 # Looking
@@ -576,3 +588,67 @@ def test_of_a_script_that_writes_nobody_knows(server, operation):
     queue = Bench(server).another(Unsure())
     with pytest.raises(Indeterminate, match="no quorum"):
         server.run(getattr(queue, operation)("p"))
+
+
+# Bugs that the tests above find; others are planted in tests/property/test_dyno_model.py
+
+PLANTED = {
+    "a bulk pop does not ask for the due time": (
+        ("bulk_pop", "tonumber(score) > eligible", "false"),
+        test_a_bulk_pop_leaves_a_message_alone_that_was_postponed_since_the_range_read,
+    ),
+    "a bulk pop takes one too many": (
+        ("bulk_pop", "#leased >= 3 * count", "#leased > 3 * count"),
+        test_a_bulk_pop_leases_no_more_than_it_was_asked_for,
+    ),
+    "a bulk pop compares text": (
+        ("bulk_pop", "tonumber(score) > eligible", "score > ARGV[2]"),
+        test_a_bulk_pop_compares_scores_as_numbers,
+    ),
+    "an atomic requeue does not look again": (
+        ("process_unacks", "lease_end <= now", "true"),
+        test_the_atomic_requeue_leaves_a_lease_alone_that_was_extended_since_it_was_read,
+    ),
+    "a priority in the payload is taken for the message's": (
+        ("process_unacks", "'\"priority\":(%d+)'", "'priority%p+(%d+)'"),
+        test_the_atomic_requeue_brings_back_what_is_expired_and_keeps_its_priority,
+    ),
+    "what was consumed meanwhile is stale": (
+        ("find_stale", "redis.call('ZSCORE', KEYS[2], id) and", ""),
+        test_a_message_that_is_consumed_meanwhile_is_not_reported_as_stale,
+    ),
+}
+
+PLANTED_IN_THE_ORIGINAL = {
+    "a bulk pop compares numbers": (
+        ("bulk_pop", "score <= ARGV[2]", "tonumber(score) <= tonumber(ARGV[2])"),
+        test_a_bulk_pop_of_the_original_compares_scores_as_text,
+    ),
+    "an atomic remove tells the truth": (
+        ("atomic_remove", "return leased", "return 1"),
+        test_atomic_remove_of_the_original_denies_a_doubled_id_without_payload,
+    ),
+    "what is leased is stale": (
+        ("find_stale", " and not redis.call('ZSCORE', KEYS[3], id)", ""),
+        test_what_is_leased_is_not_stale,
+    ),
+    "a search finds nothing": (
+        ("find_by_pattern", "return id", "return nil"),
+        test_a_message_is_found_by_a_pattern_of_its_json,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("scripts", "bug"),
+    [(SCRIPTS, bug) for bug in PLANTED] + [(ORIGINAL_SCRIPTS, bug) for bug in PLANTED_IN_THE_ORIGINAL],
+    ids=lambda value: value if isinstance(value, str) else ("default" if value is SCRIPTS else "compat"),
+)
+def test_a_bug_planted_in_a_script_fails_a_test(server, monkeypatch, scripts, bug):
+    compat = scripts is ORIGINAL_SCRIPTS
+    (name, text, instead), test = (PLANTED_IN_THE_ORIGINAL if compat else PLANTED)[bug]
+    assert scripts[name].count(text) == 1
+    monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
+    takes_a_bench = inspect.getfullargspec(test).args != ["server"]
+    with pytest.raises(AssertionError):
+        test(Bench(server, compat=compat) if takes_a_bench else server)
