@@ -209,7 +209,11 @@ class ZoneGateway(Network):
             return self._idle.pop()
         coordinator = self._coordinator()
         coordinator.statistics = self.coordinator.statistics
-        await self._connected(coordinator)
+        try:
+            await self._connected(coordinator)
+        except asyncio.CancelledError:  # the client has left
+            self._idle.append(coordinator)
+            raise
         return coordinator
 
     def _release(self, coordinator: Coordinator) -> None:

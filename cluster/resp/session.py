@@ -17,6 +17,7 @@ from cluster.resp.upstream import WireCommands
 if TYPE_CHECKING:
     from cluster.resp.server import RespServer
     from cluster.resp.subscription import Subscription
+    from cluster.resp.transaction import Watching
 
 WINDOW_BEGIN = 64
 """Commands of one client that may be under way before anything is known about the size of their replies."""
@@ -68,7 +69,7 @@ class Session(asyncio.Protocol):
         self.queued: list[tuple[bytes, Kind]] | None = None  # commands after MULTI
         self.queued_bytes = 0
         self.queue_failed = False
-        self.watching: Coordinator | None = None
+        self.watching: Watching | None = None
         self.subscription: Subscription | None = None
         self.closing = False
         self.plain = self.authenticated  # commands may go straight to the coordinator
@@ -189,7 +190,8 @@ class Session(asyncio.Protocol):
         self._deaf = True
 
         async def close() -> bytes:
-            self.write(last)
+            if last:
+                self.write(last)
             self.close()
             return b""
 
@@ -238,12 +240,17 @@ class Session(asyncio.Protocol):
             self._drained = self.loop.create_future()
             await self._drained
         self._drained = None
-        reply = await handler()
+        try:
+            reply = await handler()
+        except BaseException:
+            self.close()  # without its answer the client could not tell which answer is to which command
+            raise
         self._busy = False
         self._task = None
         self.settle()
         if not self.closing:
-            self.write(reply)
+            if reply:
+                self.write(reply)
             self._pump()
 
     def answered(self, slot: _Slot) -> None:
@@ -265,8 +272,8 @@ class Session(asyncio.Protocol):
 
     def forget_watch(self) -> None:
         if self.watching is not None:
-            coordinator, self.watching = self.watching, None
-            self.server.release(coordinator)
+            watching, self.watching = self.watching, None
+            self.server.release(watching.coordinator)
 
     def _adapt(self, reply_bytes: int) -> None:
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""

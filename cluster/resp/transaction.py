@@ -9,9 +9,11 @@ by itself whether a watched key has changed, and the level decides about their a
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from cluster.commands import Route
+from cluster.coordinator import Coordinator
 from cluster.resp import wire
 from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.upstream import WireCommands
@@ -23,6 +25,22 @@ _MULTI, _EXEC, _UNWATCH = map(wire.command, (b"MULTI", b"EXEC", b"UNWATCH"))
 ABORTED = "EXECABORT Transaction discarded because of previous errors."
 QUEUE_MAX = 100_000
 """Commands in one transaction."""
+
+
+class Watching:
+    """A client's watched keys: the connections on which they are watched, and how many WATCH it has sent."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.coordinator = coordinator
+        self.lease = next(_leases)
+        self.number = 0
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        return self.lease, self.number
+
+
+_leases = count(1)
 
 
 def queue(session: "Session", spec: CommandSpec, raw: bytes) -> None:
@@ -92,8 +110,10 @@ def watch(session: "Session", raw: bytes) -> None:
 
     async def begin() -> bytes:
         if session.watching is None:
-            session.watching = await session.server.lease()
-        outcome = await session.call(KINDS[Route.WRITE], raw, through=session.watching, watches=True)
+            session.watching = Watching(await session.server.lease())
+        watching = session.watching
+        watching.number += 1
+        outcome = await session.call(KINDS[Route.WRITE], raw, through=watching.coordinator, watches=watching.mark)
         return wire.joined(outcome)
 
     session.exclusively(begin)
@@ -108,11 +128,13 @@ def unwatch(session: "Session", raw: bytes) -> None:
 
 
 async def _execute_watched(session: "Session", queued: list[tuple[bytes, Kind]]) -> bytes:
-    assert session.watching is not None
+    watching = session.watching
+    assert watching is not None
     try:
         kind = _kind(queued)
         marks = _marks(session, queued)
-        outcome = await session.call(kind, _packed(queued), through=session.watching, watched=True, **marks)
+        packed = _packed(queued)
+        outcome = await session.call(kind, packed, through=watching.coordinator, watched=watching.mark, **marks)
         return wire.joined(outcome)
     finally:
         leave(session)

@@ -29,14 +29,15 @@ class WireCommands(tuple[Command, ...]):
     """Commands of which only the routes matter, because their wire form is given beside them.
 
     ``protocol``: the RESP version of the replies. ``replies``: how many replies make one answer, the last of them
-    counts; more than 1 only if there is one command. ``watches``: keys are watched from here on.
-    ``watched``: answer nil and do nothing if nothing is watched on this connection any more, because it is a new one.
+    counts; more than 1 only if there is one command. ``watches``: the first, second, … WATCH of a client, as (client's
+    lease, number). ``watched``: the last of them; if a connection has not carried all of them, because it is a new one
+    or was cut meanwhile, nothing is executed and the answer is nil.
     """
 
     protocol: int = 2
     replies: int = 1
-    watches: bool = False
-    watched: bool = False
+    watches: tuple[int, int] | None = None
+    watched: tuple[int, int] | None = None
 
     def __new__(cls, commands: Iterable[Command], **marks: Any) -> "WireCommands":
         made = super().__new__(cls, commands)
@@ -106,7 +107,7 @@ class _RawProtocol(asyncio.Protocol):
         self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
         self._replies: list[Any] = []
         self._version = 2
-        self._watching = False
+        self._watching: tuple[int, int] | None = None
 
     @property
     def alive(self) -> bool:
@@ -135,9 +136,11 @@ class _RawProtocol(asyncio.Protocol):
         if commands.protocol != self._version:
             self._version = commands.protocol
             self.send(_PROTOCOLS[self._version], 1, None)
-        if commands.watches:
-            self._watching = True
-        if commands.watched and not self._watching:
+        if commands.watches is not None:
+            lease, number = commands.watches
+            if number == 1 or self._watching == (lease, number - 1):
+                self._watching = commands.watches
+        if commands.watched is not None and self._watching != commands.watched:
             nil: list[Reply] = [wire.NIL_ARRAY[self._version]]
             self.send(_NOTHING, 1, lambda _: on_replies(nil))
         elif commands.replies > 1:
