@@ -5,9 +5,10 @@ DC_ONE and to every zone at the quorum levels. The level decides how many replie
 they differ.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from cluster.batch import Batch, Channel
 from cluster.commands import is_write
@@ -38,6 +39,8 @@ class Coordinator:
         self._levels = {level: self._prepared(level) for level in Level}
         self._running = True
         self._deaths = 0
+        self._sending = False
+        self._delayed: deque[tuple[Level, Sequence[Command], Done, bytes | None]] = deque()
 
     @property
     def running(self) -> bool:
@@ -84,7 +87,7 @@ class Coordinator:
         It gets the replies, one a command, when none of them is an error; otherwise a ``Failure``, which has the
         answers too. Pipelines are sent to every zone in the order of these calls, but not decided in that order: one
         that only the own zone answers overtakes one that waits for others. Who has to answer in order, as a server
-        has to, keeps a queue.
+        has to, keeps a queue. What is submitted from within ``done`` is sent after the pipeline that is being sent.
 
         ``packed`` is ``commands`` in wire form (RESP arrays, joined), for a caller that has it already, such as a
         client's own bytes. It is sent to the zones as it is; without it the commands are packed once for all zones.
@@ -92,16 +95,16 @@ class Coordinator:
         if not commands:
             done([])
             return
-        rules, tally = self._levels[level]
-        rule = rules.common(commands)
-        if rule is None:
-            self._submit_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
+        if self._sending:
+            self._delayed.append((level, commands, done, packed))
             return
-        batch = Comparison(commands, rule, tally, done, packed)
-        answered = batch.answered
-        channels = self.channels
-        for position in range(rule.zones):
-            channels[position].submit(batch, partial(answered, position))
+        self._sending = True
+        try:
+            self._send(level, commands, done, packed)
+            while self._delayed:
+                self._send(*self._delayed.popleft())
+        finally:
+            self._sending = False
 
     def zone_name(self, position: int) -> str:
         return self._zones[position]
@@ -110,7 +113,19 @@ class Coordinator:
         rules = Rules(level, zones=len(self._zones))
         return rules, self.statistics.tally(level, zones=self._zones)
 
-    def _submit_mixed(
+    def _send(self, level: Level, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+        rules, tally = self._levels[level]
+        rule = rules.common(commands)
+        if rule is None:
+            self._send_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
+            return
+        batch = Comparison(commands, rule, tally, done, packed)
+        answered = batch.answered
+        channels = self.channels
+        for position in range(rule.zones):
+            channels[position].submit(batch, partial(answered, position))
+
+    def _send_mixed(
         self, rules: Sequence[Rule], commands: Sequence[Command], tally: Tally, done: Done, packed: bytes | None
     ) -> None:
         """Of a pipeline with different rules each zone gets its part, in the order of the commands."""
@@ -132,5 +147,5 @@ class CoordinatedConnection:
         self._coordinator = coordinator
         self._level = level
 
-    async def execute(self, *commands: Command) -> list[Reply]:
-        return await self._coordinator.execute(self._level, commands)
+    def execute(self, *commands: Command) -> Coroutine[Any, Any, list[Reply]]:
+        return self._coordinator.execute(self._level, commands)

@@ -74,22 +74,18 @@ class Comparison(Batch):
         if self._poll is not None:
             self._poll.answered(position, answer)
             return
-        if self._alike:
-            usual = answer == self._replies
-        elif usual := _no_error(answer):
+        alike = self._alike
+        if alike == 0 and _no_error(answer):
             self._replies = answer
-        if usual:
-            self._alike += 1
-            self._agreed(position)
-        else:
+        elif alike == 0 or answer != self._replies:
             self._poll = self._vote_one_by_one()
             self._poll.answered(position, answer)
-
-    def _agreed(self, position: int) -> None:
-        rule, alike = self._rule, self._alike
+            return
+        self._alike = alike = alike + 1
+        rule = self._rule
         if position == 0:
             self._own = True
-        if position == 0 if rule.needed == 0 else alike == rule.needed:
+        if alike == rule.needed or (position == 0 and rule.needed == 0):
             self._done(self._replies)
         if alike == rule.zones:
             self._tally.count_alike(rule.decision, len(self.commands))

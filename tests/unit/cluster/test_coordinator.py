@@ -140,6 +140,25 @@ class TestSubmitting:
         ScriptedCluster().coordinators["a"].submit(SAFE, (), outcomes.append)
         assert outcomes == [[]]
 
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_what_is_submitted_when_an_answer_comes_reaches_every_zone_after_what_was_answered(self, level):
+        cluster = ScriptedCluster()
+        coordinator = cluster.coordinators["a"]
+        for name in "ab":
+            cluster.servers[name].kill()
+        cluster.run(1)
+        numbers = []
+
+        def following(_outcome):
+            numbers.append(len(numbers))
+            if len(numbers) < 5_000:
+                coordinator.submit(level, (("SET", "k", len(numbers)),), following)
+
+        coordinator.submit(level, (("SET", "k", 0),), following)
+        cluster.run(1)
+        assert [value for _, _, value in cluster.servers["c"].commands()] == list(range(5_000))
+        assert numbers == list(range(5_000))
+
     def test_a_failure_has_the_answers_of_the_commands_that_did_not_fail(self):
         cluster = planted("x", "y", "z", lag=Constant(1))
         outcomes = []
