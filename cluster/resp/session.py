@@ -179,6 +179,8 @@ class Session(asyncio.Protocol):
         if not self._out:
             self.server.flush_later(self)
         self._out.append(data)
+        if len(data) > LARGE_REPLY_BYTES:
+            self.flush()  # so that the transport can say now that it is full
 
     def flush(self) -> None:
         out, self._out = self._out, []
