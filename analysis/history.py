@@ -13,10 +13,9 @@ Simulation and real servers write the same columns, and every checker works from
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,9 +83,8 @@ DEPTH = pa.schema(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Touched:
-    """The part of an event that concerns one message; fields as in ``OPERATIONS``."""
+class Touched(NamedTuple):
+    """The part of an event that concerns one message; fields as in ``OPERATIONS``, and in that order."""
 
     message_id: str
     key: str | None = None
@@ -227,9 +225,7 @@ class _Open:
     messages: Sequence[Touched]
 
 
-_TOUCHED = tuple(name for name in OPERATIONS.names if name in Touched.__slots__)
-_UNTOUCHED = (None,) * len(_TOUCHED)
-_fields_of = attrgetter(*_TOUCHED)
+_UNTOUCHED: Sequence[tuple[Any, ...]] = ((None,) * len(Touched._fields),)
 
 
 class History:
@@ -297,7 +293,7 @@ class History:
         self._next_index += 1
         who = (operation.intended_ns, operation.process, operation.zone, operation.f)
         event = (index, time_ns, invoke_ns, *who, type, op_id)
-        for touched in map(_fields_of, messages) if messages else (_UNTOUCHED,):
+        for touched in messages or _UNTOUCHED:
             self._table.append_values((*event, *touched, error))
 
 

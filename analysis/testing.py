@@ -12,7 +12,7 @@ The files are written by the same writers as those of a real run.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,7 +76,7 @@ class RunBuilder:
         """``due_ms`` defaults to the moment of the push; ``outcome`` ``None``: nothing is recorded but the attempt."""
         due = _wall_ms(at_ms if due_ms is None else due_ms)
         asked = Touched(message_id=message_id, shard=shard, priority=priority)
-        self._add("push", zone, at_ms, took_ms, outcome, asked, replace(asked, due_ms=due), None, intended_ms, error)
+        self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)
 
     def pop(
         self,
@@ -278,4 +278,4 @@ def _wall_ms(run_ms: float) -> int:
 
 
 def _numbered(rows: Sequence[Touched], delivery: int | None) -> tuple[Touched, ...]:
-    return tuple(replace(row, delivery=delivery) for row in rows)
+    return tuple(row._replace(delivery=delivery) for row in rows)

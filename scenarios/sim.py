@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -84,10 +85,15 @@ def simulate(
     return Simulated(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
 
 
+@cache
+def _version() -> str:
+    return version("zonelab")
+
+
 def recorded(scenario: Scenario, done: Simulated, tables: MemoryTables) -> MemoryRun:
     """The run as the checker reads it."""
     told = identity(scenario, done.record, epoch_ns=done.epoch_ns)
-    info = RunInfo(zonelab_version=version("zonelab"), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
+    info = RunInfo(zonelab_version=_version(), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
     return MemoryRun(info, tables)
 
 

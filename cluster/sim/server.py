@@ -151,7 +151,10 @@ class SimServer:
         while self._inbox and not self._paused and self._timer is None:
             _, batch, _, arrives_ns = self._inbox[0]
             self._serving_ns = begins_ns = arrives_ns if arrives_ns > now_ns else now_ns
-            left_ns = begins_ns - now_ns + self._cost_ns(batch) - self._spent_ns
+            cost_ns = len(batch.commands) * self._service_ns
+            if self._fsyncs and batch.writes:
+                cost_ns += self.settings.fsync_ns
+            left_ns = begins_ns - now_ns + cost_ns - self._spent_ns
             if left_ns > 0:
                 self._timer = self._runtime.call_later(left_ns, self._served)
                 return
@@ -177,15 +180,11 @@ class SimServer:
         if prepared is None:
             prepared = batch.prepared = [Prepared(command) for command in batch.commands]
         now_ns, note = self._runtime.now_ns(), self._trace.note
-        for command in prepared[:count]:
+        replies: list[Reply] = []
+        for command in prepared if count == len(prepared) else prepared[:count]:
             note(now_ns, self.name, command.label)
-        return [model.execute_prepared(command) for command in prepared[:count]]
-
-    def _cost_ns(self, batch: Batch) -> int:
-        cost_ns = len(batch.commands) * self._service_ns
-        if self._fsyncs and batch.writes:
-            cost_ns += self.settings.fsync_ns
-        return cost_ns
+            replies.append(model.execute_prepared(command))
+        return replies
 
     def _die(self) -> None:
         self._execute_begun()

@@ -10,6 +10,8 @@ from typing import Any
 from engine.dyno.errors import PayloadError
 from engine.message import Message
 
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def encode(message: Message) -> bytes:
     """JSON of ``message``: id, payload, timeout (ms), priority, shard; empty strings are left out.
@@ -23,7 +25,7 @@ def encode(message: Message) -> bytes:
     fields["priority"] = message.priority
     if message.shard:
         fields["shard"] = message.shard
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return _to_json(fields).encode()
 
 
 def decode(raw: bytes, *, message_id: str) -> Message:

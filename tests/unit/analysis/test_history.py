@@ -112,3 +112,8 @@ def test_the_columns_are_those_that_the_documentation_names() -> None:
     documented = (Path(__file__).parents[3] / "docs" / "history.md").read_text(encoding="utf-8")
     for schema in (OPERATIONS, DEPTH):
         assert [name for name in schema.names if f"`{name}`" not in documented] == []
+
+
+def test_what_touches_a_message_has_the_columns_of_the_table_in_their_order():
+    first = OPERATIONS.names.index(Touched._fields[0])
+    assert tuple(OPERATIONS.names[first : first + len(Touched._fields)]) == Touched._fields

@@ -23,7 +23,7 @@ def _parse(args: Args, flags: dict[bytes, None]) -> list[tuple[float, bytes]]:
         return _pairs(words)
     if b"NX" in flags and b"XX" in flags:
         fail("ERR XX and NX options at the same time are not compatible")
-    if sum(flag in flags for flag in (b"GT", b"LT", b"NX")) > 1:
+    if (b"GT" in flags) + (b"LT" in flags) + (b"NX" in flags) > 1:
         fail("ERR GT, LT, and/or NX options at the same time are not compatible")
     if b"INCR" in flags and len(words) > 2:
         fail("ERR INCR option supports a single increment-element pair")
