@@ -1,0 +1,184 @@
+"""Replicas that are behind, and what DC_ONE promises of them."""
+
+from support.windows.crashes import redelivery
+from support.windows.stage import LEASE_MS, Stage, X, failure, meanwhile, said
+
+from cluster.levels import Level
+from cluster.zone import Restart
+from engine.dyno import LocalOnly
+
+LATE = "constant:300ms"
+LATER_THAN_TIME_OUT = "constant:3s"
+
+
+async def new_message_not_there_yet(stage: Stage) -> str:
+    stage.level = Level.DC_ONE
+    stage.set_lag("a", "b", LATE)
+    await stage.queue("a", strategy=LocalOnly("b")).push([X])
+    at_once = said(await stage.queue("b").pop(1))
+    await stage.sleep(400)
+    return f"pop at once: {at_once}; 0.4 s later: {said(await stage.queue('b').pop(1))}"
+
+
+async def consumed_still_shown_quorum(stage: Stage) -> str:
+    return await _consumed_still_shown(stage, Level.DC_QUORUM)
+
+
+async def consumed_still_shown_dc_one(stage: Stage) -> str:
+    return await _consumed_still_shown(stage, Level.DC_ONE)
+
+
+async def _consumed_still_shown(stage: Stage, level: Level) -> str:
+    """Zone c is behind zone b and pops from its shard, as an unsafe pop or a fail-over does."""
+    stage.level = level
+    await stage.queue("b").push([X])
+    await stage.sleep(10)
+    stage.set_lag("b", "c", LATE)
+    assert said(await stage.queue("b").pop(1)) == "x"
+    assert await stage.queue("b").ack("x")
+    popped = said(await stage.queue("c", serves="b").pop(1))
+    await stage.sleep(1000)
+    return f"pop in c of what was consumed: {popped}; {await stage.state()}"
+
+
+async def lease_on_two_sides_dc_one(stage: Stage) -> str:
+    stage.level = Level.DC_ONE
+    await stage.queue("b").push([X])
+    await stage.sleep(10)
+    stage.set_lag("b", "c", LATE)
+    first = said(await stage.queue("b").pop(1))
+    second = said(await stage.queue("c", serves="b").pop(1))
+    return f"pop in b: {first}; pop in c: {second}"
+
+
+async def old_lease_end(stage: Stage) -> str:
+    """The lease is extended through zone a; the handler in b does not know."""
+    await stage.queue("b").push([X])
+    assert said(await stage.queue("b").pop(1)) == "x"
+    stage.set_lag("a", "b", LATE)
+    await stage.sleep(LEASE_MS - 100)
+    assert await stage.queue("a").set_unack_timeout("x", timeout_ms=60_000)
+    await stage.sleep(150)
+    await stage.queue("b").process_unacks()
+    return f"pop while the first consumer works: {said(await stage.queue('b').pop(1))}"
+
+
+async def payload_follows_id(stage: Stage) -> str:
+    """Lag alone: the payload is sent before the id, on the same link, so it cannot come after it."""
+    stage.level = Level.DC_ONE
+    stage.set_lag("a", "b", "exponential:300ms")
+    producer, consumer = stage.queue("a", strategy=LocalOnly("b")), stage.queue("b")
+    await producer.push([X])
+    seen = 0
+    while not seen:
+        await stage.sleep(1)
+        seen = await consumer.size()
+    delivered = said(await consumer.pop(1))
+    return f"as soon as b lists it: {delivered}, misses {consumer.counters.misses}"
+
+
+async def payload_missed_dc_one(stage: Stage) -> str:
+    return await _payload_missed(stage, Level.DC_ONE)
+
+
+async def payload_missed_quorum(stage: Stage) -> str:
+    return await _payload_missed(stage, Level.DC_QUORUM)
+
+
+async def _payload_missed(stage: Stage, level: Level) -> str:
+    """Zone b cannot be reached while the payload is written, and can when the id is."""
+    stage.level = level
+    stage.cut("a", "b")
+    await stage.queue("a", strategy=LocalOnly("b"), quorum=meanwhile("ZADD", stage.mend)).push([X])
+    await stage.sleep(10)
+    pushed, popped = await stage.state(), said(await stage.queue("b").pop(1))
+    await stage.lease_ends()
+    await stage.queue("b").process_unacks()
+    await stage.sleep(10)
+    return f"{pushed}; pop in b: {popped}; after the lease {await stage.state()}"
+
+
+async def ack_not_there_yet_dc_one(stage: Stage) -> str:
+    return await _ack_not_there_yet(stage, Level.DC_ONE, lag=LATE)
+
+
+async def ack_not_there_yet_quorum(stage: Stage) -> str:
+    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATE)
+
+
+async def ack_later_than_time_out_quorum(stage: Stage) -> str:
+    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATER_THAN_TIME_OUT)
+
+
+async def ack_later_than_time_out_safe(stage: Stage) -> str:
+    return await _ack_not_there_yet(stage, Level.DC_SAFE_QUORUM, lag=LATER_THAN_TIME_OUT)
+
+
+async def _ack_not_there_yet(stage: Stage, level: Level, *, lag: str) -> str:
+    """Acknowledged through zone a just before the lease ends; the handler in b does not know."""
+    stage.level = level
+    await stage.queue("b").push([X])
+    assert said(await stage.queue("b").pop(1)) == "x"
+    await stage.sleep(10)
+    stage.set_lag("a", "b", lag)
+    await stage.sleep(LEASE_MS - 100)
+    assert await stage.queue("a").ack("x")
+    await stage.sleep(150)
+    handled = await failure(stage.queue("b").process_unacks())
+    return f"handler: {handled}; pop of what was acknowledged: {await failure(stage.queue('b').pop(1))}"
+
+
+async def push_not_replicated(stage: Stage) -> str:
+    stage.level = Level.DC_ONE
+    await _cut_off_with(stage, _push)
+    return f"push: acknowledged; {await stage.state()}"
+
+
+async def ack_not_replicated(stage: Stage) -> str:
+    stage.level = Level.DC_ONE
+    await stage.queue().push([X])
+    await stage.sleep(10)
+    await _cut_off_with(stage, _consume)
+    return f"acknowledged; {await stage.state()}; {await redelivery(stage)}"
+
+
+async def _cut_off_with(stage: Stage, action) -> None:
+    """``action`` reaches the server of a, which is lost, with its network, before anything reaches the others."""
+    for other in "bc":
+        stage.set_lag("a", other, LATE)
+    await action(stage)
+    for other in "bc":
+        stage.cut("a", other)
+    await stage.kill("a")
+    for other in "bc":
+        stage.set_lag("a", other, "0")
+        for link in (("a", other), (other, "a")):
+            stage.cluster.links[link].mend()
+    await stage.come_back("a", Restart.WARM, warm_from="b")
+
+
+async def _push(stage: Stage) -> None:
+    await stage.queue().push([X])
+
+
+async def _consume(stage: Stage) -> None:
+    assert said(await stage.queue().pop(1)) == "x"
+    assert await stage.queue().ack("x")
+
+
+COURSES = {
+    "lag_new_message_not_there_yet": new_message_not_there_yet,
+    "lag_consumed_still_shown_quorum": consumed_still_shown_quorum,
+    "lag_consumed_still_shown_dc_one": consumed_still_shown_dc_one,
+    "lag_lease_on_two_sides_dc_one": lease_on_two_sides_dc_one,
+    "lag_extension_not_there_yet": old_lease_end,
+    "lag_alone_keeps_payload_before_id": payload_follows_id,
+    "lag_payload_missed_dc_one": payload_missed_dc_one,
+    "lag_payload_missed_quorum": payload_missed_quorum,
+    "lag_ack_not_there_yet_dc_one": ack_not_there_yet_dc_one,
+    "lag_ack_not_there_yet_quorum": ack_not_there_yet_quorum,
+    "lag_ack_beyond_the_time_out_quorum": ack_later_than_time_out_quorum,
+    "lag_ack_beyond_the_time_out_safe_quorum": ack_later_than_time_out_safe,
+    "lag_push_lost_with_its_zone": push_not_replicated,
+    "lag_ack_lost_with_its_zone": ack_not_replicated,
+}

@@ -1,0 +1,127 @@
+"""Votes of replicas that do not hold the same."""
+
+from support.windows.crashes import redelivery
+from support.windows.stage import Stage, X, failure, messages, said
+
+from cluster.levels import Level
+from engine.message import Message
+
+
+async def one_down_others_differ_safe(stage: Stage) -> str:
+    return await _one_down_others_differ(stage, Level.DC_SAFE_QUORUM)
+
+
+async def one_down_others_differ_quorum(stage: Stage) -> str:
+    return await _one_down_others_differ(stage, Level.DC_QUORUM)
+
+
+async def _one_down_others_differ(stage: Stage, level: Level) -> str:
+    """Zone b missed the push; then zone c is away."""
+    stage.level = level
+    stage.cut("a", "b")
+    await stage.queue().push([X])
+    await stage.mend()
+    stage.cut("a", "c")
+    popped = await failure(stage.queue().pop(1))
+    return f"pop: {popped}; {await stage.state()}"
+
+
+async def tie_quorum(stage: Stage) -> str:
+    return await _tie(stage, Level.DC_QUORUM, away=True)
+
+
+async def tie_safe(stage: Stage) -> str:
+    return await _tie(stage, Level.DC_SAFE_QUORUM, away=True)
+
+
+async def no_tie_of_three(stage: Stage) -> str:
+    return await _tie(stage, Level.DC_QUORUM, away=False)
+
+
+async def _tie(stage: Stage, level: Level, *, away: bool) -> str:
+    """Consumers in a and b take from one shard at the same time, each on its own replica first."""
+    stage.level = level
+    await stage.queue().push([X])
+    if away:
+        stage.cut("a", "c")
+        stage.cut("b", "c")
+    for source, target in ("ab", "ba", "ac"):
+        stage.set_lag(source, target, "constant:10ms")
+    stage.set_lag("b", "c", "constant:15ms")
+    pops = [failure(stage.queue(zone, serves="a").pop(1)) for zone in "ab"]
+    tasks = [stage.cluster.runtime.spawn(pop, name="pop") for pop in pops]
+    got = [await task.join() for task in tasks]
+    return f"pop in a: {got[0]}; pop in b: {got[1]}"
+
+
+async def minority_keeps_an_old_lease(stage: Stage) -> str:
+    """The zone that serves the shard missed a requeue, and so the vote of the next lease goes 1, 1, 0."""
+    await stage.queue().push([X])
+    assert said(await stage.queue().pop(1)) == "x"
+    stage.cut("a", "b")
+    await stage.lease_ends()
+    await stage.queue("b", serves="a").process_unacks()
+    await stage.mend()
+    first = said(await stage.queue("b", serves="a").pop(1))
+    requeued = (await stage.queue().process_unacks()).requeued
+    return f"pop in b: {first}; the handler in a requeues {requeued}; pop in a: {said(await stage.queue().pop(1))}"
+
+
+async def script_on_diverged_replicas(stage: Stage) -> str:
+    """Zone c, which serves the shard, missed the first of two messages."""
+    producer = stage.queue("a", serves="c")
+    stage.cut("a", "c")
+    await producer.push([Message(id="x")])
+    await stage.mend()
+    await producer.push([Message(id="y")])
+    popped = await stage.queue("c").pop_msg_with_predicate("id")
+    left, next_pop = await stage.state("y"), said(await stage.queue("c").pop(1))
+    await stage.lease_ends()
+    await stage.queue("c").process_unacks()
+    late = said(await stage.queue("c").pop(2))
+    return f"pop by pattern: {popped and popped.message.id}; y: {left}; pop: {next_pop}; after the lease: {late}"
+
+
+async def failed_write_keeps_its_effect(stage: Stage) -> str:
+    stage.level = Level.DC_SAFE_QUORUM
+    await stage.queue().push([X])
+    assert said(await stage.queue().pop(1)) == "x"
+    stage.cut("a", "b")
+    stage.cut("a", "c")
+    acked = await failure(stage.queue().ack("x"))
+    left = await stage.state()
+    await stage.mend()
+    return f"ack: {acked}; {left}; {await redelivery(stage)}"
+
+
+async def whole_hash_is_read_locally(stage: Stage) -> str:
+    stage.cut("a", "c")
+    await stage.queue().push([X])
+    await stage.mend()
+    all_in_c = " ".join(message.id for message in await stage.queue("c").get_all_messages()) or "nothing"
+    found = await stage.queue("c").get("x")
+    return f"get in c: {found and found.id}; all messages in c: {all_in_c}"
+
+
+async def range_read_is_local(stage: Stage) -> str:
+    """The serving zone missed a push that two others acknowledged."""
+    stage.cut("a", "c")
+    await stage.queue("a", serves="c").push(messages("x"))
+    await stage.mend()
+    consumer = stage.queue("c")
+    sizes = f"size in a: {await stage.queue().size()}, in c: {await consumer.size()}"
+    return f"{sizes}; pop in c: {said(await consumer.pop(1))}"
+
+
+COURSES = {
+    "vote_one_away_others_differ_safe_quorum": one_down_others_differ_safe,
+    "vote_one_away_others_differ_quorum": one_down_others_differ_quorum,
+    "vote_tie_of_two_pops_quorum": tie_quorum,
+    "vote_tie_of_two_pops_safe_quorum": tie_safe,
+    "vote_of_three_on_two_pops_quorum": no_tie_of_three,
+    "vote_minority_keeps_an_old_lease": minority_keeps_an_old_lease,
+    "vote_on_a_script_of_diverged_replicas": script_on_diverged_replicas,
+    "vote_failed_write_keeps_its_effect": failed_write_keeps_its_effect,
+    "vote_never_on_a_whole_hash": whole_hash_is_read_locally,
+    "vote_never_on_a_range_read": range_read_is_local,
+}

@@ -1,0 +1,295 @@
+"""Three simulated zones, a queue between them, and ways to let a client die, be overtaken or lose a reply."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from support.dyno import SHARDS, Content, content
+
+from cluster.lag import parse_lag
+from cluster.levels import Level
+from cluster.link import Cut
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.ties import Schedule, TieBreak
+from cluster.timeouts import Timeouts
+from cluster.zone import Restart
+from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
+from engine.message import Delivery, Message
+from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
+
+MS = 1_000_000
+LEASE_MS = 1000
+NAME, PREFIX = "jobs", "dyno"
+
+
+class Died(Exception):
+    """The program ended between two commands."""
+
+
+class Wrapper:
+    def __init__(self, inner: Connection) -> None:
+        self.inner = inner
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        return await self.inner.execute(*commands)
+
+
+class Dies(Wrapper):
+    """The program dies when its ``nth`` command called ``name`` has been carried out."""
+
+    def __init__(self, inner: Connection, name: str, nth: int) -> None:
+        super().__init__(inner)
+        self._name, self._left = name, nth
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        if self._left == 0:
+            raise Died
+        replies = await self.inner.execute(*commands)
+        self._left -= commands[0][0] == self._name
+        if self._left == 0:
+            raise Died
+        return replies
+
+
+class Meanwhile(Wrapper):
+    """Something else happens just before the ``nth`` command called ``name``."""
+
+    def __init__(self, inner: Connection, name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int) -> None:
+        super().__init__(inner)
+        self._name, self._event, self._left = name, event, nth
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        if commands[0][0] == self._name:
+            self._left -= 1
+            if self._left == 0:
+                await self._event()
+        return await self.inner.execute(*commands)
+
+
+class Fails(Wrapper):
+    """The first command called ``name`` is not carried out."""
+
+    def __init__(self, inner: Connection, name: str) -> None:
+        super().__init__(inner)
+        self._name: str | None = name
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        if commands[0][0] == self._name:
+            self._name = None
+            raise Unavailable("no connection")
+        return await self.inner.execute(*commands)
+
+
+class Repeats(Wrapper):
+    """The client library repeats the first command called ``name``: it was carried out, but its reply was lost."""
+
+    def __init__(self, inner: Connection, name: str) -> None:
+        super().__init__(inner)
+        self._name: str | None = name
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        if commands[0][0] == self._name:
+            self._name = None
+            await self.inner.execute(*commands)
+        return await self.inner.execute(*commands)
+
+
+class LosesReply(Wrapper):
+    """The reply to the ``nth`` command called ``name`` is lost, once, and the program is told so."""
+
+    def __init__(self, inner: Connection, name: str, nth: int) -> None:
+        super().__init__(inner)
+        self._name, self._left = name, nth
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        replies = await self.inner.execute(*commands)
+        if commands[0][0] == self._name:
+            self._left -= 1
+            if self._left == 0:
+                raise Indeterminate("reply lost")
+        return replies
+
+
+Wrap = Callable[[Connection], Connection]
+MakeQueue = Callable[..., DynoQueue]
+
+
+def make_v1(*, compat: bool) -> MakeQueue:
+    """Makes queues of V1, of the original's behaviour or ours."""
+
+    def make(
+        stage: "Stage",
+        *,
+        zone: str,
+        shards: tuple[str, ...],
+        serves: str,
+        quorum: Connection,
+        local: Connection,
+        strategy: ShardingStrategy,
+    ) -> DynoQueue:
+        settings = DynoSettings(
+            prefix=PREFIX, shards=shards, shard=serves, unack_ms=LEASE_MS, unack_interval_ms=500, compat=compat
+        )
+        return DynoQueue(
+            NAME,
+            runtime=stage.cluster.runtime,
+            clock=stage.cluster.clock(zone),
+            quorum=quorum,
+            local=local,
+            settings=settings,
+            strategy=strategy,
+        )
+
+    return make
+
+
+class Stage:
+    """``make`` decides what kind of queue plays. ``level`` and ``lag`` (of every link) are the course's to set."""
+
+    def __init__(self, make: MakeQueue) -> None:
+        self._make = make
+        self.level = Level.DC_QUORUM
+        settings = SimSettings(
+            seed=1,
+            lag=parse_lag("0"),
+            timeouts=Timeouts(factor=0.1),
+            schedule=Schedule(tie_break=TieBreak.FIFO),
+        )
+        self.cluster = SimCluster(SHARDS, settings)
+        self.keys = Keys(prefix=PREFIX, queue=NAME)
+
+    def play(self, course: "Course") -> str:
+        async def program() -> str:
+            async with self.cluster:
+                return await course(self)
+
+        return self.cluster.runtime.run_until_complete(program())
+
+    def queue(
+        self,
+        zone: str = "a",
+        *,
+        shards: tuple[str, ...] = SHARDS,
+        serves: str | None = None,
+        quorum: Wrap = lambda connection: connection,
+        local: Wrap = lambda connection: connection,
+        strategy: ShardingStrategy | None = None,
+    ) -> DynoQueue:
+        """A program's queue object in ``zone``. What it pushes goes to the shard that it serves, if nothing is said."""
+        serves = serves or zone
+        return self._make(
+            self,
+            zone=zone,
+            shards=shards,
+            serves=serves,
+            quorum=quorum(self.cluster.connection(zone, self.level)),
+            local=local(self.cluster.connection(zone, Level.DC_ONE)),
+            strategy=strategy or LocalOnly(serves),
+        )
+
+    async def sleep(self, duration_ms: int) -> None:
+        await self.cluster.runtime.sleep(duration_ms * MS)
+
+    async def lease_ends(self) -> None:
+        await self.sleep(LEASE_MS)
+
+    def set_lag(self, source: str, target: str, lag: str) -> None:
+        self.cluster.links[source, target].set_lag(parse_lag(lag))
+
+    def cut(self, source: str, target: str) -> None:
+        """In both directions; what is sent is refused at once."""
+        for link in ((source, target), (target, source)):
+            self.cluster.links[link].cut(Cut.DROP)
+
+    async def mend(self) -> None:
+        """Every link, and wait until the coordinators are connected again."""
+        for link in self.cluster.links.values():
+            link.mend()
+        await self.cluster.connected()
+
+    async def content(self, zone: str = "a") -> Content:
+        return await content(self.cluster.direct(zone), self.keys)
+
+    async def state(self, message_id: str = "x") -> str:
+        """H for the payload, Q:s waiting and U:s leased in shard s; zone by zone if they differ."""
+        states = {zone: (await self.content(zone)).state(message_id) or "gone" for zone in SHARDS}
+        if len(dict.fromkeys(states.values())) == 1:
+            return states["a"]
+        return ", ".join(f"{zone} has {state}" for zone, state in states.items())
+
+    async def kill(self, zone: str) -> None:
+        await self.cluster.zones[zone].kill()
+
+    async def come_back(self, zone: str, mode: Restart, *, warm_from: str | None = None) -> None:
+        """Start the killed server of ``zone`` and wait until the coordinators are connected to it."""
+        source = None if warm_from is None else self.cluster.zones[warm_from]
+        await self.cluster.zones[zone].restart(mode, warm_from=source)
+        await self.cluster.connected()
+
+    async def wipe(self, *zones: str) -> None:
+        """Kill the servers of ``zones`` and start them again without their data."""
+        for zone in zones:
+            await self.kill(zone)
+            await self.come_back(zone, Restart.WIPE)
+
+
+Course = Callable[[Stage], Coroutine[Any, Any, str]]
+
+
+def dies(name: str, nth: int = 1) -> Wrap:
+    return lambda connection: Dies(connection, name, nth)
+
+
+def repeats(name: str) -> Wrap:
+    return lambda connection: Repeats(connection, name)
+
+
+def loses_reply(name: str, nth: int = 1) -> Wrap:
+    return lambda connection: LosesReply(connection, name, nth)
+
+
+def meanwhile(name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int = 1) -> Wrap:
+    return lambda connection: Meanwhile(connection, name, event, nth)
+
+
+def fails(name: str) -> Wrap:
+    return lambda connection: Fails(connection, name)
+
+
+async def death(operation: Coroutine[Any, Any, Any]) -> None:
+    """Run ``operation``, in which the program dies."""
+    try:
+        await operation
+    except Died:
+        return
+    raise AssertionError("the program should have died")
+
+
+async def failure(operation: Coroutine[Any, Any, Any]) -> str:
+    """How ``operation`` failed, or what it returned."""
+    try:
+        return said(await operation)
+    except (PortError, ServerError) as error:
+        kind = next(base for base in type(error).__mro__ if base.__module__ == "engine.ports")
+        return kind.__name__
+
+
+def said(value: object) -> str:
+    """A result in words."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, UnackResult):
+        return f"{value.requeued} requeued, {value.stale} dropped"
+    if isinstance(value, list):
+        return ids(value) or "nothing"
+    return str(value)
+
+
+def ids(deliveries: list[Delivery]) -> str:
+    return " ".join(delivery.message.id for delivery in deliveries)
+
+
+def messages(names: str) -> list[Message]:
+    return [Message(id=name) for name in names]
+
+
+X = Message(id="x", payload="first")

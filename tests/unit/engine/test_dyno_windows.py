@@ -1,0 +1,127 @@
+"""Every window in which dyno-queues can go wrong ends as docs/dyno-windows.md says, in the original and by default.
+
+Method: each course of events is played on three simulated zones, once in each mode, and what was seen is compared with
+the page word for word. ``pytest -k`` with the name of a window plays one. Then bugs are planted in the queue, and
+courses that are about what they break must tell.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.windows import COURSES, Stage
+from support.windows.stage import make_v1
+
+import engine.dyno.lease
+import engine.dyno.pop
+import engine.dyno.prefetch
+import engine.dyno.unack
+from engine.dyno.acks import Acks
+from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+
+PAGE = Path(__file__).parents[3] / "docs" / "dyno-windows.md"
+MODES = {"original": make_v1(compat=True), "default": make_v1(compat=False)}
+SAME = "the same"
+
+
+def rows(text):
+    """Window → (what the original shows, what the default shows), from the tables of the page."""
+    found = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name = re.fullmatch(r"`(\w+)`", cells[0])
+        if line.startswith("|") and name:
+            assert len(cells) == 6, line
+            found[name[1]] = {"original": cells[3], "default": cells[3] if cells[4] == SAME else cells[4]}
+    return found
+
+
+ROWS = rows(PAGE.read_text(encoding="utf-8"))
+
+
+def seen(name, mode):
+    return Stage(MODES[mode]).play(COURSES[name])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("window", COURSES)
+def test_a_window_ends_as_the_page_says(window, mode):
+    assert seen(window, mode) == ROWS[window][mode]
+
+
+def test_the_page_has_every_window_and_no_other():
+    assert sorted(ROWS) == sorted(COURSES)
+
+
+def test_every_row_says_what_reading_predicts():
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert len(lines) == len(ROWS)
+    assert [line for line in lines if not all(cell.strip() for cell in line.strip("|").split("|"))] == []
+
+
+async def take_before_lease(context, message_id, *, shard=None, lease_end_ms=None):
+    shard = shard or context.settings.shard
+    await context.quorum.zrem(context.keys.queue_of(shard), message_id)
+    await context.quorum.zadd(context.keys.unack(shard), context.clock.now_ms() + 1000, message_id, flag="NX")
+
+
+async def requeue_unlisted_first(context, message_id, raw, lease_end):
+    await context.quorum.zrem(context.keys.unack(context.settings.shard), message_id)
+    await context.quorum.zadd(context.keys.queue_of(context.settings.shard), lease_end, message_id)
+
+
+async def ack_payload_first(self, message_id, effects):
+    await self._context.quorum.hdel(self._context.keys.messages, message_id)
+    return await self._context.quorum.zrem(self._context.keys.unack("a"), message_id) > 0
+
+
+async def lease_over_a_lease(context, message_id, *, shard=None, lease_end_ms=None):
+    key = context.keys.unack(shard or context.settings.shard)
+    await context.quorum.zrem(key, message_id)
+    return await LEASE(context, message_id, shard=shard, lease_end_ms=lease_end_ms)
+
+
+async def lease_without_asking(context, message_id, *, shard=None, lease_end_ms=None):
+    shard = shard or context.settings.shard
+    keys = context.keys
+    await context.quorum.zadd(keys.unack(shard), context.clock.now_ms() + 1000, message_id)
+    await context.quorum.zadd(keys.queue_of(shard), 0, message_id)
+    await context.quorum.zrem(keys.unack(shard), message_id)
+    return await LEASE(context, message_id, shard=shard, lease_end_ms=lease_end_ms)
+
+
+LEASE = engine.dyno.lease.lease
+
+PLANTED = [
+    (engine.dyno.pop, "lease", take_before_lease, "crash_pop_after_removal"),
+    (engine.dyno.pop, "lease", lease_without_asking, "race_two_pops"),
+    (engine.dyno.pop, "lease", lease_without_asking, "race_pop_after_half_an_ack"),
+    (engine.dyno.pop, "lease", lease_over_a_lease, "vote_minority_keeps_an_old_lease"),
+    (engine.dyno.unack, "_requeue", requeue_unlisted_first, "crash_requeue_after_listing"),
+    (engine.dyno.unack, "_requeue", requeue_unlisted_first, "race_two_handlers"),
+    (Acks, "_ack_lease", ack_payload_first, "crash_ack_after_lease_removed"),
+    (Acks, "_ack_lease", ack_payload_first, "race_pop_after_half_an_ack"),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "bug", "window"), PLANTED, ids=[f"{p[2].__name__}-{p[3]}" for p in PLANTED])
+def test_a_bug_planted_in_the_queue_shows(monkeypatch, place, name, bug, window):
+    monkeypatch.setattr(place, name, bug)
+    try:
+        shown = seen(window, "default")
+    except AssertionError:
+        return
+    assert shown != ROWS[window]["default"]
+
+
+def test_the_default_script_in_the_place_of_the_originals_shows(monkeypatch):
+    monkeypatch.setitem(SCRIPTS, "process_unacks", SCRIPTS["process_unacks"].replace("lease_end <= now", "true"))
+    assert seen("race_two_atomic_handlers", "default") == ROWS["race_two_atomic_handlers"]["original"]
+    monkeypatch.setitem(ORIGINAL_SCRIPTS, "bulk_pop", ORIGINAL_SCRIPTS["bulk_pop"].replace("return {tried} end", "end"))
+    assert seen("bulk_pop_of_an_id_that_is_gone", "original") == ROWS["bulk_pop_of_an_id_that_is_gone"]["default"]
+
+
+def test_a_row_that_says_otherwise_is_found():
+    row = "| `race_two_pops` | what | predicted | {} | the same | – |"
+    assert rows(row.format("both get it"))["race_two_pops"]["default"] != seen("race_two_pops", "default")
+    assert rows(row.format(ROWS["race_two_pops"]["original"]))["race_two_pops"] == ROWS["race_two_pops"]
