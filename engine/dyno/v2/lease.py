@@ -5,7 +5,7 @@ dies between two pipelines leaves every id listed in at least one of them.
 Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue._pop``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -24,6 +24,15 @@ class Leased:
     error: PayloadError | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """The times of a batch's lease, as in ``engine.message.Delivery``."""
+
+    start_ms: int
+    leased_ms: int
+    end_ms: int
+
+
 async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> Leased:
     """Lease ``ids`` of the shard, all until the same time. What is not among the deliveries is a miss.
 
@@ -37,25 +46,31 @@ async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> Leased:
         leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms)))
         effects.count += len(leased)
         taken = list(compress(leased, await steps.unlist(quorum, keys, leased)))
-        leased_ms = context.clock.now_ms()
+        lease = Lease(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
         raws = await steps.payloads(quorum, keys, taken)
+    found = deliveries_of(keys.shard, zip(taken, raws, strict=True), lease)
+    context.counters.misses += len(ids) - len(found.deliveries)
+    return found
+
+
+def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: Lease) -> Leased:
+    """What is delivered of the ids ``taken``, each with its JSON; those without are left out."""
     deliveries, error = [], None
-    for message_id, raw in zip(taken, raws, strict=True):
+    for message_id, raw in taken:
         if raw is None:
             continue
         try:
-            message = replace(decode(raw, message_id=message_id), shard=keys.shard)
+            message = replace(decode(raw, message_id=message_id), shard=shard)
         except PayloadError as failure:
             error = failure
             continue
         deliveries.append(
             Delivery(
                 message=message,
-                shard=keys.shard,
-                lease_start_ms=start_ms,
-                leased_ms=leased_ms,
-                lease_end_ms=end_ms,
+                shard=shard,
+                lease_start_ms=lease.start_ms,
+                leased_ms=lease.leased_ms,
+                lease_end_ms=lease.end_ms,
             )
         )
-    context.counters.misses += len(ids) - len(deliveries)
     return Leased(deliveries, error)

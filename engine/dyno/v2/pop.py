@@ -1,16 +1,20 @@
 """How a pop finds its candidates: the default way, and the original's with its defects."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from engine.dyno.errors import COMMAND_FAILURES
 from engine.dyno.scores import eligible_until
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.lease import lease_batch
+from engine.dyno.v2.lease import Leased, lease_batch
 from engine.dyno.v2.mutex import Mutex
 from engine.message import Delivery
 
 NS_PER_MS = 1_000_000
+
+
+LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[Leased]]
 
 
 class Popper(Protocol):
@@ -21,11 +25,12 @@ class FreshPopper:
     """Reads the head of the waiting set for every pop and every round of waiting, and leases it in batches.
 
     Pops of one object run side by side: ids that one of them is leasing are left to it. Misses are replaced within the
-    call. Nothing is leased while waiting, so a wait costs no lease time.
+    call. Nothing is leased while waiting, so a wait costs no lease time. ``lease``: how a batch is taken.
     """
 
-    def __init__(self, context: PipelinedContext) -> None:
+    def __init__(self, context: PipelinedContext, *, lease: LeaseBatch = lease_batch) -> None:
         self._context = context
+        self._lease = lease
         self._claimed: dict[str, None] = {}
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
@@ -66,7 +71,7 @@ class FreshPopper:
             while candidates and error is None:
                 self._claimed.update(dict.fromkeys(candidates))
                 claims += candidates
-                leased = await lease_batch(self._context, candidates)
+                leased = await self._lease(self._context, candidates)
                 deliveries += leased.deliveries
                 error = leased.error
                 missing = count - len(deliveries)
