@@ -199,7 +199,7 @@ class QueueMachine(RuleBasedStateMachine):
         kind=_of_machine(lambda machine: st.sampled_from(machine.kills())),
     )
     def kill(self, zone: str, kind: Trouble) -> None:
-        self._lab.disturb(self._lab.troubles.kill(zone, RESTARTS[kind]))
+        self._lab.disturb(self._lab.troubles.kill(zone, kind))
 
     @precondition(lambda self: self.lab is not None and self.lab.troubles.dead_zones())
     @rule(zone=_of_machine(lambda machine: st.sampled_from(machine.lab.troubles.dead_zones())))
@@ -215,6 +215,15 @@ class QueueMachine(RuleBasedStateMachine):
     def cut(self, links: tuple[tuple[str, str], ...], mode: Cut, for_ms: int) -> None:
         self._lab.ledger.disturb()
         self._lab.troubles.cut(links, mode, for_ms=for_ms)
+
+    @precondition(lambda self: self.may(Trouble.COORDINATOR_CRASH) and self.lab.troubles.free_coordinators())
+    @rule(
+        zone=_of_machine(lambda machine: st.sampled_from(machine.lab.troubles.free_coordinators())),
+        for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
+    )
+    def coordinator_crash(self, zone: str, for_ms: int) -> None:
+        self._lab.ledger.disturb()
+        self._lab.troubles.crash_coordinator(zone, for_ms=for_ms)
 
     @precondition(lambda self: self.may(Trouble.LAG) and self.link_sets())
     @rule(links=_LINKS, lag=_of_machine(lambda machine: machine.lags))

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
 
 from cluster.lag import Lag
-from cluster.link import Cut, Link
+from cluster.link import Cut
 from cluster.sim.cluster import SimCluster
 from cluster.zone import Restart, Zone, ZoneState
 
@@ -25,12 +25,15 @@ class Trouble(StrEnum):
     KILL_KEEP = "kill_keep"  # a zone's server dies (SIGKILL) and comes back with its own files
     KILL_WIPE = "kill_wipe"  # … with nothing
     KILL_WARM = "kill_warm"  # … with a copy of a running zone's data
+    POWER_FAILURE = "power_failure"  # … with its own files, without what was not flushed to them
+    COORDINATOR_CRASH = "coordinator_crash"  # a coordinator dies with commands on their way; another takes its place
 
 
 RESTARTS = {
     Trouble.KILL_KEEP: Restart.KEEP,
     Trouble.KILL_WIPE: Restart.WIPE,
     Trouble.KILL_WARM: Restart.WARM,
+    Trouble.POWER_FAILURE: Restart.KEEP,
 }
 
 
@@ -56,10 +59,15 @@ class Troubles:
     def free_links(self) -> list[tuple[str, str]]:
         return [pair for pair in self._cluster.links if not self.holds(link_key(pair))]
 
-    async def kill(self, zone: str, restart: Restart) -> None:
-        """Dead until ``revive`` or ``heal``."""
-        await self._cluster.zones[zone].kill()
-        self._ends[zone_key(zone)] = lambda: self._restart(zone, restart)
+    def free_coordinators(self) -> list[str]:
+        """Zones whose coordinator runs and whose links are whole."""
+        return [name for name in self._cluster.zones if not self.holds(*map(link_key, self._around(name)))]
+
+    async def kill(self, zone: str, kind: Trouble) -> None:
+        """Dead, of one of ``RESTARTS``, until ``revive`` or ``heal``."""
+        server = self._cluster.zones[zone]
+        await (server.fail_power() if kind is Trouble.POWER_FAILURE else server.kill())
+        self._ends[zone_key(zone)] = lambda: self._restart(zone, RESTARTS[kind])
 
     async def revive(self, zone: str) -> None:
         await self._end(zone_key(zone))
@@ -72,7 +80,13 @@ class Troubles:
         for pair in links:
             link = self._cluster.links[pair]
             link.cut(mode)
-            self._hold(link_key(pair), _mending(link), for_ms)
+            self._hold(link_key(pair), _calling(link.mend), for_ms)
+
+    def crash_coordinator(self, zone: str, *, for_ms: int) -> None:
+        coordinator = self._cluster.coordinators[zone]
+        coordinator.crash()
+        self.cut(self._around(zone), Cut.DROP, for_ms=for_ms)
+        self._hold(f"coordinator {zone}", _calling(coordinator.restart), for_ms)
 
     def slow(self, links: Iterable[tuple[str, str]], lag: Lag) -> None:
         """From now on; it is no fault that ends."""
@@ -87,6 +101,9 @@ class Troubles:
     def forget(self) -> None:
         """Leave everything as it is from now on."""
         self._ends.clear()
+
+    def _around(self, zone: str) -> list[tuple[str, str]]:
+        return [pair for pair in self._cluster.links if zone in pair]
 
     def _last_to_end(self, name: str) -> bool:
         return name.startswith("zone ") and self._cluster.zones[name.removeprefix("zone ")].state is ZoneState.DEAD
@@ -123,8 +140,8 @@ def link_key(pair: tuple[str, str]) -> str:
     return f"link {pair[0]}>{pair[1]}"
 
 
-def _mending(link: Link) -> End:
-    async def mend() -> None:
-        link.mend()
+def _calling(undo: Callable[[], None]) -> End:
+    async def end() -> None:
+        undo()
 
-    return mend
+    return end

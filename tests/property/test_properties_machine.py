@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
+from cluster.zone import Persistence
 from engine.dyno import DynoQueue
 from engine.dyno.codec import decode
 from engine.dyno.scores import due_score, eligible_until
@@ -52,7 +53,7 @@ class OwnPop(DynoQueue):
 
     async def pop(self, count, *, wait_ms=0):
         until = eligible_until(self._clock.now_ms())
-        found = await self._local.ids_up_to(self._own_queue, until, limit=count)
+        found = await self._local.ids_up_to(self.keys.queue_of(self.settings.shard), until, limit=count)
         return [delivery for message_id in found if (delivery := await self._lease(message_id))]
 
     async def _lease(self, message_id):
@@ -73,19 +74,19 @@ class OwnPop(DynoQueue):
 
     async def take(self, message_id, unack, end_ms):
         added = await self._quorum.zadd(unack, end_ms, message_id, flag="NX")
-        return added and await self._quorum.zrem(self._own_queue, message_id)
+        return added and await self._quorum.zrem(self.keys.queue_of(self.settings.shard), message_id)
 
 
 class RemovesBeforeItLeases(OwnPop):
     async def take(self, message_id, unack, end_ms):
-        removed = await self._quorum.zrem(self._own_queue, message_id)
+        removed = await self._quorum.zrem(self.keys.queue_of(self.settings.shard), message_id)
         return removed and await self._quorum.zadd(unack, end_ms, message_id, flag="NX")
 
 
 class LeasesOverALease(OwnPop):
     async def take(self, message_id, unack, end_ms):
         await self._quorum.zadd(unack, end_ms, message_id)
-        return await self._quorum.zrem(self._own_queue, message_id)
+        return await self._quorum.zrem(self.keys.queue_of(self.settings.shard), message_id)
 
 
 class AckDeletesThePayloadAlone(DynoQueue):
@@ -116,7 +117,7 @@ class ListsTheIdBeforeThePayload(DynoQueue):
 
 class DeliversEarly(OwnPop):
     async def pop(self, count, *, wait_ms=0):
-        found = await self._local.ids_up_to(self._own_queue, 10**14, limit=count)
+        found = await self._local.ids_up_to(self.keys.queue_of(self.settings.shard), 10**14, limit=count)
         return [delivery for message_id in found if (delivery := await self._lease(message_id))]
 
 
@@ -124,7 +125,7 @@ class RequeuesLiveLeases(DynoQueue):
     async def process_unacks(self):
         unack = self.keys.unack(self.settings.shard)
         for message_id, _ in await self._local.scored_ids_up_to(unack, 10**14, limit=10):
-            await self._quorum.zadd(self._own_queue, self._clock.now_ms(), message_id)
+            await self._quorum.zadd(self.keys.queue_of(self.settings.shard), self._clock.now_ms(), message_id)
             await self._quorum.zrem(unack, message_id)
 
 
@@ -183,7 +184,14 @@ def test_a_planted_bug_is_found(queue, changes, kinds):
         pytest.param({"troubles": {Trouble.KILL_KEEP}}, GONE, id="a zone comes back with old files"),
         pytest.param({"troubles": {Trouble.KILL_WIPE}}, GONE, id="a zone comes back empty"),
         pytest.param({"troubles": {Trouble.KILL_WIPE}, "level": Level.DC_ONE}, GONE, id="the same at DC_ONE"),
+        pytest.param({"troubles": {Trouble.KILL_WARM}}, GONE, id="a zone comes back with a copy of another's data"),
+        pytest.param(
+            {"troubles": {Trouble.POWER_FAILURE}, "zones": ("a",), "persistence": Persistence.AOF_NO},
+            GONE,
+            id="the power fails before the file is flushed",
+        ),
         pytest.param({"troubles": {Trouble.DROP}}, GONE, id="connections are reset"),
+        pytest.param({"troubles": {Trouble.COORDINATOR_CRASH}}, GONE, id="a coordinator dies"),
         pytest.param(
             {**STALLS, "stalls_ms": (40_000,)}, {*GONE, MessageClass.CONCURRENT}, id="a pop outlives its lease"
         ),
@@ -199,6 +207,16 @@ def test_a_known_gap_of_dyno_queues_is_found(changes, kinds):
     violation = hunt(machine)
     assert violation is not None
     assert violation.kind in kinds
+
+
+@pytest.mark.parametrize("trouble", [Trouble.KILL_KEEP, Trouble.POWER_FAILURE])
+def test_one_zone_that_flushes_every_write_loses_nothing_however_it_dies(trouble):
+    class Machine(DynoQueueMachine):
+        zones = ("a",)
+        persistence = Persistence.AOF_ALWAYS
+        troubles = frozenset({trouble})
+
+    assert search(Machine, examples=40) is None
 
 
 def test_a_violation_tells_the_life_of_its_message():
