@@ -54,6 +54,8 @@ class Link:
         self._duplication = 0.0
         self._copy_after_ns = 0
         self._copies = 0  # that have not set out yet
+        self.sent = 0
+        """Messages that have set out, without those that a link with no lag and no fault passed on at once."""
         self._cut: Cut | None = None
         self._on_break: list[Callable[[], None]] = []
         self._on_clear: list[Callable[[], None]] = []
@@ -162,6 +164,7 @@ class Link:
         self._set_out(deliver)
 
     def _depart(self, deliver: Callable[[], None]) -> None:
+        self.sent += 1
         now_ns = self._runtime.now_ns()
         if now_ns >= self._redraw_ns:
             self._drawn_ns = self._draw_ns()

@@ -104,6 +104,7 @@ def run_in_sim(
     watcher: Watcher,
     command: str,
     make_queue: MakeQueue = queue_under_test,
+    observe: Observe | None = None,
 ) -> tuple[Path, RunRecord]:
     """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
 
@@ -113,7 +114,14 @@ def run_in_sim(
     directory = create_run_directory(runs, scenario, started)
     (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
     with logging_to(directory / "lab.log"):
-        done = simulate(scenario, files_in(directory), watcher=watcher, make_queue=make_queue, on_signals=_ending)
+        done = simulate(
+            scenario,
+            files_in(directory),
+            watcher=watcher,
+            make_queue=make_queue,
+            observe=observe,
+            on_signals=_ending,
+        )
         write_run(
             directory,
             scenario,
