@@ -9,9 +9,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -46,6 +47,9 @@ InArm = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
+
+
+Name = TypeVar("Name", bound=StrEnum)
 
 
 class LabError(Exception):
@@ -160,6 +164,8 @@ def hunt(
 
     overrides = list(set_ or [])
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
+    if loaded.workload is not None:
+        raise UsageProblem(f"{scenario}: hunting is for queues; this scenario has a {loaded.workload.kind} workload")
     seeds = range(seed_from, seed_from + runs)
     command = hunt_command(
         scenario, level=loaded.level, seeds=seeds, jobs=jobs, messages=messages, overrides=overrides, runs=directory
@@ -346,15 +352,28 @@ def matrix(
         "runs/matrix"
     ),
     shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent to make a counterexample smaller.")] = 60,
+    mode: Annotated[list[str] | None, typer.Option(help="Only this mode of the engine. May be repeated.")] = None,
+    level: Annotated[list[Level] | None, typer.Option(help="Only this level. May be repeated.")] = None,
+    faults: Annotated[list[str] | None, typer.Option(help="Only this class of faults. May be repeated.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what runs show here, and go on from it next time.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every level under every class of faults, in simulation, and print what held and what broke how often.
 
     Ctrl-C prints what there is. Exits 0 whatever broke, 2 if it was broken off, 3 if the lab failed.
     """
+    from scenarios.fault_classes import EngineMode, FaultClass
+    from scenarios.matrix import chosen
     from scenarios.matrix_report import fill_matrix
 
-    report = fill_matrix(runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs)
+    cells = chosen(
+        modes=[_one_of(EngineMode, "--mode", name) for name in mode or ()],
+        levels=level or (),
+        fault_classes=[_one_of(FaultClass, "--faults", name) for name in faults or ()],
+    )
+    report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     if as_json:
         _print_json(report.to_json())
     else:
@@ -393,6 +412,13 @@ def ablate(
     else:
         report.print()
     raise typer.Exit(EXIT_VALID if report.ablations.complete else EXIT_UNKNOWN)
+
+
+def _one_of(kind: type[Name], option: str, text: str) -> Name:
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageProblem(f"{option}: got {text!r}; accepted: {', '.join(kind)}") from None
 
 
 def _run_directory(path: Path) -> Path:

@@ -10,6 +10,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from scenarios.recorder import Outcome
 
+_OF_QUEUES = ("push", "pop", "ack")
+
 Counts = Mapping[tuple[str, Outcome], int]
 
 
@@ -36,7 +38,10 @@ def _told(counts: Counts) -> str:
         return counts.get((f, "ok"), 0)
 
     trouble = sum(count for (_, outcome), count in counts.items() if outcome != "ok")
-    text = f"pushed {number('push'):,}  delivered {number('pop'):,}  acked {number('ack'):,}"
+    if any(f not in _OF_QUEUES for f, _ in counts):
+        text = "  ".join(f"{f} {number(f):,}" for f in dict.fromkeys(f for f, _ in counts))
+    else:
+        text = f"pushed {number('push'):,}  delivered {number('pop'):,}  acked {number('ack'):,}"
     return text + (f"  not ok {trouble:,}" if trouble else "")
 
 
