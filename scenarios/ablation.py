@@ -13,7 +13,7 @@ from scipy import special
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import Level
 from scenarios.ablated import Ablation
-from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.matrix import Shown
 from scenarios.mechanisms import Mechanism
 from scenarios.parallel import results
@@ -203,7 +203,7 @@ def _tasks(ablations: Sequence[Ablation], places: Sequence[Place], runs: int) ->
 
 def _run(task: _Task) -> Measured:
     ablation, place, seed = task
-    drawn = scenario_of_class(place.fault_class, level=place.level, compat=False, seed=seed)
+    drawn = scenario_of_class(place.fault_class, level=place.level, mode=EngineMode.DEFAULT, seed=seed)
     trial = attempt(ablation.scenario(drawn), make_queue=ablation.make_queue)
     totals = trial.verdict.totals if trial.verdict is not None else None
     return Measured(

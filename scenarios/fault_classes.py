@@ -11,6 +11,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import Level
 from cluster.streams import Streams
 from scenarios import spec
@@ -20,6 +21,8 @@ from scenarios.workload import explicit_operations
 ZONES = ("a", "b", "c")
 LEASE_MS = 200
 LOAD_S = 1.0
+CLOCK_MS = 9
+"""Two clocks differ by at most twice this, which is below the margin of hardened mode: a tenth of the lease."""
 
 _LAG = "lognormal:1ms:5ms"
 _HEAVY_LAG = f"0.9*{_LAG} + 0.1*uniform:20ms:100ms"
@@ -53,6 +56,16 @@ class FaultClass(StrEnum):
     CUT_HOLD = "cut-hold"
     CUT_DROP = "cut-drop"
     CUT_ONE_WAY = "cut-one-way"
+    CLOCKS_WRONG = "clocks-wrong"
+    ANY_OF_ONE_ZONE = "any-of-one-zone"
+
+
+class EngineMode(StrEnum):
+    """The dyno queue as it is, with the defects of the original, or hardened (docs/hardened.md)."""
+
+    DEFAULT = "default"
+    COMPAT = "compat"
+    HARDENED = "hardened"
 
 
 ABOUT: Mapping[FaultClass, str] = {
@@ -70,27 +83,49 @@ ABOUT: Mapping[FaultClass, str] = {
     FaultClass.CUT_HOLD: "one zone is cut off for 100 to 800 ms; what is sent is kept until the cut is mended",
     FaultClass.CUT_DROP: "one zone is cut off; connections are reset and what is sent is lost",
     FaultClass.CUT_ONE_WAY: "one link, in one direction, keeps or loses what is sent",
+    FaultClass.CLOCKS_WRONG: f"the clock of each zone is wrong, by up to {CLOCK_MS} ms, while the load lasts",
+    FaultClass.ANY_OF_ONE_ZONE: (
+        "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks and crashing "
+        "consumers, and now and then heavy lags and overlong work"
+    ),
 }
 
+TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
+"""What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
 
-def scenario_of_class(fault_class: FaultClass, *, level: Level, compat: bool, seed: int) -> Scenario:
+
+def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode, seed: int) -> Scenario:
     """The run of ``seed``. Equal arguments give equal scenarios; the load depends on ``seed`` alone."""
-    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG)
+    drawn = _DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}"))
+    any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
+    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
+    heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
+    clocks = any(isinstance(fault, spec.ClockFault) for fault in drawn)
     return Scenario(
-        name=f"{fault_class}-{'compat' if compat else 'default'}",
+        name=f"{fault_class}-{mode}",
         about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
         arm=spec.Arm.SIM,
         seed=seed,
         level=level,
-        links=spec.Links(lag=_HEAVY_LAG if fault_class is FaultClass.LAG_HEAVY else _LAG),
-        queue=spec.QueueSettings(unack_ms=LEASE_MS, unack_interval_ms=LEASE_MS // 2, compat=compat),
+        links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
+        queue=spec.QueueSettings(
+            mode=spec.Mode.HARDENED if mode is EngineMode.HARDENED else spec.Mode.DEFAULT,
+            unack_ms=LEASE_MS,
+            unack_interval_ms=LEASE_MS // 2,
+            compat=mode is EngineMode.COMPAT,
+        ),
         load=_load(seed),
         consumers=spec.Consumers(
             per_zone=_CONSUMERS_PER_ZONE, batch=5, wait_ms=50, processing=_OVERLONG_WORK if overlong else _WORK
         ),
-        faults=_DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}")),
+        faults=drawn,
         drain=spec.Drain(bound_s=_DRAIN_OVERLONG_S if overlong else _DRAIN_S),
+        checks=spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks(),
     )
+
+
+def _happens(random: Random | None, share: float) -> bool:
+    return random is not None and random.random() < share
 
 
 def _load(seed: int) -> spec.Load:
@@ -151,6 +186,35 @@ def _crashes(random: Random) -> tuple[spec.AnyFault, ...]:
     )
 
 
+def _clocks(random: Random) -> tuple[spec.AnyFault, ...]:
+    offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
+    return tuple(
+        spec.ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
+        for zone in ZONES
+    )
+
+
+def _any_of_one_zone(random: Random) -> tuple[spec.AnyFault, ...]:
+    faults = _DRAW[random.choice(OF_ONE_ZONE)](random)
+    if random.random() < 0.5:
+        faults += _clocks(random)
+    if random.random() < 0.5:
+        faults += _crashes(random)
+    return faults
+
+
+OF_ONE_ZONE = (
+    FaultClass.ZONE_SLOW,
+    FaultClass.ZONE_PAUSED,
+    FaultClass.ZONE_PAUSED_LONG,
+    FaultClass.ZONE_KILLED_WARM,
+    FaultClass.ZONE_KILLED_KEEP,
+    FaultClass.ZONE_WIPED,
+    FaultClass.CUT_HOLD,
+    FaultClass.CUT_DROP,
+    FaultClass.CUT_ONE_WAY,
+)
+
 _DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
     FaultClass.NONE: _none,
     FaultClass.LAG_HEAVY: _none,
@@ -166,4 +230,6 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
     FaultClass.CUT_HOLD: _cut_off(spec.CutMode.HOLD),
     FaultClass.CUT_DROP: _cut_off(spec.CutMode.DROP),
     FaultClass.CUT_ONE_WAY: _cut_one_way,
+    FaultClass.CLOCKS_WRONG: _clocks,
+    FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
 }

@@ -1,7 +1,6 @@
 """The hardened dyno queue as the queue under test."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -22,11 +21,7 @@ HOLD_LEASES = 50
 
 
 class HardenedUnderTest:
-    """A shard per zone, served by the zone of its name, or for a while by another.
-
-    Deliveries are told in true time: what a node's clock showed, less what that clock was wrong by, so that the checker
-    sees whether two leases overlapped, and not whether two clocks differed.
-    """
+    """A shard per zone, served by the zone of its name, or for a while by another."""
 
     def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
         self._testbed = testbed
@@ -42,7 +37,7 @@ class HardenedUnderTest:
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)
         await queue.start()
-        return _Consumer(queue, self._testbed, zone)
+        return _Consumer(queue)
 
     async def depth(self, shard: str) -> Depth:
         """Of the zone that lists most, since what any zone still lists is not settled yet."""
@@ -84,7 +79,7 @@ class HardenedUnderTest:
                 instance=f"{zone}-{next(self._instances)}",
                 lease_ms=settings.unack_ms,
                 margin_ms=max(1, settings.unack_ms // MARGIN_SHARE),
-                keeper_interval_ms=settings.unack_interval_ms,
+                keeper_interval_ms=settings.unack_ms,
                 grace_ms=settings.unack_ms,
                 takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
                 hold_max_ms=HOLD_LEASES * settings.unack_ms,
@@ -106,29 +101,17 @@ class _Producer:
 
 
 class _Consumer:
-    def __init__(self, queue: HardenedQueue, testbed: Testbed, zone: str) -> None:
+    def __init__(self, queue: HardenedQueue) -> None:
         self._queue = queue
-        self._testbed = testbed
-        self._zone = zone
         self._deliveries: dict[str, Delivery] = {}
 
     async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
         deliveries = await self._queue.pop(count, wait_ms=wait_ms)
         self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
-        ahead_ms = self._testbed.clock(self._zone).offset_ns // 1_000_000
-        return [_in_true_time(delivery, ahead_ms) for delivery in deliveries]
+        return deliveries
 
     async def ack(self, message_id: str) -> bool:
         return await self._queue.ack(self._deliveries.pop(message_id))
 
     async def close(self) -> None:
         await self._queue.close()
-
-
-def _in_true_time(delivery: Delivery, ahead_ms: int) -> Delivery:
-    return replace(
-        delivery,
-        lease_start_ms=delivery.lease_start_ms - ahead_ms,
-        leased_ms=delivery.leased_ms - ahead_ms,
-        lease_end_ms=delivery.lease_end_ms - ahead_ms,
-    )

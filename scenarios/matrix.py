@@ -4,7 +4,8 @@ A cell is run with many seeds, each in simulation and judged in memory. What a s
 cell alone, so neither the number of processes nor their order changes the result.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,7 +14,8 @@ from pathlib import Path
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from analysis.stats import proportion_interval
 from cluster.levels import Level
-from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
+from scenarios.files import program_fingerprint
 from scenarios.load import dump_scenario
 from scenarios.parallel import results
 from scenarios.shrink import shrink
@@ -23,28 +25,35 @@ from scenarios.trial import Trial, attempt
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Cell:
-    """``compat``: the engine reproduces the defects of the original."""
-
     fault_class: FaultClass
     level: Level
-    compat: bool
-
-    @property
-    def mode(self) -> str:
-        return "compat" if self.compat else "default"
+    mode: EngineMode
 
     @property
     def name(self) -> str:
         return f"{self.fault_class}-{self.level}-{self.mode}"
 
     def scenario(self, seed: int) -> Scenario:
-        return scenario_of_class(self.fault_class, level=self.level, compat=self.compat, seed=seed)
+        return scenario_of_class(self.fault_class, level=self.level, mode=self.mode, seed=seed)
 
 
 CELLS = tuple(
-    Cell(fault_class=fault_class, level=level, compat=compat)
-    for fault_class, compat, level in product(FaultClass, (False, True), Level)
+    Cell(fault_class=fault_class, level=level, mode=mode)
+    for fault_class, mode, level in product(FaultClass, EngineMode, Level)
 )
+
+
+def chosen(
+    *, modes: Collection[EngineMode] = (), levels: Collection[Level] = (), fault_classes: Collection[FaultClass] = ()
+) -> tuple[Cell, ...]:
+    """The cells of these modes, levels and classes; of all where none is given."""
+    return tuple(
+        cell
+        for cell in CELLS
+        if cell.mode in (modes or EngineMode)
+        and cell.level in (levels or Level)
+        and cell.fault_class in (fault_classes or FaultClass)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,17 +166,72 @@ def counterexamples(matrix: Matrix, directory: Path, *, jobs: int, shrink_runs: 
     return written
 
 
+class MatrixState:
+    """What the runs so far showed, a line of JSON each, so that a matrix that was broken off goes on where it was.
+
+    ``path`` is begun anew if another program wrote it. Raises ``OSError``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._program = program_fingerprint()
+        self._known: dict[tuple[str, int], Shown] = {}
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if lines and lines[0] == self._program:
+            self._known = {key: shown for key, shown in map(_known_of, lines[1:]) if key is not None}
+        self._write([self._program, *(_line(*key, shown) for key, shown in self._known.items())])
+
+    def of(self, cell: Cell, seed: int) -> Shown | None:
+        return self._known.get((cell.name, seed))
+
+    def add(self, cell: Cell, shown: Shown) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(_line(cell.name, shown.seed, shown) + "\n")
+
+    def _write(self, lines: Sequence[str]) -> None:
+        self._path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _line(name: str, seed: int, shown: Shown) -> str:
+    return json.dumps([name, seed, shown.violated, shown.pushed, shown.problem])
+
+
+def _known_of(line: str) -> tuple[tuple[str, int] | None, Shown]:
+    """A last line that was not written whole is of a run that is made again."""
+    try:
+        name, seed, violated, pushed, problem = json.loads(line)
+    except ValueError:
+        return None, Shown(seed=0, violated={}, pushed=0, problem=None)
+    classes = {MessageClass(one): cases for one, cases in violated.items()}
+    return (name, seed), Shown(seed=seed, violated=classes, pushed=pushed, problem=problem)
+
+
 def fill(
-    cells: Sequence[Cell], *, runs: int, jobs: int, told: Callable[[int, int], None] = lambda done, total: None
+    cells: Sequence[Cell],
+    *,
+    runs: int,
+    jobs: int,
+    told: Callable[[int, int], None] = lambda done, total: None,
+    state: MatrixState | None = None,
 ) -> Matrix:
-    """Run every cell with seeds 1 to ``runs``; ``told`` hears how many of how many runs are done. Ctrl-C ends it."""
+    """Run every cell with seeds 1 to ``runs``; ``told`` hears how many of how many runs are done. Ctrl-C ends it.
+
+    What ``state`` has is not run again.
+    """
     found = {cell: CellResult() for cell in cells}
     tasks = [(cell, seed) for seed in range(1, runs + 1) for cell in cells]
+    known = {task: shown for task in tasks if state is not None and (shown := state.of(*task)) is not None}
+    missing = [task for task in tasks if task not in known]
     done = 0
     try:
-        with results(_run, tasks, jobs=jobs) as shown_all:
-            for (cell, _), shown in zip(tasks, shown_all, strict=True):
-                found[cell].add(shown)
+        with results(_run, missing, jobs=jobs) as shown_all:
+            fresh = iter(shown_all)
+            for task in tasks:
+                shown = known.get(task) or next(fresh)
+                if state is not None and task not in known:
+                    state.add(task[0], shown)
+                found[task[0]].add(shown)
                 done += 1
                 told(done, len(tasks))
     except KeyboardInterrupt:

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -14,18 +14,19 @@ from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageCl
 from analysis.stats import proportion_interval
 from cluster.levels import Level
 from scenarios.campaign import RunBar, provenance, share
-from scenarios.fault_classes import ABOUT
-from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, counterexamples, fill, share_bound
+from scenarios.fault_classes import ABOUT, EngineMode, FaultClass
+from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, MatrixState, counterexamples, fill, share_bound
 from scenarios.table import console
 
 _PAGE = """# What holds under which faults
 
 {provenance}{interrupted}
 
-Every cell is the dyno queue at one level, under one class of faults, in the engine's default mode or with the defects
-of the original (`compat`), run in simulation with the seeds 1 to {seeds}. A run pushes about 42 messages in one second
-from three zones with two consumers each; leases last 200 ms; everything is healed and drained before it is judged. The
-load of a seed is the same in every cell; the faults of different seeds differ in place, time and length.
+Every cell is the dyno queue at one level, under one class of faults, in the engine's default mode, with the defects
+of the original (`compat`) or hardened (docs/hardened.md), run in simulation with the seeds 1 to {seeds}. A run pushes
+about 42 messages in one second from three zones with two consumers each; leases last 200 ms; everything is healed and
+drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
+place, time and length.
 
 - **held**: none of {classes} in n seeds. The share of seeds that would fail is below the number given, with 95 %
   confidence (one-sided Clopper-Pearson, about 3 / n). That is evidence about these short runs, not a proof.
@@ -69,6 +70,13 @@ The file is the first failing seed, made smaller as far as a short search goes. 
 """
 
 
+_TITLES = {
+    EngineMode.DEFAULT: "The default engine",
+    EngineMode.COMPAT: "With the defects of the original (compat)",
+    EngineMode.HARDENED: "Hardened mode",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MatrixReport:
     """``took_s``: of the runs, without the search for smaller counterexamples."""
@@ -79,8 +87,8 @@ class MatrixReport:
     took_s: float
 
     def print(self) -> None:
-        for compat in (False, True):
-            table = self._table(compat=compat)
+        for mode in EngineMode:
+            table = self._table(mode)
             if table.row_count:
                 console().print(table, "")
         for sentence in self._sentences():
@@ -93,7 +101,7 @@ class MatrixReport:
             interrupted="" if self.matrix.complete else " It was broken off, so some cells have fewer seeds.",
             seeds=max((result.runs for result in self.matrix.cells.values()), default=0),
             classes=", ".join(FORBIDDEN_DEFAULT),
-            matrix="\n\n".join(self._markdown(compat=compat) for compat in (False, True)),
+            matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
             faults="\n".join(f"- **{name}**: {words}." for name, words in ABOUT.items()),
             violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in FORBIDDEN_DEFAULT),
             details="\n".join(self._details(path)),
@@ -131,28 +139,32 @@ class MatrixReport:
             "counterexample": str(path) if path else None,
         }
 
-    def _rows(self, *, compat: bool) -> Iterator[tuple[str, list[str]]]:
-        cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.compat is compat}
+    @property
+    def _modes(self) -> list[EngineMode]:
+        return [mode for mode in EngineMode if any(cell.mode is mode for cell in self.matrix.cells)]
+
+    def _rows(self, mode: EngineMode) -> Iterator[tuple[str, list[str]]]:
+        cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.mode is mode}
         for fault_class in dict.fromkeys(fault_class for fault_class, _ in cells):
             row = (cells.get((fault_class, level)) for level in Level)
             yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
 
-    def _table(self, *, compat: bool) -> Table:
-        table = Table(title=_title(compat=compat), title_justify="left", show_edge=False, pad_edge=False)
+    def _table(self, mode: EngineMode) -> Table:
+        table = Table(title=_TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
         for heading in ("faults", *Level):
             table.add_column(heading)
-        for name, texts in self._rows(compat=compat):
+        for name, texts in self._rows(mode):
             table.add_row(name, *(f"[red]{text}[/]" if text and "held" not in text else text for text in texts))
         return table
 
-    def _markdown(self, *, compat: bool) -> str:
+    def _markdown(self, mode: EngineMode) -> str:
         lines = [
-            f"## {_title(compat=compat)}",
+            f"## {_TITLES[mode]}",
             "",
             f"| faults | {' | '.join(Level)} |",
             "|---" * (len(Level) + 1) + "|",
         ]
-        lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(compat=compat)]
+        lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(mode)]
         return "\n".join(lines)
 
     def _details(self, path: Path) -> Iterator[str]:
@@ -182,10 +194,6 @@ class MatrixReport:
             yield f"no verdict: {problem}"
 
 
-def _title(*, compat: bool) -> str:
-    return "With the defects of the original (compat)" if compat else "The default engine"
-
-
 def _words(result: CellResult) -> str:
     if not result.runs:
         return "not run"
@@ -195,16 +203,45 @@ def _words(result: CellResult) -> str:
     return ", ".join(f"{name} {share(len(result.seeds(name)), result.runs)}" for name in result.broken) + undecided
 
 
-def fill_matrix(*, runs: int, jobs: int, out: Path | None, files: Path, shrink_runs: int) -> MatrixReport:
-    """Run the whole matrix, write its counterexamples into ``files`` and its page to ``out``. Raises ``OSError``."""
+def fill_matrix(
+    cells: Sequence[Cell] = CELLS,
+    *,
+    runs: int,
+    jobs: int,
+    out: Path | None,
+    files: Path,
+    shrink_runs: int,
+    state: Path | None = None,
+) -> MatrixReport:
+    """Run ``cells``, write their counterexamples into ``files`` and their page to ``out``. Raises ``OSError``.
+
+    With ``state`` a matrix that was broken off goes on from there.
+    """
     begin_s = monotonic()
     with RunBar("matrix") as bar:
-        matrix = fill(CELLS, runs=runs, jobs=jobs, told=bar.told)
+        kept = MatrixState(state) if state is not None else None
+        matrix = fill(cells, runs=runs, jobs=jobs, told=bar.told, state=kept)
     took_s = monotonic() - begin_s
     written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
-    words = ["zonelab", "matrix", "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]
-    words += ["--shrink-runs", str(shrink_runs), *(["--out", str(out)] if out else [])]
+    words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]
+    words += ["--shrink-runs", str(shrink_runs)]
+    words += ["--state", str(state)] if state else []
+    words += ["--out", str(out)] if out else []
     report = MatrixReport(matrix=matrix, files=written, command=shlex.join(words), took_s=took_s)
     if out is not None:
         out.write_text(report.page(out), encoding="utf-8")
     return report
+
+
+def _choice(cells: Sequence[Cell]) -> Iterator[str]:
+    """The options that choose these cells."""
+    axes = (
+        ("--mode", EngineMode, [cell.mode for cell in cells]),
+        ("--level", Level, [cell.level for cell in cells]),
+        ("--faults", FaultClass, [cell.fault_class for cell in cells]),
+    )
+    for option, all_of, names in axes:
+        wanted = dict.fromkeys(names)
+        if len(wanted) < len(all_of):
+            for name in wanted:
+                yield from (option, name)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT
+from scenarios.fault_classes import EngineMode
 from scenarios.load import dump_scenario, load_scenario
 from scenarios.matrix import CELLS, CellResult, Shown
 from scenarios.rules import problems
@@ -20,7 +21,7 @@ def test_a_cell_draws_the_same_lawful_scenario_every_time(cell, seed):
     scenario = cell.scenario(seed)
     assert scenario == cell.scenario(seed)
     assert problems(scenario) == []
-    assert (scenario.level, scenario.queue.compat, scenario.seed) == (cell.level, cell.compat, seed)
+    assert (scenario.level, scenario.queue.compat, scenario.seed) == (cell.level, cell.mode is EngineMode.COMPAT, seed)
 
 
 @given(cell=cells, seed=seeds)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from functools import partial
 
 import pytest
 
@@ -23,7 +24,7 @@ from scenarios.ablation import (
     sign_test,
 )
 from scenarios.ablation_report import AblationReport
-from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.matrix import Shown
 from scenarios.mechanisms import WITHOUT, Mechanism
 from scenarios.spec import Kill
@@ -66,7 +67,7 @@ def altered(off, server, local=None):
     class Bed:
         connection = None
 
-    scenario = scenario_of_class(FaultClass.NONE, level=QUORUM, compat=False, seed=1)
+    scenario = scenario_of_class(FaultClass.NONE, level=QUORUM, mode=EngineMode.DEFAULT, seed=1)
     queue = ablated._AblatedDyno(Bed, scenario, (off,))
     wrapped = queue._with_swapped_requeue(lambda connection: connection)(server)
     return queue._altered(wrapped, local)
@@ -161,7 +162,7 @@ def test_a_range_read_is_widened_or_emptied_and_no_other(off, key, bound):
 
 
 def test_without_warm_restarts_a_killed_zone_keeps_its_files():
-    scenario = scenario_of_class(FaultClass.ZONE_KILLED_WARM, level=QUORUM, compat=False, seed=1)
+    scenario = scenario_of_class(FaultClass.ZONE_KILLED_WARM, level=QUORUM, mode=EngineMode.DEFAULT, seed=1)
     (cold,) = Ablation((Mechanism.WARM_RESTART,)).scenario(scenario).faults
     (warm,) = NONE_OFF.scenario(scenario).faults
     assert isinstance(cold, Kill)
@@ -213,7 +214,8 @@ def test_payloads_of_the_own_zone_bring_acked_messages_back():
 def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond_of_its_exclusiveness():
     """What is requeued is due when its lease ends, and the queue serves what is due up to 1 ms early."""
     ablation = Ablation((Mechanism.LEASE_END_CHECK,))
-    scenarios = [scenario_of_class(FaultClass.WORK_OVERLONG, level=ONE, compat=False, seed=seed) for seed in range(10)]
+    drawn = partial(scenario_of_class, FaultClass.WORK_OVERLONG, level=ONE, mode=EngineMode.DEFAULT)
+    scenarios = [drawn(seed=seed) for seed in range(10)]
     without = [attempt(scenario, make_queue=ablation.make_queue).verdict for scenario in scenarios]
     details = [case.detail for verdict in without for case in verdict.offenders.get(MessageClass.CONCURRENT, ())]
     assert [detail for detail in details if not detail.startswith("1 ms before the lease of delivery")] == []

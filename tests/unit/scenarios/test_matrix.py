@@ -1,24 +1,38 @@
 """Goal: the guarantee matrix shows what is known of the queue, whoever computes it. Method: few seeds of some cells."""
 
 import json
+from itertools import product
 
 import pytest
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import Level
-from scenarios.fault_classes import FaultClass, scenario_of_class
+from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.load import load_scenario
-from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, Shown, counterexamples, fill, share_bound
+from scenarios.matrix import (
+    CELLS,
+    Cell,
+    CellResult,
+    Failure,
+    Matrix,
+    MatrixState,
+    Shown,
+    chosen,
+    counterexamples,
+    fill,
+    share_bound,
+)
 from scenarios.matrix_report import MatrixReport
 from scenarios.rules import problems
 from scenarios.trial import attempt
 
 LEVELS = list(Level)
+ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
 AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
 
 
-def cell(fault_class, *, level=Level.DC_QUORUM, compat=False):
-    return Cell(fault_class=fault_class, level=level, compat=compat)
+def cell(fault_class, *, level=Level.DC_QUORUM, mode=EngineMode.DEFAULT):
+    return Cell(fault_class=fault_class, level=level, mode=mode)
 
 
 def shown(seed, problem=None, **violated):
@@ -31,13 +45,13 @@ def result_of(one_cell, *, runs):
     return fill([one_cell], runs=runs, jobs=1).cells[one_cell]
 
 
-@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+@pytest.mark.parametrize("mode", ORIGINAL)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     "fault_class", [FaultClass.NONE, FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED]
 )
-def test_what_must_hold_holds(fault_class, level, compat):
-    result = result_of(cell(fault_class, level=level, compat=compat), runs=3)
+def test_what_must_hold_holds(fault_class, level, mode):
+    result = result_of(cell(fault_class, level=level, mode=mode), runs=3)
     assert (result.runs, result.failing, result.problems) == (3, {}, {})
 
 
@@ -47,15 +61,15 @@ def test_a_zone_that_comes_back_with_old_files_sticks_at_every_level(level):
     assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
-def test_a_wiped_zone_at_dc_one_loses_or_sticks(compat):
-    result = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=compat), runs=3)
+@pytest.mark.parametrize("mode", ORIGINAL)
+def test_a_wiped_zone_at_dc_one_loses_or_sticks(mode):
+    result = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=mode), runs=3)
     assert {seed for name in AFTER_LOSS for seed in result.seeds(name)} == {1, 2, 3}
 
 
 def test_only_prefetched_ids_turn_a_wipe_at_dc_one_into_losses():
     """The original leases ids that it read before the wipe, finds no payload, and its handler then drops them."""
-    lossy = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True), runs=4)
+    lossy = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), runs=4)
     default = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), runs=4)
     assert lossy.seeds(MessageClass.LOST)
     assert not default.seeds(MessageClass.LOST)
@@ -82,11 +96,11 @@ def test_scenarios_of_every_class_break_no_rule(fault_class):
 
 
 def test_a_matrix_has_every_level_class_and_mode_once():
-    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(Level) * 2
+    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(Level) * len(EngineMode)
 
 
 def test_two_processes_find_what_one_finds():
-    cells = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True), cell(FaultClass.CONSUMER_CRASH)]
+    cells = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), cell(FaultClass.CONSUMER_CRASH)]
     assert fill(cells, runs=4, jobs=1) == fill(cells, runs=4, jobs=2)
 
 
@@ -109,7 +123,7 @@ def test_the_bound_of_a_cell_that_held_is_the_exact_one_behind_the_rule_of_three
 
 
 def test_a_counterexample_repeats_event_by_event(tmp_path):
-    wiped = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True)
+    wiped = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT)
     found = fill([wiped], runs=1, jobs=1)
     written = counterexamples(found, tmp_path / "files", jobs=1, shrink_runs=40)
     assert set(written) == {Failure(cell=wiped, message_class=name, seed=1) for name in found.cells[wiped].broken}
@@ -119,7 +133,7 @@ def test_a_counterexample_repeats_event_by_event(tmp_path):
         trial = attempt(scenario)
         assert failure.message_class in trial.violated
         assert trial.run.trace_hash == scenario.found.trace_hash
-        original = scenario_of_class(FaultClass.ZONE_WIPED, level=Level.DC_ONE, compat=True, seed=1)
+        original = scenario_of_class(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT, seed=1)
         assert len(scenario.load.operations) < len(original.load.operations)
 
 
@@ -176,3 +190,41 @@ def test_the_first_failing_seed_is_named_and_no_other():
         result.add(one)
     found = Matrix(cells={cell(FaultClass.NONE): result}, complete=True)
     assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_hardened_mode_holds_where_the_original_does_not(fault_class, level):
+    result = result_of(cell(fault_class, level=level, mode=EngineMode.HARDENED), runs=2)
+    assert (result.failing, result.problems) == ({}, {})
+
+
+def test_cells_are_chosen_by_mode_level_and_class():
+    found = chosen(
+        modes=[EngineMode.HARDENED], levels=[Level.DC_ONE], fault_classes=[FaultClass.NONE, FaultClass.CUT_DROP]
+    )
+    assert {(one.mode, one.level) for one in found} == {(EngineMode.HARDENED, Level.DC_ONE)}
+    assert [one.fault_class for one in found] == [FaultClass.NONE, FaultClass.CUT_DROP]
+    assert chosen() == CELLS
+
+
+def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
+    cells, path = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), cell(FaultClass.NONE)], tmp_path / "state"
+
+    def told(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    assert not fill(cells, runs=3, jobs=1, told=told, state=MatrixState(path)).complete
+    path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
+    known = MatrixState(path)
+    assert [known.of(*task) is not None for task in product(cells, (1, 2))] == [True, False, True, False]
+    assert fill(cells, runs=3, jobs=1, state=known) == fill(cells, runs=3, jobs=1)
+    assert len(path.read_text().splitlines()) == 1 + 6
+
+
+def test_a_state_of_another_program_is_begun_anew(tmp_path):
+    one, path = cell(FaultClass.NONE), tmp_path / "state"
+    fill([one], runs=1, jobs=1, state=MatrixState(path))
+    path.write_text(path.read_text().replace(path.read_text().splitlines()[0], "0" * 12))
+    assert MatrixState(path).of(one, 1) is None

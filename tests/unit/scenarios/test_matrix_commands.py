@@ -6,19 +6,20 @@ import pytest
 
 from cluster.levels import Level
 from scenarios import ablation_report, matrix_report
+from scenarios import matrix as matrix_module
 from scenarios.ablation import Place
 from scenarios.cli import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID, run_cli
-from scenarios.fault_classes import FaultClass
+from scenarios.fault_classes import EngineMode, FaultClass
 from scenarios.matrix import Cell, CellResult, Matrix
 
 
 @pytest.fixture
 def two_cells(monkeypatch):
     cells = tuple(
-        Cell(fault_class=fault_class, level=Level.DC_ONE, compat=False)
+        Cell(fault_class=fault_class, level=Level.DC_ONE, mode=EngineMode.DEFAULT)
         for fault_class in (FaultClass.NONE, FaultClass.ZONE_WIPED)
     )
-    monkeypatch.setattr(matrix_report, "CELLS", cells)
+    monkeypatch.setattr(matrix_module, "CELLS", cells)
     return cells
 
 
@@ -39,6 +40,24 @@ def test_matrix_as_json_is_one_document(two_cells, tmp_path, capsys):
     assert run_cli(["matrix", "--runs", "1", "--files", str(tmp_path), "--shrink-runs", "1", "--json"]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
     assert [(cell["faults"], cell["runs"]) for cell in document["cells"]] == [("none", 1), ("zone-wiped", 1)]
+
+
+def test_matrix_runs_the_cells_that_are_asked_for_and_says_so(tmp_path, capsys):
+    choice = ["--mode", "hardened", "--level", "DC_QUORUM", "--faults", "none", "--faults", "zone-wiped"]
+    rest = ["--runs", "1", "--files", str(tmp_path), "--state", str(tmp_path / "state"), "--json"]
+    assert run_cli(["matrix", *choice, *rest]) == EXIT_VALID
+    document = json.loads(capsys.readouterr().out)
+    assert [(cell["mode"], cell["level"], cell["faults"]) for cell in document["cells"]] == [
+        ("hardened", "DC_QUORUM", "none"),
+        ("hardened", "DC_QUORUM", "zone-wiped"),
+    ]
+    assert " ".join(choice) in document["command"]
+
+
+@pytest.mark.parametrize("choice", [["--mode", "hard"], ["--faults", "meteorite"]])
+def test_matrix_says_which_modes_and_classes_there_are(choice, capsys):
+    assert run_cli(["matrix", *choice]) == EXIT_USAGE
+    assert f"{choice[0]}: got '{choice[1]}'; accepted: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
