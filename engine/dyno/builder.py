@@ -6,6 +6,7 @@ Source: https://github.com/Netflix/dyno-queues, ``v2/QueueBuilder``; docs/dyno-v
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.dyno.measure import MetricsSource
 from engine.dyno.multi import MultiQueue
 from engine.dyno.sharding import ShardingStrategy
 from engine.dyno.suppliers import Host, HostSupplier, RackSuffixShards, ShardSupplier
@@ -43,6 +44,7 @@ def build_queue(
     shard_supplier: ShardSupplier | None = None,
     unack_interval_ms: int | None = None,
     strategy: ShardingStrategy | None = None,
+    metrics: MetricsSource | None = None,
     compat: bool = False,
 ) -> PipelinedQueue | MultiQueue:
     """A queue with a shard for each group of hosts that ``shard_supplier`` puts together.
@@ -63,6 +65,7 @@ def build_queue(
             host,
             runtime=runtime,
             clock=clock,
+            metrics=metrics,
             settings=PipelinedSettings(
                 prefix=redis_key_prefix,
                 shard=shard,
@@ -90,10 +93,19 @@ def _given(local_rack: str) -> str:
 
 
 def _shard_queue(
-    name: str, servers: Cluster | Hosts, host: Host, *, runtime: Runtime, clock: Clock, settings: PipelinedSettings
+    name: str,
+    servers: Cluster | Hosts,
+    host: Host,
+    *,
+    runtime: Runtime,
+    clock: Clock,
+    settings: PipelinedSettings,
+    metrics: MetricsSource | None,
 ) -> PipelinedQueue:
     if isinstance(servers, Cluster):
         quorum, local = servers.quorum, servers.non_quorum or servers.quorum
     else:
         quorum = local = servers.connections[host]
-    return PipelinedQueue(name, runtime=runtime, clock=clock, quorum=quorum, local=local, settings=settings)
+    return PipelinedQueue(
+        name, runtime=runtime, clock=clock, quorum=quorum, local=local, settings=settings, metrics=metrics
+    )

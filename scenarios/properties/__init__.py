@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scenarios.properties.courses import Beside, Course, CrashBefore, StallBefore, ToRest
-    from scenarios.properties.dyno import DynoQueueMachine
+    from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine
     from scenarios.properties.holdings import Holdings
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "courses": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
-    "dyno": ("DynoQueueMachine",),
+    "dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
     "holdings": ("Holdings",),
     "ledger": ("Violation",),
     "machine": ("SAFE", "QueueMachine"),
@@ -36,6 +36,7 @@ __all__ = [
     "Course",
     "CrashBefore",
     "DynoQueueMachine",
+    "DynoV2QueueMachine",
     "Extending",
     "Holdings",
     "Queue",

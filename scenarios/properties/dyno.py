@@ -1,8 +1,11 @@
-"""The shipped dyno-queues engine as the queue under test."""
+"""The shipped dyno-queues engines as the queue under test."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from engine.dyno import DynoQueue, DynoSettings, Keys
+from engine.dyno.multi import MultiQueue
+from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.ports import Connection
 from scenarios.properties.holdings import Holdings
 from scenarios.properties.machine import QueueMachine
@@ -38,6 +41,47 @@ class DynoQueueMachine(QueueMachine):
             waiting=dict(zip(self.zones, lists[::2], strict=True)),
             leased=dict(zip(self.zones, lists[1::2], strict=True)),
         )
+
+
+class DynoV2QueueMachine(QueueMachine):
+    """dyno-queues V2: in every zone a multi-shard queue that serves the zone's shard.
+
+    ``queue_class`` may be a subclass of the shard's queue that is to be tried. An operation is stopped between
+    pipelines, which is why it has more commands than interruptions.
+    """
+
+    queue_class = PipelinedQueue
+    commands: ClassVar[Mapping[str, int]] = {"push": 2, "pop": 10, "ack": 4, "process_unacks": 40}
+
+    def make_queue(self, site: Site) -> Queue:
+        queues = {
+            shard: self.queue_class(
+                NAME,
+                runtime=site.runtime,
+                clock=site.clock,
+                quorum=site.connection,
+                local=site.local,
+                settings=PipelinedSettings(prefix=PREFIX, shard=shard, unack_ms=self.lease_ms),
+            )
+            for shard in site.zones
+        }
+        return MultiQueue(NAME, shard=site.zone, queues=queues)
+
+    async def holdings(self, zone: str, direct: Connection) -> Holdings | None:
+        payloads: frozenset[str] = frozenset()
+        waiting, leased = {}, {}
+        for shard in self.zones:
+            keys = PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard)
+            replies = await direct.execute(
+                ("ZRANGE", keys.waiting, 0, -1),
+                *(("ZRANGE", key, 0, -1) for key in keys.leases),
+                *(("HKEYS", key) for key in keys.payloads),
+            )
+            ids = [_ids(reply) for reply in replies]
+            waiting[shard] = ids[0]
+            leased[shard] = frozenset().union(*ids[1 : 1 + len(keys.leases)])
+            payloads = payloads.union(*ids[1 + len(keys.leases) :])
+        return Holdings(payloads=payloads, waiting=waiting, leased=leased)
 
 
 def _ids(reply: Any) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import Self
 from engine.dyno.codec import decode, encode
 from engine.dyno.context import Counters
 from engine.dyno.errors import PayloadError, operation
+from engine.dyno.measure import MetricsSource, QueueMetrics, timed, timed_batch
 from engine.dyno.queue import ShardSize
 from engine.dyno.scores import due_score, eligible_until
 from engine.dyno.unack import UnackResult
@@ -49,6 +50,7 @@ class PipelinedQueue(Unsupported):
         quorum: Connection,
         local: Connection,
         settings: PipelinedSettings,
+        metrics: MetricsSource | None = None,
     ) -> None:
         if not name:
             raise ValueError(f"name must be a non-empty string, got {name!r}")
@@ -58,6 +60,15 @@ class PipelinedQueue(Unsupported):
         self._context = PipelinedContext(
             runtime=runtime, clock=clock, quorum=quorum, local=local, keys=self.keys, settings=settings
         )
+        self.metrics: QueueMetrics | None = None
+        if metrics is not None:
+            self.metrics = metrics.queue(
+                queue_name=self.keys.tag,
+                shard=settings.shard,
+                runtime=runtime,
+                counters=self.counters,
+                whole_ms=settings.compat,
+            )
         self._clock = clock
         self._quorum = quorum
         self._local = local
@@ -75,6 +86,7 @@ class PipelinedQueue(Unsupported):
     def counters(self) -> Counters:
         return self._context.counters
 
+    @timed_batch("push", len)
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the shard, all in one pipeline; receipts in their order.
 
@@ -87,6 +99,7 @@ class PipelinedQueue(Unsupported):
             self._acks.forget(message.id)
         return receipts
 
+    @timed_batch("pop", int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Lease up to ``count`` due messages, waiting up to ``wait_ms`` until so many are due.
 
@@ -96,10 +109,12 @@ class PipelinedQueue(Unsupported):
         """
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    @timed("ack")
     async def ack(self, message_id: str) -> bool:
         """Delete a leased message. False if it has no lease in this shard: it was acknowledged before, or came back."""
         return (await self._acks.ack([message_id]))[0]
 
+    @timed("ack")
     async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
         """``ack`` for a batch, in two pipelines. Raises ``BatchAckFailure``."""
         return await self._acks.ack(message_ids) if message_ids else []
@@ -108,6 +123,7 @@ class PipelinedQueue(Unsupported):
         """``ack_all`` of their ids, whatever shard they name."""
         return await self.ack_all([message.id for message in messages])
 
+    @timed("peek")
     async def peek(self, count: int) -> list[Message]:
         """Up to ``count`` due messages, in order, without leasing them.
 
@@ -127,11 +143,13 @@ class PipelinedQueue(Unsupported):
             raise PayloadError(f"no payload is stored for {missing[0]!r}")
         return [decode(raw, message_id=each) for each, raw in zip(ids, raws, strict=True) if raw is not None]
 
+    @timed("get")
     async def get(self, message_id: str) -> Message | None:
         """The stored message, whether waiting, leased or listed nowhere."""
         (raw,) = await steps.payloads(self._quorum, self.keys, [message_id])
         return None if raw is None else decode(raw, message_id=message_id)
 
+    @timed("ack")
     async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
         """Let the lease of ``message_id`` end ``timeout_ms`` from now. False if it has none in this shard."""
         key = self.keys.lease_of(message_id)
@@ -153,6 +171,7 @@ class PipelinedQueue(Unsupported):
         (score,) = await steps.waiting_scores(self._quorum, self.keys, [message_id])
         return score is not None and await self._reschedule(message)
 
+    @timed("remove")
     async def remove(self, message_id: str) -> bool:
         """Take ``message_id`` out of the shard, waiting or leased, and delete its payload.
 
@@ -187,10 +206,12 @@ class PipelinedQueue(Unsupported):
         )
         return any(score is not None for score in scores)
 
+    @timed("size")
     async def size(self) -> int:
         """Messages waiting or delayed in the shard; leased ones are not counted."""
         return await waiting_count(self._context)
 
+    @timed("size")
     async def shard_sizes(self) -> dict[str, ShardSize]:
         waiting, *leased = await self._each(
             self._local, [("ZCARD", key) for key in (self.keys.waiting, *self.keys.leases)]
@@ -211,10 +232,14 @@ class PipelinedQueue(Unsupported):
             for key in keys:
                 effects.count += (await write(self._quorum, [("DEL", key)], name="clear"))[0]
 
+    @timed("processUnack")
     async def process_unacks(self) -> UnackResult:
         """Bring back the messages whose lease has ended."""
         run = original_process_unacks if self.settings.compat else process_unacks
-        return await run(self._context)
+        result = await run(self._context)
+        if self.metrics is not None:
+            self.metrics.record("queueDepth", result.queue_depth)
+        return result
 
     async def start(self) -> None:
         """Run ``process_unacks`` every ``settings.unack_interval_ms`` from now on."""

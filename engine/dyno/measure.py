@@ -1,0 +1,133 @@
+"""What a queue measures of itself.
+
+The names, and what each counts, are those of ``QueueMonitor`` in https://github.com/Netflix/dyno-queues. A queue
+without figures measures nothing, for one comparison an operation; one with them adds up a few numbers
+(``engine.dyno.metrics`` makes metrics of them). Times come from the runtime, like all time in the engines.
+"""
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from engine.dyno.context import Counters
+from engine.ports import Runtime
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Labels = tuple[str, str, str]
+
+NS_PER_MS = 1_000_000
+LABELS = ("class", "queueName", "shard")
+CLASS = "QueueMonitor"
+
+TIMERS = ("ack", "get", "peek", "processUnack", "remove", "size")
+"""Time of an operation in ms. ``ack`` is also that of ``set_unack_timeout``, as in the original."""
+
+PER_MESSAGE = ("pop", "prefetch", "push")
+"""Time of an operation in ms, divided by the messages that it was asked to handle."""
+
+SIZES = ("batchSize", "queueDepth")
+"""Messages: that a pop or push was asked to handle; and that wait when a run of the unack handler begins."""
+
+ABOUT = {
+    **{name: f"Time of {name} in milliseconds" for name in TIMERS},
+    **{name: f"Time of {name} in milliseconds, for each message asked for" for name in PER_MESSAGE},
+    "batchSize": "Messages that a pop or push was asked to handle",
+    "queueDepth": "Messages waiting or delayed when a run of the unack handler begins",
+}
+
+
+class Stat:
+    """Count, total, least and greatest of a series of values."""
+
+    __slots__ = ("count", "max", "min", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.min = 0.0
+        self.max = 0.0
+
+    def record(self, value: float) -> None:
+        self.min = value if self.count == 0 or value < self.min else self.min
+        self.max = max(self.max, value)
+        self.count += 1
+        self.total += value
+
+
+class QueueMetrics:
+    """The figures of one queue object. ``whole_ms``: divide times like the original, whose quotient is mostly 0."""
+
+    def __init__(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool) -> None:
+        self.labels = (CLASS, queue_name, shard)
+        self.counters = counters
+        self.stats = {name: Stat() for name in ABOUT}
+        self._runtime = runtime
+        self._whole_ms = whole_ms
+
+    def record(self, name: str, value: float) -> None:
+        self.stats[name].record(value)
+
+    async def time(self, name: str, operation: Coroutine[Any, Any, T], *, messages: int | None = None) -> T:
+        """Run ``operation``; its time counts whatever its end. ``messages``: what it was asked to handle."""
+        begin_ns = self._runtime.now_ns()
+        try:
+            return await operation
+        finally:
+            self._count(name, self._runtime.now_ns() - begin_ns, messages)
+
+    def _count(self, name: str, duration_ns: int, messages: int | None) -> None:
+        shared = 1 if messages is None else max(1, messages)
+        self.stats[name].record(
+            duration_ns // NS_PER_MS // shared if self._whole_ms else duration_ns / NS_PER_MS / shared
+        )
+        if messages is not None:
+            self.stats["batchSize"].record(shared)
+
+
+class MetricsSource(Protocol):
+    """Where a queue object gets its figures, ``engine.dyno.metrics.Metrics`` for instance."""
+
+    def queue(
+        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool
+    ) -> QueueMetrics: ...
+
+
+class Measured(Protocol):
+    @property
+    def metrics(self) -> QueueMetrics | None: ...
+
+
+M = TypeVar("M", bound=Measured)
+Operation = Callable[Concatenate[M, P], Coroutine[Any, Any, T]]
+
+
+def timed(name: str) -> Callable[[Operation[M, P, T]], Operation[M, P, T]]:
+    """A method whose time counts under ``name``."""
+
+    def decorate(operation: Operation[M, P, T]) -> Operation[M, P, T]:
+        @wraps(operation)
+        def measured(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+            run = operation(self, *args, **kwargs)
+            return run if self.metrics is None else self.metrics.time(name, run)
+
+        return measured
+
+    return decorate
+
+
+def timed_batch(name: str, messages: Callable[[Any], int]) -> Callable[[Operation[M, P, T]], Operation[M, P, T]]:
+    """A method whose time counts under ``name``; ``messages`` says how many its first argument asks for."""
+
+    def decorate(operation: Operation[M, P, T]) -> Operation[M, P, T]:
+        @wraps(operation)
+        def measured(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+            run = operation(self, *args, **kwargs)
+            if self.metrics is None:
+                return run
+            return self.metrics.time(name, run, messages=messages(next(iter((*args, *kwargs.values())))))
+
+        return measured
+
+    return decorate

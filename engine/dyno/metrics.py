@@ -1,0 +1,79 @@
+"""The figures of queues as Prometheus metrics.
+
+They are made when somebody scrapes, in ``collect``, and only then. Names as in ``engine.dyno.measure``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from engine.dyno.context import Counters
+from engine.dyno.measure import ABOUT, LABELS, Labels, QueueMetrics, Stat
+from engine.ports import Runtime
+
+NAMESPACE = "dyno_queue"
+MISSES = "queue_miss"
+
+
+class Metrics(Collector):
+    """The figures of any number of queues. Register it: ``prometheus_client.REGISTRY.register(metrics)``."""
+
+    def __init__(self) -> None:
+        self._queues: list[QueueMetrics] = []
+
+    def queue(
+        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool
+    ) -> QueueMetrics:
+        """The figures of a queue object that begins."""
+        figures = QueueMetrics(
+            queue_name=queue_name, shard=shard, runtime=runtime, counters=counters, whole_ms=whole_ms
+        )
+        self._queues.append(figures)
+        return figures
+
+    def collect(self) -> Iterator[SummaryMetricFamily | GaugeMetricFamily | CounterMetricFamily]:
+        """A summary of every name, its least, greatest and mean value, and the misses.
+
+        Objects of one queue and shard count together.
+        """
+        groups: dict[Labels, list[QueueMetrics]] = {}
+        for queue in self._queues:
+            groups.setdefault(queue.labels, []).append(queue)
+        for name, about in ABOUT.items():
+            stats = {labels: _together([queue.stats[name] for queue in queues]) for labels, queues in groups.items()}
+            yield from _families(name, about, stats)
+        misses = CounterMetricFamily(f"{NAMESPACE}_{MISSES}", "Candidates that could not be leased", labels=LABELS)
+        for labels, queues in groups.items():
+            misses.add_metric(labels, sum(queue.counters.misses for queue in queues))
+        yield misses
+
+
+def _together(stats: Sequence[Stat]) -> Stat:
+    whole = Stat()
+    used = [stat for stat in stats if stat.count]
+    whole.count = sum(stat.count for stat in used)
+    whole.total = sum(stat.total for stat in used)
+    whole.min = min((stat.min for stat in used), default=0.0)
+    whole.max = max((stat.max for stat in used), default=0.0)
+    return whole
+
+
+def _families(name: str, about: str, stats: dict[Labels, Stat]) -> Iterator[SummaryMetricFamily | GaugeMetricFamily]:
+    summary = SummaryMetricFamily(f"{NAMESPACE}_{name}", about, labels=LABELS)
+    gauges = {
+        part: GaugeMetricFamily(f"{NAMESPACE}_{name}_{part}", f"{about}: {part}", labels=LABELS) for part in PARTS
+    }
+    for labels, stat in stats.items():
+        summary.add_metric(labels, count_value=stat.count, sum_value=stat.total)
+        for part, value in PARTS.items():
+            gauges[part].add_metric(labels, value(stat))
+    yield summary
+    yield from gauges.values()
+
+
+PARTS: dict[str, Callable[[Stat], float]] = {
+    "min": lambda stat: stat.min,
+    "max": lambda stat: stat.max,
+    "mean": lambda stat: stat.total / stat.count if stat.count else 0.0,
+}
