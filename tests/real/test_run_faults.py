@@ -11,6 +11,7 @@ import pytest
 from support.short_runs import Ran, run_short
 
 from analysis.checkers.verdict import MessageClass
+from cluster.coordinator import COORDINATOR_DOWN
 from scenarios.faults import COLOURS
 
 pytestmark = pytest.mark.real
@@ -55,11 +56,18 @@ CATALOGUE = [
     ({"kind": "cut", "isolate": "b", "at_s": 3.6, "for_s": 0.3}, "b"),
     ({"kind": "cut", "halves": ["a"], "mode": "hold", "at_s": 4.0, "for_s": 0.3}, "a|rest"),
     ({"kind": "cut", "one_way": "a>b", "at_s": 4.4, "for_s": 0.3}, "a>b"),
+    ({"kind": "clock", "zone": "a", "offset_ms": 50, "drift_ppm": 100, "at_s": 4.8, "for_s": 0.2}, "a"),
+    ({"kind": "loss", "share": 0.01, "link": "a>b", "at_s": 5.1, "for_s": 0.2}, "a>b"),
+    ({"kind": "duplicate", "share": 0.5, "after_ms": 5.0, "at_s": 5.4, "for_s": 0.2}, "all links"),
+    ({"kind": "clog", "zone": "b", "at_s": 5.7, "for_s": 0.2}, "b"),
+    ({"kind": "swizzle_clog", "at_s": 6.0, "for_s": 0.3}, "all links"),
+    ({"kind": "producer_crash", "zone": "c", "at_s": 6.4, "for_s": 0.2}, "producer-c"),
+    ({"kind": "coordinator_crash", "zone": "c", "at_s": 6.7, "for_s": 0.2}, "c"),
 ]
 
 
 def test_every_fault_is_recorded_with_its_name_its_times_and_its_colour(tmp_path: Path) -> None:
-    run = run_short(tmp_path, load={"duration_s": 5}, faults=[fault for fault, _ in CATALOGUE])
+    run = run_short(tmp_path, load={"duration_s": 7}, faults=[fault for fault, _ in CATALOGUE])
     assert (run.record.status, run.record.error) == ("complete", None)
     rows = {row["fault"]: row for row in run.table("faults.parquet")}
     assert list(rows) == [f"{index}:{fault['kind']} {target}" for index, (fault, target) in enumerate(CATALOGUE)]
@@ -151,3 +159,26 @@ def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_p
     }
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
+
+
+def test_a_coordinator_that_crashed_refuses_its_clients_and_no_others(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "coordinator_crash", "zone": "b"}, level="DC_QUORUM")
+    assert outcomes(run, "b", "push") == outcomes(run, "b", "pop") == {"fail"}
+    assert outcomes(run, "a", "push") == {"ok"}
+    errors = {row["error"] for row in run.table("history/operations.parquet") if row["zone"] == "b" and row["error"]}
+    assert COORDINATOR_DOWN in errors
+
+
+def test_a_producer_that_crashed_pushes_nothing_and_another_takes_its_place(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "producer_crash", "zone": "b"})
+    assert outcomes(run, "b", "push") == set()
+    pushed = {row["process"] for row in run.table("history/operations.parquet") if row["f"] == "push"}
+    assert pushed == {"producer-a", "producer-b", "producer-b.2", "producer-c"}
+
+
+def test_a_clock_that_is_ahead_delivers_before_the_time(tmp_path: Path) -> None:
+    load = {"duration_s": 4, "rate_per_s": 25, "delay": "constant:500ms"}
+    fault = {"kind": "clock", "zone": "b", "offset_ms": 400, "at_s": 1, "for_s": 1.5}
+    run = run_short(tmp_path, load=load, faults=[fault])
+    assert (run.record.status, run.record.error) == ("complete", None)
+    assert run.check().counts[MessageClass.EARLY] > 5
