@@ -4,19 +4,26 @@ Commands are queued at the port. EXEC sends all of them, between MULTI and EXEC,
 without another command in between, and the coordinator votes on the replies as a whole. Zones are not isolated from
 each other, so two transactions that meet may be executed in different orders in different zones.
 
-WATCH needs connections of the client's own, because a server remembers watched keys per connection. Each zone decides
-by itself whether a watched key has changed, and the level decides about their answers as about any others.
+WATCH needs connections of the client's own, because a server remembers watched keys per connection; it is answered when
+every zone has answered. Each zone decides by itself whether a watched key has changed, and the level decides about
+their answers as about any others. On its way to a zone a watched EXEC may overtake other clients' commands, or be
+overtaken, so a zone in the minority may do otherwise and differ afterwards, as after writes through two coordinators.
 """
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+from cluster.batch import Answer, Batch
 from cluster.commands import Route
 from cluster.coordinator import Coordinator
+from cluster.levels import Vote
 from cluster.resp import wire
 from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.upstream import WireCommands
+from engine.ports import Reply
 
 if TYPE_CHECKING:
     from cluster.resp.session import Session
@@ -111,10 +118,7 @@ def watch(session: "Session", raw: bytes) -> None:
     async def begin() -> bytes:
         if session.watching is None:
             session.watching = Watching(await session.server.lease())
-        watching = session.watching
-        watching.number += 1
-        outcome = await session.call(KINDS[Route.WRITE], raw, through=watching.coordinator, watches=watching.mark)
-        return wire.joined(outcome)
+        return wire.answer(await _watched_everywhere(session, session.watching, raw))
 
     session.exclusively(begin)
 
@@ -125,6 +129,26 @@ def unwatch(session: "Session", raw: bytes) -> None:
         return
     session.forget_watch()
     session.reply(wire.OK)
+
+
+async def _watched_everywhere(session: "Session", watching: "Watching", raw: bytes) -> Reply:
+    """Watch in every zone, and wait for the last one: a zone that began late would miss what happens until then."""
+    watching.number += 1
+    channels = watching.coordinator.channels
+    vote = Vote(session.write_level, zones=len(channels))
+    complete: asyncio.Future[None] = session.loop.create_future()
+
+    def answered(position: int, answer: Answer) -> None:
+        vote.submit(position, answer[0] if isinstance(answer, list) else answer)
+        if vote.complete and not complete.done():
+            complete.set_result(None)
+
+    commands = WireCommands([("WATCH",)], protocol=session.protocol, watches=watching.mark)
+    batch = Batch(commands, writes=False, packed=raw)
+    for position, channel in enumerate(channels):
+        channel.submit(batch, partial(answered, position))
+    await complete
+    return vote.answer
 
 
 async def _execute_watched(session: "Session", queued: list[tuple[bytes, Kind]]) -> bytes:

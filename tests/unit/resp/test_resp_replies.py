@@ -1,5 +1,7 @@
 """Goal: replies of every RESP2 and RESP3 type are cut at their ends, however they arrive. Method: cases and fuzzing."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,9 @@ plain = st.one_of(
     st.integers().map(lambda number: b"(%d\r\n" % number),
     st.binary(max_size=50).map(wire.bulk),
     st.binary(max_size=20).map(lambda data: b"=%d\r\ntxt:%b\r\n" % (len(data) + 4, data)),
-    st.sampled_from([b"$-1\r\n", b"*-1\r\n", b"_\r\n", b"#t\r\n", b",1.5\r\n", b",inf\r\n", b"*0\r\n", b"%0\r\n", b"$0\r\n\r\n"]),
+    st.sampled_from(
+        [b"$-1\r\n", b"*-1\r\n", b"_\r\n", b"#t\r\n", b",1.5\r\n", b",inf\r\n", b"*0\r\n", b"%0\r\n", b"$0\r\n\r\n"]
+    ),
 )
 
 
@@ -45,7 +49,7 @@ def test_replies_are_found_however_they_are_cut(sent, cuts):
     data = b"".join(sent)
     ends = sorted({cut % (len(data) + 1) for cut in cuts} | {0, len(data)})
     cutter, found = ReplyCutter(), []
-    for begin, end in zip(ends, ends[1:], strict=False):
+    for begin, end in pairwise(ends):
         cutter.feed(data[begin:end])
         while (one := cutter.next()) is not None:
             found.append(one)
@@ -56,7 +60,7 @@ def test_replies_are_found_however_they_are_cut(sent, cuts):
 @pytest.mark.parametrize("data", [b"x\r\n", b"*x\r\n", b"$1x\r\n", b"*1\r\nhello\r\n"])
 def test_what_is_no_reply_is_noticed(data):
     cutter = ReplyCutter()
-    with pytest.raises(BrokenReplyError):
+    with pytest.raises(BrokenReplyError):  # noqa: PT012 (which byte gives it away does not matter)
         for byte in data:
             cutter.feed(bytes([byte]))
             cutter.next()

@@ -1,4 +1,4 @@
-"""Goal: one connection of the port keeps order, limits and state. Method: a client on a socket, a coordinator by hand."""
+"""Goal: one connection of the port keeps order, limits and state. Method: a real socket, a coordinator by hand."""
 
 import asyncio
 from contextlib import suppress
@@ -24,7 +24,9 @@ def test_answers_come_in_the_order_of_commands_whatever_is_answered_first(runner
     async def program():
         async with opened() as port:
             client = await port.client()
-            client.send_raw(wire.command(b"SET", b"k", b"v") + wire.command(b"GET", b"k") + wire.command(b"ECHO", b"hi"))
+            client.send_raw(
+                wire.command(b"SET", b"k", b"v") + wire.command(b"GET", b"k") + wire.command(b"ECHO", b"hi")
+            )
             write, read = await port.coordinator.call(), await port.coordinator.call()
             read.answer(b"$1\r\nv\r\n")
             write.answer(OK)
@@ -273,7 +275,13 @@ def test_a_transaction_with_a_wrong_command_is_not_sent_at_all(runner):
     async def program():
         async with opened() as port:
             client = await port.client()
-            for wrong in ([b"FROB"], [b"GET"], [b"CONFIG", b"SET", b"a", b"b"], [b"SELECT", b"0"], [b"SUBSCRIBE", b"c"]):
+            for wrong in (
+                [b"FROB"],
+                [b"GET"],
+                [b"CONFIG", b"SET", b"a", b"b"],
+                [b"SELECT", b"0"],
+                [b"SUBSCRIBE", b"c"],
+            ):
                 await client.ask(b"MULTI")
                 assert await client.ask(b"SET", b"k", b"v") == b"QUEUED"
                 assert isinstance(await client.ask(*wrong), ServerError)
