@@ -342,6 +342,34 @@ def test_a_clear_that_breaks_half_way_is_indeterminate_and_a_second_one_complete
     assert bench.state() == GONE
 
 
+class Unreachable:
+    attempts = 0
+
+    async def execute(self, *commands):
+        self.attempts += 1
+        raise Unavailable("no connection")
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda queue: queue.push([X]),
+        lambda queue: queue.pop(1),
+        lambda queue: queue.ack("x"),
+        lambda queue: queue.set_unack_timeout("x", timeout_ms=5),
+        lambda queue: queue.atomic_remove("x"),
+    ],
+)
+def test_nothing_is_tried_again(server, compat, operation):
+    """A repeated ZADD NX or ZREM would answer 0 although the first one did it."""
+    connection = Unreachable()
+    queue = make_queue(connection, runtime=server.runtime, clock=SettableClock(), compat=compat)
+    with pytest.raises(Unavailable):
+        server.run(operation(queue))
+    assert connection.attempts == 1
+
+
 class RefusingConnection(BreakingConnection):
     """The server answers the broken command with an error reply."""
 

@@ -95,6 +95,14 @@ def test_a_waiting_pop_polls_every_50_ms_and_in_compat_every_200(change, poll_ms
     assert DynoSettings(prefix="p", shards=("a",), shard="a", **change).pop_poll_ms == poll_ms
 
 
+@pytest.mark.parametrize(
+    ("change", "unack_ms"),
+    [({}, 60_000), ({"compat": True}, 60), ({"unack_ms": 7}, 7), ({"unack_ms": 7, "compat": True}, 7)],
+)
+def test_a_lease_that_is_not_set_lasts_a_minute_and_in_compat_60_milliseconds(change, unack_ms):
+    assert DynoSettings(prefix="p", shards=("a",), shard="a", **change).unack_ms == unack_ms
+
+
 def test_a_queue_needs_a_name():
     settings = DynoSettings(prefix="p", shards=("a",), shard="a")
     with pytest.raises(ValueError, match="name must be a non-empty string, got ''"):

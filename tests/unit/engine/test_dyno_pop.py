@@ -127,6 +127,44 @@ def test_a_waiting_pop_of_the_original_never_looks_again_after_an_empty_read(ori
     assert original.pop(1) == ["x"]
 
 
+def test_an_empty_read_of_one_pop_does_not_end_the_wait_of_another(bench):
+    async def one_waits_and_one_finds_nothing():
+        waiting = bench.runtime.spawn(bench.queue.pop(1, wait_ms=LONG_MS), name="pop")
+        await bench.runtime.sleep(20 * MS)
+        assert await bench.queue.pop(1) == []
+        await bench.another().push([Message(id="x")])
+        return await waiting.join()
+
+    assert ids(bench.lab.run(one_waits_and_one_finds_nothing())) == ["x"]
+
+
+def test_an_empty_read_of_the_original_resets_the_demand_of_all_its_pops(original):
+    original.queue._popper.prefetch.demand = 5  # of others that wait
+    assert original.pop(1) == []
+    assert original.queue._popper.prefetch.demand == 0
+
+
+def overtaken_by_its_own_object(bench):
+    """What a pop of two of four messages gets when another pop of the same object comes before its first lease."""
+    bench.push("u", "v", "w", "x")
+    overtaking = []
+
+    async def another_pop():
+        overtaking.extend(ids(await queue.pop(2)))
+
+    queue = bench.another(Interceptor(bench.direct, "ZADD", another_pop))
+    return ids(bench.lab.run(queue.pop(2))), overtaking
+
+
+def test_two_pops_of_one_object_leave_each_others_candidates_alone(bench):
+    assert overtaken_by_its_own_object(bench) == (["u", "v"], ["w", "x"])
+
+
+def test_two_pops_of_one_object_of_the_original_take_each_others_candidates(original):
+    """One of them gets nothing although two more messages are due."""
+    assert overtaken_by_its_own_object(original) == ([], ["v", "u"])
+
+
 def test_a_pop_on_an_empty_queue_waits_as_long_as_it_may(either):
     begin_ns = either.runtime.now_ns()
     assert either.pop(1, wait_ms=250) == []
