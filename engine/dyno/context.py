@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from engine.dyno.commands import Commands
 from engine.dyno.keys import Keys
+from engine.dyno.measure import QueueMetrics
 from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.dyno.settings import DynoSettings
 from engine.ports import Clock, Runtime
@@ -36,6 +37,7 @@ class Context:
     keys: Keys
     settings: DynoSettings
     counters: Counters = field(default_factory=Counters)
+    metrics: QueueMetrics | None = None
 
     def script(self, name: str) -> str:
         """The Lua script ``name``, with ``compat`` the one that has the original's defects."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from engine.dyno.context import Counters
 from engine.ports import Runtime
 
 P = ParamSpec("P")
@@ -56,18 +55,21 @@ class Stat:
         self.total += value
 
 
+class Misses(Protocol):
+    """The counters of a queue object, of which the misses are read when somebody asks."""
+
+    misses: int
+
+
 class QueueMetrics:
     """The figures of one queue object. ``whole_ms``: divide times like the original, whose quotient is mostly 0."""
 
-    def __init__(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool) -> None:
+    def __init__(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool) -> None:
         self.labels = (CLASS, queue_name, shard)
         self.counters = counters
         self.stats = {name: Stat() for name in ABOUT}
         self._runtime = runtime
         self._whole_ms = whole_ms
-
-    def record(self, name: str, value: float) -> None:
-        self.stats[name].record(value)
 
     async def time(self, name: str, operation: Coroutine[Any, Any, T], *, messages: int | None = None) -> T:
         """Run ``operation``; its time counts whatever its end. ``messages``: what it was asked to handle."""
@@ -90,7 +92,7 @@ class MetricsSource(Protocol):
     """Where a queue object gets its figures, ``engine.dyno.metrics.Metrics`` for instance."""
 
     def queue(
-        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool
+        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool
     ) -> QueueMetrics: ...
 
 
@@ -99,35 +101,44 @@ class Measured(Protocol):
     def metrics(self) -> QueueMetrics | None: ...
 
 
+def measured(
+    where: Measured, name: str, operation: Coroutine[Any, Any, T], *, messages: int | None = None
+) -> Coroutine[Any, Any, T]:
+    """``operation``, so that its time counts under ``name`` if anything is measured."""
+    return operation if where.metrics is None else where.metrics.time(name, operation, messages=messages)
+
+
+def record(where: Measured, name: str, value: float) -> None:
+    if where.metrics is not None:
+        where.metrics.stats[name].record(value)
+
+
 M = TypeVar("M", bound=Measured)
 Operation = Callable[Concatenate[M, P], Coroutine[Any, Any, T]]
 
 
-def timed(name: str) -> Callable[[Operation[M, P, T]], Operation[M, P, T]]:
-    """A method whose time counts under ``name``."""
+def timed(
+    name: str, *, messages: Callable[[Any], int] | None = None
+) -> Callable[[Operation[M, P, T]], Operation[M, P, T]]:
+    """An operation whose time counts under ``name``; ``messages`` says how many its first argument asks for.
+
+    The operation is a method, or a function of a context.
+    """
 
     def decorate(operation: Operation[M, P, T]) -> Operation[M, P, T]:
         @wraps(operation)
-        def measured(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-            run = operation(self, *args, **kwargs)
-            return run if self.metrics is None else self.metrics.time(name, run)
-
-        return measured
-
-    return decorate
-
-
-def timed_batch(name: str, messages: Callable[[Any], int]) -> Callable[[Operation[M, P, T]], Operation[M, P, T]]:
-    """A method whose time counts under ``name``; ``messages`` says how many its first argument asks for."""
-
-    def decorate(operation: Operation[M, P, T]) -> Operation[M, P, T]:
-        @wraps(operation)
-        def measured(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        def counted(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
             run = operation(self, *args, **kwargs)
             if self.metrics is None:
                 return run
-            return self.metrics.time(name, run, messages=messages(next(iter((*args, *kwargs.values())))))
+            asked = None if messages is None else messages(next(iter((*args, *kwargs.values())), 0))
+            return self.metrics.time(name, run, messages=asked)
 
-        return measured
+        return counted
 
     return decorate
+
+
+def one(_: object) -> int:
+    """For an operation on one message."""
+    return 1

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
-from engine.dyno.context import Counters
-from engine.dyno.measure import ABOUT, LABELS, Labels, QueueMetrics, Stat
+from engine.dyno.measure import ABOUT, LABELS, Labels, Misses, QueueMetrics, Stat
 from engine.ports import Runtime
 
 NAMESPACE = "dyno_queue"
@@ -22,9 +21,7 @@ class Metrics(Collector):
     def __init__(self) -> None:
         self._queues: list[QueueMetrics] = []
 
-    def queue(
-        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Counters, whole_ms: bool
-    ) -> QueueMetrics:
+    def queue(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool) -> QueueMetrics:
         """The figures of a queue object that begins."""
         figures = QueueMetrics(
             queue_name=queue_name, shard=shard, runtime=runtime, counters=counters, whole_ms=whole_ms

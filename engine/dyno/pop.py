@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from engine.dyno.context import Context
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
 from engine.dyno.lease import lease, lease_together
+from engine.dyno.measure import measured
 from engine.dyno.prefetch import OriginalPopper, Prefetch, take_one_by_one, take_together
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
@@ -130,7 +131,8 @@ class FreshPopper:
         key = context.keys.queue_of(shard)
         while True:
             limit = count + sum(claimed_shard == shard for claimed_shard, _ in self._claims)
-            ids = await context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
+            read = context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
+            ids = await measured(context, "prefetch", read, messages=limit)
             free = [(shard, message_id) for message_id in ids if (shard, message_id) not in self._claims]
             # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.
             if len(free) >= count or len(ids) < limit:

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.dyno.context import Context
 from engine.dyno.lease import lease, lease_together
+from engine.dyno.measure import measured
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
 
@@ -40,7 +41,8 @@ class Prefetch:
                 self.demand = 0
                 return
             until = eligible_until(context.clock.now_ms())
-            ids = await context.local.ids_up_to(context.keys.queue_of(shard), until, limit=self.demand)
+            read = context.local.ids_up_to(context.keys.queue_of(shard), until, limit=self.demand)
+            ids = await measured(context, "prefetch", read, messages=self.demand)
             line.extend(ids)
             self.demand = max(0, self.demand - len(ids)) if ids or not self._forgets_demand else 0
 

@@ -17,6 +17,7 @@ from engine.dyno.context import Context, Counters
 from engine.dyno.errors import COMMAND_FAILURES, ack_failure, operation, push_failure
 from engine.dyno.keys import Keys
 from engine.dyno.lease import lease_chosen
+from engine.dyno.measure import MetricsSource, QueueMetrics, one, timed
 from engine.dyno.pop import Popper, make_poppers
 from engine.dyno.scores import due_score
 from engine.dyno.settings import DynoSettings
@@ -53,12 +54,14 @@ class DynoQueue:
         local: Connection,
         settings: DynoSettings,
         strategy: ShardingStrategy | None = None,
+        metrics: MetricsSource | None = None,
     ) -> None:
         if not name:
             raise ValueError(f"name must be a non-empty string, got {name!r}")
         self.name = name
         self.settings = settings
         self.keys = Keys(prefix=settings.prefix, queue=name)
+        counters = Counters()
         self._context = Context(
             runtime=runtime,
             clock=clock,
@@ -66,6 +69,12 @@ class DynoQueue:
             local=Commands(local),
             keys=self.keys,
             settings=settings,
+            counters=counters,
+            metrics=None
+            if metrics is None
+            else metrics.queue(
+                queue_name=name, shard=settings.shard, runtime=runtime, counters=counters, whole_ms=settings.compat
+            ),
         )
         self._clock = clock
         self._quorum = self._context.quorum
@@ -83,6 +92,11 @@ class DynoQueue:
     def counters(self) -> Counters:
         return self._context.counters
 
+    @property
+    def metrics(self) -> QueueMetrics | None:
+        return self._context.metrics
+
+    @timed("push", messages=len)
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the queue, one after the other; receipts in their order.
 
@@ -97,6 +111,7 @@ class DynoQueue:
                 raise push_failure(error, receipts=tuple(receipts), failed_id=message.id) from error
         return receipts
 
+    @timed("pop", messages=int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Lease up to ``count`` due messages of the own shard, waiting up to ``wait_ms`` until so many are due.
 
@@ -106,6 +121,7 @@ class DynoQueue:
         """
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    @timed("pop", messages=int)
     async def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """``pop`` that leases by one script instead of three commands a message.
 
@@ -114,6 +130,7 @@ class DynoQueue:
         """
         return await self._bulk_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    @timed("pop", messages=int)
     async def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """``pop`` from every shard, the own first.
 
@@ -122,14 +139,17 @@ class DynoQueue:
         """
         return await self._every_shard_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    @timed("pop", messages=int)
     async def unsafe_bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """``bulk_pop`` from every shard; unsafe as ``unsafe_pop_all_shards``."""
         return await self._every_shard_bulk_popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
+    @timed("pop", messages=one)
     async def pop_with_id(self, message_id: str) -> Delivery | None:
         """Lease ``message_id`` if it is due in the own shard; with ``compat`` also if it is not due yet."""
         return await lease_chosen(self._context, message_id, shard=self.settings.shard)
 
+    @timed("pop", messages=one)
     async def unsafe_pop_with_id_all_shards(self, message_id: str) -> Delivery | None:
         """``pop_with_id`` in each shard until it is found; unsafe as ``unsafe_pop_all_shards``."""
         for shard in self.settings.shards:
@@ -138,6 +158,7 @@ class DynoQueue:
                 return delivery
         return None
 
+    @timed("pop", messages=one)
     async def pop_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> Delivery | None:
         """Lease the first due message whose stored JSON matches the Lua pattern ``pattern``, in any shard or the own.
 
@@ -145,6 +166,7 @@ class DynoQueue:
         """
         return await patterns.pop(self._context, pattern, own_shard_only=own_shard_only)
 
+    @timed("ack")
     async def ack(self, message_id: str) -> bool:
         """Delete a leased message. False if no shard has a lease on it: it was acknowledged before, or came back."""
         return await self._acks.ack(message_id)
@@ -159,6 +181,7 @@ class DynoQueue:
                 raise ack_failure(error, acked=tuple(acked), failed_id=message_id) from error
         return acked
 
+    @timed("peek")
     async def peek(self, count: int) -> list[Message]:
         """Up to ``count`` due messages of the own shard, in order, without leasing them.
 
@@ -166,6 +189,7 @@ class DynoQueue:
         """
         return await peek.peek(self._context, count)
 
+    @timed("peek")
     async def unsafe_peek_all_shards(self, count: int) -> list[Message]:
         """``peek`` into every shard, in order of due time.
 
@@ -174,11 +198,13 @@ class DynoQueue:
         """
         return await peek.unsafe_peek_all_shards(self._context, count)
 
+    @timed("get")
     async def get(self, message_id: str) -> Message | None:
         """The stored message, whether waiting, leased or listed nowhere."""
         raw = await self._quorum.hget(self.keys.messages, message_id)
         return None if raw is None else decode(raw, message_id=message_id)
 
+    @timed("get")
     async def local_get(self, message_id: str) -> Message | None:
         """``get`` as the local replica has it."""
         raw = await self._local.hget(self.keys.messages, message_id)
@@ -212,6 +238,7 @@ class DynoQueue:
         """
         return [Message(id=message_id) for message_id in await peek.find_stale(self._context)]
 
+    @timed("ack")
     async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
         """Let the lease of ``message_id`` end ``timeout_ms`` from now. False if no shard has a lease on it."""
         for shard in self.settings.shards:
@@ -236,6 +263,7 @@ class DynoQueue:
                 return True
         return False
 
+    @timed("remove")
     async def remove(self, message_id: str) -> bool:
         """Take ``message_id`` out of every shard, waiting or leased, and delete its payload.
 
@@ -252,6 +280,7 @@ class DynoQueue:
             effects.count += await self._quorum.hdel(self.keys.messages, message_id)
         return effects.count > 0
 
+    @timed("remove")
     async def atomic_remove(self, message_id: str) -> bool:
         """``remove`` by one script, on each replica whole or not at all. True if there was anything to remove."""
         keys = self._context.keys_of(self.settings.shards)
@@ -268,10 +297,12 @@ class DynoQueue:
         await self.push([message])
         return True
 
+    @timed("size")
     async def size(self) -> int:
         """Messages waiting or delayed in all shards; leased ones are not counted."""
         return await waiting_total(self._context)
 
+    @timed("size")
     async def shard_sizes(self) -> dict[str, ShardSize]:
         sizes = {}
         for shard in self.settings.shards:

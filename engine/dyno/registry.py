@@ -6,6 +6,7 @@ Source: https://github.com/Netflix/dyno-queues, class ``RedisQueues``.
 from types import TracebackType
 from typing import Self
 
+from engine.dyno.measure import MetricsSource
 from engine.dyno.queue import DynoQueue
 from engine.dyno.settings import DynoSettings
 from engine.dyno.sharding import RoundRobin, ShardingStrategy
@@ -28,6 +29,7 @@ class DynoQueues:
         local: Connection,
         settings: DynoSettings,
         strategy: ShardingStrategy | None = None,
+        metrics: MetricsSource | None = None,
     ) -> None:
         self.settings = settings
         self.strategy = RoundRobin() if strategy is None else strategy
@@ -35,6 +37,7 @@ class DynoQueues:
         self._clock = clock
         self._quorum = quorum
         self._local = local
+        self._metrics = metrics
         self._queues: dict[str, DynoQueue] = {}
 
     async def get(self, name: str) -> DynoQueue:
@@ -78,4 +81,5 @@ class DynoQueues:
             local=self._local,
             settings=self.settings,
             strategy=self.strategy,
+            metrics=self._metrics,
         )

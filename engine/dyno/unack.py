@@ -11,6 +11,7 @@ from typing import Any
 from engine.dyno.codec import decode
 from engine.dyno.context import Context
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.measure import record, timed
 from engine.dyno.scores import due_score
 from engine.ports import Task
 
@@ -44,10 +45,12 @@ ExpiredLease = tuple[str, bytes]
 """Id, and the end of its lease as the server wrote it."""
 
 
+@timed("processUnack")
 async def _process(
     context: Context, end_leases: Callable[[Context, Sequence[ExpiredLease]], Coroutine[Any, Any, None]]
 ) -> UnackResult:
     queue_depth = await waiting_total(context)
+    record(context, "queueDepth", queue_depth)
     counters, batch = context.counters, context.settings.unack_batch
     requeued, stale = counters.requeued, counters.stale
     handled: dict[str, None] = {}

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
+from engine.dyno.measure import MetricsSource
 from engine.ports import Command, Connection, Reply, Runtime
 
 EPOCH_MS = 1_700_000_000_000
@@ -120,6 +121,7 @@ def make_queue(
     local: Connection | None = None,
     name: str | None = None,
     strategy: ShardingStrategy | None = None,
+    metrics: MetricsSource | None = None,
     **settings,
 ) -> DynoQueue:
     """A queue on ``connection`` with three shards, of which it serves ``a``, unless said otherwise."""
@@ -132,4 +134,5 @@ def make_queue(
         local=local or connection,
         settings=DynoSettings(**values),
         strategy=strategy,
+        metrics=metrics,
     )

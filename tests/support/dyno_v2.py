@@ -89,7 +89,7 @@ def _pairs(flat):
     return [(member.decode(), value) for member, value in zip(flat[::2], flat[1::2], strict=True)]
 
 
-def make_pipelined(connection, *, runtime, clock, local=None, name=None, **settings) -> PipelinedQueue:
+def make_pipelined(connection, *, runtime, clock, local=None, name=None, metrics=None, **settings) -> PipelinedQueue:
     """The queue of shard ``a`` on ``connection``, unless said otherwise."""
     return PipelinedQueue(
         name or fresh_name(),
@@ -98,6 +98,7 @@ def make_pipelined(connection, *, runtime, clock, local=None, name=None, **setti
         quorum=connection,
         local=local or connection,
         settings=PipelinedSettings(**{"prefix": "test", "shard": "a", **settings}),
+        metrics=metrics,
     )
 
 

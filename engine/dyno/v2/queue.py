@@ -12,7 +12,7 @@ from typing import Self
 from engine.dyno.codec import decode, encode
 from engine.dyno.context import Counters
 from engine.dyno.errors import PayloadError, operation
-from engine.dyno.measure import MetricsSource, QueueMetrics, timed, timed_batch
+from engine.dyno.measure import MetricsSource, QueueMetrics, record, timed
 from engine.dyno.queue import ShardSize
 from engine.dyno.scores import due_score, eligible_until
 from engine.dyno.unack import UnackResult
@@ -86,7 +86,7 @@ class PipelinedQueue(Unsupported):
     def counters(self) -> Counters:
         return self._context.counters
 
-    @timed_batch("push", len)
+    @timed("push", messages=len)
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the shard, all in one pipeline; receipts in their order.
 
@@ -99,7 +99,7 @@ class PipelinedQueue(Unsupported):
             self._acks.forget(message.id)
         return receipts
 
-    @timed_batch("pop", int)
+    @timed("pop", messages=int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Lease up to ``count`` due messages, waiting up to ``wait_ms`` until so many are due.
 
@@ -237,8 +237,7 @@ class PipelinedQueue(Unsupported):
         """Bring back the messages whose lease has ended."""
         run = original_process_unacks if self.settings.compat else process_unacks
         result = await run(self._context)
-        if self.metrics is not None:
-            self.metrics.record("queueDepth", result.queue_depth)
+        record(self, "queueDepth", result.queue_depth)
         return result
 
     async def start(self) -> None:
