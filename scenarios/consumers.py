@@ -8,7 +8,7 @@ from engine.ports import Runtime
 from scenarios import spec
 from scenarios.crash import CrashSwitch, ProgramCrashed
 from scenarios.crew import Crew
-from scenarios.queues import ConsumerQueue, Wrap
+from scenarios.queues import ConsumerQueue, ExtendsLeases, Wrap
 from scenarios.recorder import Actor, Recorder
 
 BACK_OFF_NS = 100_000_000
@@ -43,9 +43,12 @@ class _Program:
         random = runtime.random(f"work {actor.process}")
         self._draw_work_ns = parse_lag(settings.processing).sampler(random)
         self._random = random
+        self._popped_by: dict[str, int] = {}
 
     async def run(self) -> None:
         queue = await self._open_queue(self._actor.zone, self.switch.wrap)
+        if isinstance(queue, ExtendsLeases):
+            queue.tell_extensions(self._extended)
         try:
             while not self.stopping:
                 await self._turn(queue)
@@ -63,10 +66,16 @@ class _Program:
             return
         if not popped.deliveries and settings.wait_ms == 0:
             await self._runtime.sleep(IDLE_NS)
+        self._popped_by = {delivery.message.id: popped.op for delivery in popped.deliveries}
         for delivery in popped.deliveries:
             await self._runtime.sleep(self._draw_work_ns())
             self.switch.check()
             await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
+
+    def _extended(self, message_id: str, lease_end_ms: int) -> None:
+        popped_by = self._popped_by.get(message_id)
+        if popped_by is not None:  # else its pop has not returned yet: nobody counts on the lease
+            self._recorder.extended(self._actor, message_id, popped_by=popped_by, lease_end_ms=lease_end_ms)
 
     async def _close(self, queue: ConsumerQueue) -> None:
         with suppress(ProgramCrashed):  # a dead program tidies nothing

@@ -1,6 +1,6 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -112,6 +112,9 @@ class _Consumer:
 
     async def ack(self, message_id: str) -> bool:
         return await self._queue.ack(self._deliveries.pop(message_id))
+
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        self._queue.tell_extensions(heard)
 
     async def close(self) -> None:
         await self._queue.close()

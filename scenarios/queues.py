@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cluster.levels import Level
 from cluster.testbed import Testbed
@@ -29,6 +29,14 @@ class ConsumerQueue(Protocol):
     async def pop(self, count: int, wait_ms: int) -> list[Delivery]: ...
     async def ack(self, message_id: str) -> bool: ...
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ExtendsLeases(Protocol):
+    """A consumer's queue that moves the ends of its leases while work goes on."""
+
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        """``heard`` is told of every confirmed one: message id and new end of its lease, in ms of the node's clock."""
 
 
 @dataclass(frozen=True, slots=True)

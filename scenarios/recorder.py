@@ -110,6 +110,13 @@ class Recorder:
         else:
             self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
 
+    def extended(self, actor: Actor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
+        """Record that the queue moved the end of a lease by itself, and just had this confirmed."""
+        ahead_ms = Reading.of(self._clock(actor.zone)).offset_ms
+        touched = [Touched(message_id=message_id, delivery=popped_by, lease_end_ms=lease_end_ms - ahead_ms)]
+        op = self._begin(actor, "extend", touched)
+        self._end(op, "extend", "ok", touched)
+
     def _begin_pushes(self, actor: Actor, messages: Sequence[Message], intended_ns: int) -> list[int]:
         return [
             self._begin(actor, "push", [Touched(message_id=message.id, priority=message.priority)], intended_ns)

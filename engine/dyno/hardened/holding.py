@@ -1,5 +1,6 @@
 """The leases that this object has handed out: kept alive while work goes on, and given up by an ack."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from engine.dyno.hardened.context import HardenedContext
@@ -21,6 +22,8 @@ class Holdings:
     def __init__(self, context: HardenedContext) -> None:
         self._context = context
         self._holdings: dict[tuple[str, str], Holding] = {}
+        self.on_extended: Callable[[str, int], None] | None = None
+        """Told the id and the new end of every lease that the heartbeat moved."""
 
     def add(self, held: Held) -> None:
         self._holdings[held.id, held.token] = Holding(held, self._context.runtime.now_ns())
@@ -45,6 +48,8 @@ class Holdings:
             if extended:
                 context.counters.extended += 1
                 holding.held = replace(holding.held, ends_ms=ends_ms)
+                if self.on_extended is not None:
+                    self.on_extended(holding.held.id, ends_ms)
             else:
                 context.counters.refused += 1
                 self.drop(holding.held)

@@ -86,6 +86,10 @@ class HardenedQueue:
     def counters(self) -> HardenedCounters:
         return self._context.counters
 
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        """``heard`` is told the id and the new end, in ms, of every lease that the heartbeat moves from now on."""
+        self._holdings.on_extended = heard
+
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the queue; receipts in their order.
 
