@@ -35,7 +35,8 @@ def test_every_operation_is_there_with_the_same_parameters():
 def test_no_operation_of_the_facade_is_a_coroutine_and_each_of_the_queue_is():
     facade = BlockingDynoQueue
     assert not any(inspect.iscoroutinefunction(getattr(facade, name)) for name in operations(facade))
-    assert all(inspect.iscoroutinefunction(getattr(DynoQueue, name)) for name in operations(DynoQueue))
+    queue = [inspect.unwrap(getattr(DynoQueue, name)) for name in operations(DynoQueue)]
+    assert all(inspect.iscoroutinefunction(operation) for operation in queue)
 
 
 @pytest.mark.real
@@ -60,6 +61,27 @@ def test_an_ordinary_program_can_use_the_queue(server):
         blocking.push([x])
         blocking.clear()
         assert blocking.size() == 0
+
+
+@pytest.mark.real
+def test_an_ordinary_program_can_use_what_v1_has_beyond_that(server):
+    clock = SettableClock()
+    queue = make_queue(server.direct("a"), runtime=server.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
+    with BlockingDynoQueue(queue, server.run) as blocking:
+        blocking.push([Message(id=name, payload=f"p{name}") for name in "tuvwxyz"])
+        assert blocking.pop_with_id("t").message.id == "t"
+        assert blocking.unsafe_pop_with_id_all_shards("u").message.id == "u"
+        assert blocking.pop_msg_with_predicate("pv").message.id == "v"
+        assert (blocking.get_msg_with_predicate("pw"), blocking.contains_predicate("nothing")) == ("w", False)
+        assert [message.id for message in blocking.unsafe_peek_all_shards(9)] == ["w", "x", "y", "z"]
+        assert [delivery.message.id for delivery in blocking.bulk_pop(1)] == ["w"]
+        assert [delivery.message.id for delivery in blocking.unsafe_bulk_pop(1)] == ["x"]
+        assert [delivery.message.id for delivery in blocking.unsafe_pop_all_shards(1)] == ["y"]
+        assert (blocking.local_get("z").payload, len(blocking.get_all_messages())) == ("pz", 7)
+        assert blocking.find_stale_messages() == []
+        assert (blocking.atomic_remove("z"), blocking.atomic_remove("z")) == (True, False)
+        clock.advance(1000)
+        assert blocking.atomic_process_unacks().requeued == 6
 
 
 class LoopThread:
