@@ -206,7 +206,7 @@ PLANTED_IN_SCRIPTS = {
 }
 """Script, whether it is the original's, and what is written in it instead of what.
 
-Bugs that only a race shows are planted in ``tests/unit/engine/test_dyno_further_operations.py``.
+Bugs that only a race shows are planted in the unit tests of the operations.
 """
 
 

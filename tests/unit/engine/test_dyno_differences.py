@@ -90,8 +90,8 @@ GOOD = [
     "original",
     "default",
     "source",
-    "`test_dyno_further_operations.test_pop_with_id_of_the_original_delivers_a_message_before_it_is_due`, "
-    "`test_dyno_further_operations.test_pop_with_id_leaves_a_message_alone_that_is_not_due`",
+    "`test_dyno_further_pops.test_pop_with_id_of_the_original_delivers_a_message_before_it_is_due`, "
+    "`test_dyno_further_pops.test_pop_with_id_leaves_a_message_alone_that_is_not_due`",
 ]
 
 
