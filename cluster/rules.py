@@ -59,5 +59,6 @@ class Rules(dict[Argument, Rule]):
             if other is not rule:
                 if (other.level, other.zones) != (rule.level, rule.zones):
                     return None
-                rule = self._by_route[Route.WRITE]
+                if rule.reads:
+                    rule = other
         return rule
