@@ -7,9 +7,10 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.linear import legal_history, operation, some_order_is_legal, zones_conflict
+from support.linear import operation, some_order_is_legal, zones_conflict
 
 from analysis.checkers.linear import Kind, check_register
+from analysis.checkers.linear_samples import register_history
 from analysis.checkers.linear_shrink import smallest_violation
 
 VALUES = st.sampled_from([None, 1, 2, 3])
@@ -51,7 +52,7 @@ def test_reads_and_writes_of_different_values_are_judged_as_by_gibbons_and_korac
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9), st.integers(1, 12), st.floats(0, 0.3), st.floats(0, 0.3))
 def test_what_a_register_answered_is_linearizable(seed, clients, cas_share, doubt_share):
-    history = legal_history(Random(seed), 300, clients, cas_share=cas_share, doubt_share=doubt_share)
+    history = register_history(Random(seed), 300, clients, cas_share=cas_share, doubt_share=doubt_share)
     assert check_register(history).valid is True
 
 
@@ -59,7 +60,7 @@ def test_what_a_register_answered_is_linearizable(seed, clients, cas_share, doub
 @given(st.integers(0, 10**9), st.integers(1, 8))
 def test_a_larger_history_with_one_answer_changed_is_judged_as_by_gibbons_and_korach(seed, clients):
     random = Random(seed)
-    history = legal_history(random, 200, clients)
+    history = register_history(random, 200, clients)
     reads = [place for place, one in enumerate(history) if one.kind is Kind.READ]
     place, donor = random.choice(reads), random.choice(history)
     one = history[place]
@@ -87,7 +88,7 @@ def test_the_drawn_histories_are_of_both_sorts():
     """Otherwise the properties above would hold of a checker that always gives one answer."""
     random, verdicts = Random(5), Counter()
     for _ in range(300):
-        history = legal_history(random, 8, 4, cas_share=0.2, doubt_share=0.2)
+        history = register_history(random, 8, 4, cas_share=0.2, doubt_share=0.2)
         if random.random() < 0.7:
             place = random.randrange(len(history))
             one = history[place]

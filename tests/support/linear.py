@@ -1,6 +1,4 @@
-"""Histories of one register for tests: an oracle that tries every order, and ways to make and to spoil histories."""
-
-from random import Random
+"""Histories of one register for tests: an oracle that tries every order, and another that knows the values' spans."""
 
 from analysis.checkers.linear import Kind, RegisterOperation
 
@@ -77,32 +75,3 @@ def zones_conflict(operations, initial=None):
     overlap = any(one is not other and one[0] < other[1] and other[0] < one[1] for one in forward for other in forward)
     inside = any(outer[0] < inner[0] and inner[1] < outer[1] for outer in forward for inner in backward)
     return overlap or inside
-
-
-def legal_history(random: Random, count, clients, *, cas_share=0.0, doubt_share=0.0, keys_of=None):
-    """A linearizable history: clients take turns at random, and a register answers at moments in between."""
-    value, position, number = None, 0, 0
-    busy: dict[int, list] = {}
-    done = []
-    while len(done) < count or busy:
-        client = random.randrange(clients)
-        step = busy.get(client)
-        if step is None:
-            if number < count:
-                chosen = random.random()
-                kind = Kind.CAS if chosen < cas_share else Kind.WRITE if chosen < cas_share + 0.4 else Kind.READ
-                busy[client] = [kind, position, None, number]
-                number += 1
-        elif step[2] is None:
-            kind, _, _, name = step
-            expected = value
-            if kind is not Kind.READ:
-                value = f"v{name}"
-            step[2] = (value, expected)
-        else:
-            kind, begin, (seen, expected), name = step
-            end = None if kind is not Kind.READ and random.random() < doubt_share else position
-            done.append(operation(name, kind, seen, begin, end, expected if kind is Kind.CAS else None))
-            del busy[client]
-        position += 1
-    return done

@@ -83,6 +83,10 @@ def modules():
 IN_A_RUN = tuple(
     f"scenarios/{name}.py"
     for name in (
+        "consistency/clients",
+        "consistency/kinds",
+        "consistency/plan",
+        "consistency/run",
         "consumers",
         "crew",
         "faults",

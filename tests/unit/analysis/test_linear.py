@@ -4,9 +4,10 @@ import tracemalloc
 from random import Random
 
 import pytest
-from support.linear import cas, differs, legal_history, operation, read, write
+from support.linear import cas, differs, operation, read, write
 
 from analysis.checkers.linear import Kind, SearchBudget, check_register
+from analysis.checkers.linear_samples import register_history
 from analysis.checkers.linear_shrink import smallest_violation
 from analysis.checkers.linear_timeline import timeline
 
@@ -41,7 +42,7 @@ def test_a_violation_is_found_in_the_middle_of_a_good_history_and_shrinks_to_its
     alone = smallest_violation(violation)
     history = [
         operation(one.id, one.kind, one.value, one.begin - 10_000, one.end and one.end - 10_000, one.expected)
-        for one in legal_history(Random(3), 200, 5, doubt_share=0.1)
+        for one in register_history(Random(3), 200, 5, doubt_share=0.1)
     ]
     opening = write(9_000, None, -1, -1)  # the register holds nil when the planted part begins
     planted = [operation(1_000 + one.id, one.kind, one.value, one.begin, one.end, one.expected) for one in violation]
@@ -109,7 +110,7 @@ def test_a_search_beyond_its_budget_says_unknown_and_stays_small():
 
 
 def test_the_budget_is_spent_on_hard_histories_only():
-    judged = check_register(legal_history(Random(1), 5_000, 20, doubt_share=0.05))
+    judged = check_register(register_history(Random(1), 5_000, 20, doubt_share=0.05))
     assert judged.valid is True
     assert judged.steps < 20 * 5_000
 
@@ -135,7 +136,7 @@ def test_a_history_without_violation_cannot_be_shrunk():
 
 
 def test_a_violation_among_thousands_of_operations_shrinks_to_three():
-    history = legal_history(Random(11), 4_000, 8, cas_share=0.1, doubt_share=0.02)
+    history = register_history(Random(11), 4_000, 8, cas_share=0.1, doubt_share=0.02)
     late = max(one.begin for one in history) + 10
     early = next(one for one in history if one.kind is Kind.WRITE and one.end is not None)
     small = smallest_violation([*history, read(99_999, early.value, late, late + 1)])

@@ -1,0 +1,107 @@
+"""How fast the linearizability checker is, on easy, spoilt and hard histories, and how much memory it takes.
+
+    python benchmarks/linearizability.py [--operations 100000]
+
+Easy: what a register answered to 3, 12 and 40 clients, of one key and of a hundred, with 10 % compare-and-sets and 2 %
+of the updates never answered. Spoilt: the same with one stale read, made small. Hard: equal values and refusals, where
+the answer is unknown once the budget is spent. Each is measured in a process of its own. Because machines differ, times
+are also given as a ratio to sorting the events, measured in the same process.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+from analysis.checkers.linear import Kind, RegisterOperation, SearchBudget, check_register
+from analysis.checkers.linear_samples import register_history
+from analysis.checkers.linear_shrink import smallest_violation
+
+CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "hard 40 1")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--operations", type=int, default=100_000)
+    options.add_argument("--case", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.case:
+        print(json.dumps(measure(given.case, given.operations)))
+        return
+    headings = ("case", "operations", "answer", "seconds", "ops a minute", "x sorting", "peak MB")
+    print("{:28} {:>10} {:>8} {:>8} {:>13} {:>9} {:>8}".format(*headings))
+    for case in CASES:
+        command = [sys.executable, __file__, "--case", case, "--operations", str(given.operations)]
+        report(case, json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+
+
+def measure(case: str, operations: int) -> dict[str, float | str]:
+    what, clients, keys = case.split()
+    random = Random(1)
+    if what == "hard":
+        histories = [hard_history(int(clients))]
+    else:
+        each = operations // int(keys)
+        histories = [
+            register_history(random, each, int(clients), cas_share=0.1, doubt_share=0.02) for _ in range(int(keys))
+        ]
+    before_mb = peak_rss_mb()
+    begin = time.perf_counter()
+    if what == "spoilt":
+        histories[0].append(stale_read(histories[0]))
+        answer = f"{len(smallest_violation(histories[0]))} ops"
+    else:
+        answers = {check_register(history, budget=SearchBudget()).valid for history in histories}
+        answer = ", ".join(str(one) for one in answers)
+    seconds = time.perf_counter() - begin
+    begin = time.perf_counter()
+    for history in histories:
+        sorted([(one.begin, 0, one.id) for one in history] + [(one.end or 0, 1, one.id) for one in history])
+    sorting_s = time.perf_counter() - begin
+    return {
+        "operations": sum(map(len, histories)),
+        "answer": answer,
+        "seconds": seconds,
+        "sorting": seconds / sorting_s,
+        "peak_mb": peak_rss_mb() - before_mb,
+    }
+
+
+def hard_history(writers: int) -> list[RegisterOperation]:
+    """Two values over and over, and a refusal, so that every subset of the open writes is a configuration."""
+    writes = [
+        RegisterOperation(id=number, kind=Kind.WRITE, value=number % 2, begin=number, end=1_000 + number)
+        for number in range(writers)
+    ]
+    return [*writes, RegisterOperation(id=writers, kind=Kind.DIFFERS, value=5, begin=900, end=2_000)]
+
+
+def stale_read(history: list[RegisterOperation]) -> RegisterOperation:
+    """A read of an early value after everything else."""
+    early = next(one for one in history if one.kind is Kind.WRITE and one.end is not None)
+    late = max(max(one.begin, one.end or 0) for one in history) + 1
+    return RegisterOperation(id=len(history), kind=Kind.READ, value=early.value, begin=late, end=late + 1)
+
+
+def peak_rss_mb() -> float:
+    """Peak resident memory of this process; ``getrusage`` would carry over the parent's peak."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1)) / 1024
+
+
+def report(case: str, result: dict[str, float]) -> None:
+    what, clients, keys = case.split()
+    words = f"{what}, {clients} clients, {keys} key{'s' if keys != '1' else ''}"
+    minute = f"{60 * result['operations'] / result['seconds']:,.0f}" if what != "hard" else "–"
+    print(
+        f"{words:28} {result['operations']:10,} {result['answer']:>8} {result['seconds']:8.2f} {minute:>13}"
+        f" {result['sorting']:9.1f} {result['peak_mb']:8.0f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
