@@ -1,0 +1,216 @@
+"""What a zone's RESP port costs: redis-benchmark against it and against one plain server, in turns, in the same run.
+
+Prints one JSON document: for every level, load and command the requests per second of both and their ratio, as median
+and range over the repetitions, beside the ratio measured with Dynomite, and the machine's load when it was measured;
+then the memory of the gateway process per idle client.
+
+    .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--pin] [--clients 5000]
+
+``--pin`` keeps clients and coordinators on the first core and all servers, the plain one too, on the second: without it
+the scheduler may put a single client and the plain server on one core, which alone changes the plain rate fourfold.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import uvloop
+from environment import environment
+
+from cluster.levels import Level
+from cluster.real.zones import ZoneSet, zones
+from cluster.resp.process import allow_files
+from cluster.zone import Address
+
+PLAIN = "plain"
+ZONES = ("a", "b", "c")
+COMMANDS = ("SET", "GET", "HSET", "ZADD")
+LOADS = {"c1": (1, 1, 20_000), "c50": (50, 1, 100_000), "c50 P16": (50, 16, 400_000)}
+"""Clients, pipelined commands, requests."""
+
+DYNOMITE = {
+    (Level.DC_ONE, "c1"): (0.49, 0.66, 0.47, 0.46),
+    (Level.DC_ONE, "c50"): (0.48, 0.73, 0.48, 0.39),
+    (Level.DC_ONE, "c50 P16"): (0.09, 0.34, 0.08, 0.13),
+    (Level.DC_QUORUM, "c1"): (0.33, 0.38, 0.35, 0.37),
+    (Level.DC_QUORUM, "c50"): (0.49, 0.50, 0.53, 0.41),
+    (Level.DC_QUORUM, "c50 P16"): (0.09, 0.07, 0.09, 0.13),
+    (Level.DC_SAFE_QUORUM, "c1"): (0.35, 0.36, 0.34, 0.34),
+    (Level.DC_SAFE_QUORUM, "c50"): (0.47, 0.52, 0.50, 0.41),
+    (Level.DC_SAFE_QUORUM, "c50 P16"): (0.09, 0.07, 0.08, 0.13),
+}
+"""Dynomite 2046b05 with three racks: ratio to plain Redis 7.0 for SET, GET, HSET, ZADD, on two cores."""
+
+TARGETS = {
+    (Level.DC_QUORUM, "SET"): {"c1": 0.36, "c50": 0.5, "c50 P16": 0.2},
+    (Level.DC_QUORUM, "GET"): {"c1": 0.4, "c50": 0.52, "c50 P16": 0.2},
+    (Level.DC_ONE, "GET"): {"c1": 0.66, "c50": 0.73, "c50 P16": 0.4},
+}
+
+
+class Gateway:
+    """A gateway process in front of zone a."""
+
+    def __init__(self, addresses: dict[str, Address], level: Level, directory: str) -> None:
+        configuration = Path(directory) / "gateway.json"
+        zone_texts = {name: str(address) for name, address in addresses.items()}
+        configuration.write_text(json.dumps({"zone": "a", "zones": zone_texts, "level": level.value}))
+        command = [sys.executable, "-m", "cluster.resp", "--config", str(configuration)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(json.loads(self.process.stdout.readline())["port"].rpartition(":")[2])
+
+    @property
+    def resident_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def rate(program: str, port: int, command: str, load: str, *, pin: bool) -> float:
+    """Requests per second of one run of the benchmark program."""
+    clients, pipelined, requests = LOADS[load]
+    numbers = {
+        "-p": port,
+        "-t": command.lower(),
+        "-n": requests,
+        "-c": clients,
+        "-P": pipelined,
+        "-d": 100,
+        "-r": 100_000,
+    }
+    arguments = [str(word) for pair in numbers.items() for word in pair]
+    done = subprocess.run(
+        [program, *arguments, "--csv"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        preexec_fn=(lambda: os.sched_setaffinity(0, {0})) if pin else None,
+    )
+    [row] = [line for line in done.stdout.splitlines() if line.startswith(f'"{command}"')]
+    return float(row.split(",")[1].strip('"'))
+
+
+def spread(values: list[float], digits: int) -> dict[str, float]:
+    middle = statistics.median(values)
+    return {
+        name: round(value, digits)
+        for name, value in zip(("median", "min", "max"), (middle, min(values), max(values)), strict=True)
+    }
+
+
+def compared(
+    program: str, ports: tuple[int, int], level: Level, command: str, load: str, *, repeat: int, pin: bool
+) -> dict[str, object]:
+    begin = os.getloadavg()[0]
+    rounds = [tuple(rate(program, port, command, load, pin=pin) for port in ports) for _ in range(repeat)]
+    ratio = spread([ours / plain for plain, ours in rounds], 3)
+    row: dict[str, object] = {
+        "level": level.value,
+        "load": load,
+        "command": command,
+        "plain_per_s": spread([plain for plain, _ in rounds], 0),
+        "port_per_s": spread([ours for _, ours in rounds], 0),
+        "ratio": ratio,
+        "dynomite_ratio": DYNOMITE[level, load][COMMANDS.index(command)],
+        "load_average_before": round(begin, 2),
+    }
+    target = TARGETS.get((level, command), {}).get(load)
+    if target is not None:
+        row["target"] = target
+        row["met"] = ratio["median"] >= target
+    return row
+
+
+async def idle_clients(gateway: Gateway, count: int) -> dict[str, object]:
+    """What the gateway's resident memory grows by for ``count`` clients that have sent one command each."""
+    allow_files(count + 256)
+    before = gateway.resident_bytes
+    writers = []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
+        writer.write(b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n")
+        await reader.readexactly(8)
+        writers.append(writer)
+    grown = gateway.resident_bytes - before
+    for writer in writers:
+        writer.transport.abort()
+    return {
+        "clients": count,
+        "bytes_per_client": round(grown / count),
+        "target": 20_000,
+        "met": grown / count <= 20_000,
+    }
+
+
+def pinned(zone_set: ZoneSet, gateway: Gateway) -> None:
+    for zone in zone_set:
+        _pin(zone.pid, 1)  # type: ignore[attr-defined]
+    _pin(gateway.process.pid, 0)
+
+
+def _pin(pid: int, core: int) -> None:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {core})
+
+
+async def measure(program: str, options: argparse.Namespace) -> dict[str, object]:
+    results: list[dict[str, object]] = []
+    memory: dict[str, object] | None = None
+    async with zones("process", [*ZONES, PLAIN]) as zone_set:
+        addresses = {name: zone_set[name].address for name in ZONES}
+        for level in options.level:
+            with tempfile.TemporaryDirectory() as directory:
+                gateway = Gateway(addresses, level, directory)
+                try:
+                    if memory is None and options.clients:
+                        memory = await idle_clients(gateway, options.clients)
+                    if options.pin:
+                        pinned(zone_set, gateway)
+                    ports = (zone_set[PLAIN].address.port, gateway.port)
+                    for load in options.load:
+                        for command in options.command:
+                            row = compared(program, ports, level, command, load, repeat=options.repeat, pin=options.pin)
+                            results.append(row)
+                            print(json.dumps(row), file=sys.stderr, flush=True)
+                finally:
+                    gateway.stop()
+    return {
+        "benchmark": "resp",
+        "program": program,
+        "pin": options.pin,
+        **environment(),
+        "memory": memory,
+        "results": results,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--level", type=Level, nargs="+", default=list(Level), choices=list(Level))
+    parser.add_argument("--command", nargs="+", default=list(COMMANDS), choices=COMMANDS)
+    parser.add_argument("--load", nargs="+", default=list(LOADS), choices=list(LOADS))
+    parser.add_argument("--clients", type=int, default=5000, help="idle clients whose memory is measured; 0: none")
+    parser.add_argument("--pin", action="store_true", help="clients and coordinators on one core, servers on another")
+    options = parser.parse_args()
+    program = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
+    if program is None:
+        print("skipped: neither redis-benchmark nor valkey-benchmark is on the PATH (Debian: redis-tools)")
+        return
+    print(json.dumps(uvloop.run(measure(program, options)), indent=1))
+
+
+if __name__ == "__main__":
+    main()
