@@ -10,6 +10,7 @@ import uvloop
 from cluster.levels import Level
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
+from cluster.timeouts import Timeouts
 from engine.ports import Connection, Runtime
 
 T = TypeVar("T")
@@ -38,16 +39,17 @@ class Lab:
 
 
 @contextmanager
-def started_lab(*names: str) -> Iterator[Lab]:
+def started_lab(*names: str, time_factor: float = 1.0) -> Iterator[Lab]:
+    """``time_factor`` scales Dynomite's time-outs."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        cluster = runner.run(_started(names))
+        cluster = runner.run(_started(names, time_factor))
         try:
             yield Lab(runner, cluster)
         finally:
             runner.run(cluster.stop())
 
 
-async def _started(names: tuple[str, ...]) -> RealCluster:
-    cluster = RealCluster(zones("process", names), RealSettings(seed=1))
+async def _started(names: tuple[str, ...], time_factor: float) -> RealCluster:
+    cluster = RealCluster(zones("process", names), RealSettings(seed=1, timeouts=Timeouts(factor=time_factor)))
     await cluster.start()
     return cluster

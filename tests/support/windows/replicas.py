@@ -16,12 +16,13 @@ async def one_down_others_differ_quorum(stage: Stage) -> str:
 
 
 async def _one_down_others_differ(stage: Stage, level: Level) -> str:
-    """Zone b missed the push; then zone c is away."""
+    """Zone b missed the push; then zone c is away. Of two answers the own one comes first."""
     stage.level = level
     stage.cut("a", "b")
     await stage.queue().push([X])
     await stage.mend()
     stage.cut("a", "c")
+    stage.set_lag("a", "b", "constant:100ms")
     popped = await failure(stage.queue().pop(1))
     return f"pop: {popped}; {await stage.state()}"
 

@@ -8,6 +8,7 @@ from support.dyno import SHARDS, Content, content
 from cluster.lag import parse_lag
 from cluster.levels import Level
 from cluster.link import Cut
+from cluster.real.cluster import RealCluster
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.ties import Schedule, TieBreak
 from cluster.timeouts import Timeouts
@@ -19,6 +20,12 @@ from engine.ports import Command, Connection, Indeterminate, PortError, Reply, S
 MS = 1_000_000
 LEASE_MS = 1000
 NAME, PREFIX = "jobs", "dyno"
+SIMULATION = SimSettings(
+    seed=1,
+    lag=parse_lag("0"),
+    timeouts=Timeouts(factor=0.1),
+    schedule=Schedule(tie_break=TieBreak.FIFO),
+)
 
 
 class Died(Exception):
@@ -143,19 +150,19 @@ def make_v1(*, compat: bool) -> MakeQueue:
 
 
 class Stage:
-    """``make`` decides what kind of queue plays. ``level`` and ``lag`` (of every link) are the course's to set."""
+    """Where a course is played. ``make`` decides what kind of queue plays; ``level`` is the course's to set.
 
-    def __init__(self, make: MakeQueue) -> None:
+    On three simulated zones that are made for it, unless ``cluster`` is another testbed, which is then running.
+    """
+
+    def __init__(self, make: MakeQueue, *, cluster: SimCluster | RealCluster | None = None) -> None:
         self._make = make
         self.level = Level.DC_QUORUM
-        settings = SimSettings(
-            seed=1,
-            lag=parse_lag("0"),
-            timeouts=Timeouts(factor=0.1),
-            schedule=Schedule(tie_break=TieBreak.FIFO),
-        )
-        self.cluster = SimCluster(SHARDS, settings)
+        self.cluster = cluster or SimCluster(SHARDS, SIMULATION)
         self.keys = Keys(prefix=PREFIX, queue=NAME)
+
+    def connection(self, zone: str, level: Level) -> Connection:
+        return self.cluster.connection(zone, level)
 
     def play(self, course: "Course") -> str:
         async def program() -> str:
@@ -181,8 +188,8 @@ class Stage:
             zone=zone,
             shards=shards,
             serves=serves,
-            quorum=quorum(self.cluster.connection(zone, self.level)),
-            local=local(self.cluster.connection(zone, Level.DC_ONE)),
+            quorum=quorum(self.connection(zone, self.level)),
+            local=local(self.connection(zone, Level.DC_ONE)),
             strategy=strategy or LocalOnly(serves),
         )
 

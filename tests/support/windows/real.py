@@ -1,0 +1,80 @@
+"""The same courses on three real zones: no time passes but on the clocks, and each command is over before the next."""
+
+from support.dyno import SHARDS
+from support.windows import crashes, lags, races, replicas, zones
+from support.windows.stage import Course, MakeQueue, Stage, Wrapper
+
+from cluster.lag import parse_lag
+from cluster.levels import Level
+from cluster.real.cluster import RealCluster
+from cluster.zone import ZoneState
+from engine.ports import Command, Connection, Reply
+
+MS = 1_000_000
+PATIENCE_NS = 30_000 * MS
+
+NEEDS_TIME = (
+    "zone_server_down_while_the_handler_runs",
+    "vote_tie_of_two_pops_quorum",
+    "vote_tie_of_two_pops_safe_quorum",
+    "vote_of_three_on_two_pops_quorum",
+)
+"""A handler in the background, and pops that must meet on the way."""
+
+COURSES: dict[str, Course] = {
+    name: course
+    for module in (crashes, races, replicas, zones)
+    for name, course in module.COURSES.items()
+    if name not in NEEDS_TIME
+} | {name: lags.COURSES[name] for name in ("lag_payload_missed_dc_one", "lag_payload_missed_quorum")}
+
+
+class RealStage(Stage):
+    """``cluster`` is running. It is put in order before each course."""
+
+    cluster: RealCluster
+
+    def __init__(self, make: MakeQueue, *, cluster: RealCluster) -> None:
+        super().__init__(make, cluster=cluster)
+
+    async def play_here(self, course: Course) -> str:
+        for link in self.cluster.links.values():
+            link.mend()
+            link.set_lag(parse_lag("0"))
+        for zone in self.cluster.zones.values():
+            assert zone.state is ZoneState.RUNNING
+        await self.cluster.connected()
+        for name in SHARDS:
+            await self.cluster.direct(name).execute(("FLUSHALL",))
+        return await course(self)
+
+    def connection(self, zone: str, level: Level) -> Connection:
+        return Settled(super().connection(zone, level), self, zone)
+
+    async def sleep(self, duration_ms: int) -> None:
+        for zone in SHARDS:
+            self.cluster.clock(zone).jump(duration_ms * MS)
+
+    def answered(self, zone: str) -> int:
+        """Commands through the coordinator of ``zone`` that every zone has answered."""
+        return sum(counts.commands for counts in self.cluster.coordinators[zone].statistics.levels.values())
+
+
+class Settled(Wrapper):
+    """Goes on only when all zones have answered, those included whose answer nobody waited for."""
+
+    def __init__(self, inner: Connection, stage: RealStage, zone: str) -> None:
+        super().__init__(inner)
+        self._stage, self._zone = stage, zone
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        stage, zone = self._stage, self._zone
+        runtime = stage.cluster.runtime
+        expected = stage.answered(zone) + len(commands)
+        try:
+            return await self.inner.execute(*commands)
+        finally:
+            deadline_ns = runtime.now_ns() + PATIENCE_NS
+            while stage.answered(zone) < expected:
+                assert runtime.now_ns() < deadline_ns, "a zone never answered"
+                await runtime.sleep(MS // 4)
