@@ -14,7 +14,7 @@ from cluster.statistics import CoordinatorStatistics
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 REPLIES = st.sampled_from([b"OK", b"OK", b"OK", None, 1, [b"x"], ServerError("WRONGTYPE"), ServerError("NOSCRIPT")])
-COMMANDS = st.sampled_from([("SET", "k"), ("GET", "k"), ("EVAL", "script")])
+COMMANDS = st.sampled_from([("SET", "k"), ("GET", "k"), ("EVAL", "script"), ("HGETALL", "k"), ("SCRIPT", "LOAD")])
 FAILURES = st.builds(ZoneFailure, st.sampled_from(["refused", "not connected"]), maybe_applied=st.booleans())
 
 
