@@ -98,7 +98,7 @@ class Peer:
 
     @property
     def in_flight(self) -> int:
-        return len(self.flights) + (self.datastore.in_flight if self._straight else 0)
+        return self.datastore.in_flight if self._straight else len(self.flights)
 
     def close(self) -> None:
         self._closed = True

@@ -237,6 +237,18 @@ class TestStraightWay:
         rig.to(1_000)
         assert rig.answers[2:] == [(60, 3)]
 
+    def test_a_request_is_counted_once_whatever_becomes_of_the_links(self):
+        rig = self.rig()
+        rig.back.set_lag(Constant(30))
+        assert rig.peer.in_flight == 1
+        rig.back.set_lag(Constant(0))
+        assert rig.peer.in_flight == 1
+        rig.write()
+        assert rig.peer.in_flight == 2
+        rig.to(1_000)
+        assert rig.answers == [(10, 1), (15, 2)]
+        assert rig.peer.in_flight == 0
+
     def test_a_held_way_back_holds_the_answer_until_the_peers_time_out(self):
         rig = self.rig()
         rig.back.cut(Cut.HOLD)
