@@ -14,7 +14,7 @@ import asyncio
 import json
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
@@ -25,7 +25,9 @@ from environment import environment
 from cluster.levels import Level
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
+from cluster.zone_reads import ZoneReads
 from engine.dyno import DynoQueue, DynoSettings
+from engine.dyno.hardened import HardenedQueue, HardenedSettings
 from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
 from engine.message import Delivery, Message
@@ -86,6 +88,9 @@ class Site:
     shards: tuple[str, ...]
     quorum: Connection
     local: Connection
+    safe: Connection
+    zones: Mapping[str, Connection]
+    """For reading one zone alone."""
 
 
 def dyno(site: Site, *, compat: bool = False) -> DynoQueue:
@@ -114,12 +119,33 @@ def dyno_v2(site: Site, *, compat: bool = False) -> MultiQueue:
     return MultiQueue(site.name, shard=site.shard, queues=queues)
 
 
+def hardened(site: Site) -> HardenedQueue:
+    return HardenedQueue(
+        site.name,
+        runtime=site.cluster.runtime,
+        clock=site.cluster.clock(site.shard),
+        quorum=site.quorum,
+        safe=site.safe,
+        local=site.local,
+        zones=site.zones,
+        settings=HardenedSettings(prefix="bench", shards=site.shards, shard=site.shard, instance=site.shard),
+    )
+
+
 async def ack_one_by_one(queue: DynoQueue, deliveries: Sequence[Delivery]) -> int:
     return sum([await queue.ack(delivery.message.id) for delivery in deliveries])
 
 
 async def ack_together(queue: MultiQueue, deliveries: Sequence[Delivery]) -> int:
     return sum(await queue.ack_messages([delivery.message for delivery in deliveries]))
+
+
+async def ack_deliveries_one_by_one(queue: HardenedQueue, deliveries: Sequence[Delivery]) -> int:
+    return sum([await queue.ack(delivery) for delivery in deliveries])
+
+
+async def ack_deliveries(queue: HardenedQueue, deliveries: Sequence[Delivery]) -> int:
+    return sum(await queue.ack_all(deliveries))
 
 
 @dataclass(frozen=True)
@@ -133,6 +159,8 @@ ENGINES = {
     "dyno": Engine(dyno, ack_one_by_one, batches=False),
     "dyno compat": Engine(lambda site: dyno(site, compat=True), ack_one_by_one, batches=False),
     "dyno-v2": Engine(dyno_v2, ack_together, batches=True),
+    "hardened": Engine(hardened, ack_deliveries_one_by_one, batches=False),
+    "hardened-v2": Engine(hardened, ack_deliveries, batches=True),
     "dyno-v2 compat": Engine(lambda site: dyno_v2(site, compat=True), ack_together, batches=True),
 }
 
@@ -168,20 +196,18 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
 def instances(cluster: RealCluster, engine: Engine, setting: str, name: str, sent: Sent) -> list[Queue]:
     if setting == PLAIN:
         plain = Counting(cluster.direct("a"), sent)
-        return [engine.make(Site(cluster, name, "a", ("a",), plain, plain))]
-    return [
-        engine.make(
-            Site(
-                cluster,
-                name,
-                zone,
-                ZONES,
-                Counting(cluster.connection(zone, Level(setting)), sent),
-                Counting(cluster.connection(zone, Level.DC_ONE), sent),
-            )
-        )
-        for zone in ZONES
-    ]
+        return [engine.make(Site(cluster, name, "a", ("a",), plain, plain, plain, {"a": plain}))]
+    return [engine.make(site(cluster, zone, setting, name, sent)) for zone in ZONES]
+
+
+def site(cluster: RealCluster, zone: str, setting: str, name: str, sent: Sent) -> Site:
+    quorum, local, safe = (
+        Counting(cluster.connection(zone, level), sent)
+        for level in (Level(setting), Level.DC_ONE, Level.DC_SAFE_QUORUM)
+    )
+    coordinator = cluster.coordinators[zone]
+    reads = {one: Counting(ZoneReads(coordinator, one, runtime=cluster.runtime), sent) for one in ZONES}
+    return Site(cluster, name, zone, ZONES, quorum, local, safe, reads)
 
 
 @dataclass
