@@ -38,10 +38,14 @@ class WireCommands(tuple[Command, ...]):
     replies: int = 1
     watches: tuple[int, int] | None = None
     watched: tuple[int, int] | None = None
+    plain: bool = True
+    """Neither ``replies`` nor ``watches`` nor ``watched`` is given."""
 
     def __new__(cls, commands: Iterable[Command], **marks: Any) -> "WireCommands":
         made = super().__new__(cls, commands)
         made.__dict__.update(marks)
+        if marks.keys() - {"protocol"}:
+            made.plain = False
         return made
 
 
@@ -66,14 +70,16 @@ class RawUpstream:
         self._attempt = self._loop.create_task(self._connect(protocol, on_open, on_close))
 
     def send(self, batch: Batch, on_replies: _OnReplies) -> None:
-        assert self._protocol is not None, "send on a closed connection"
-        if batch.packed is None:
-            batch.packed = b"".join(map(_pack, batch.commands))
+        protocol = self._protocol
+        assert protocol is not None, "send on a closed connection"
+        packed = batch.packed
+        if packed is None:
+            packed = batch.packed = b"".join(map(_pack, batch.commands))
         commands = batch.commands
-        if type(commands) is WireCommands:
-            self._protocol.send_marked(batch.packed, commands, on_replies)
+        if type(commands) is not WireCommands or (commands.plain and commands.protocol == protocol.version):
+            protocol.send(packed, len(commands), on_replies)
         else:
-            self._protocol.send(batch.packed, len(commands), on_replies)
+            protocol.send_marked(packed, commands, on_replies)
 
     def close(self) -> None:
         if self._attempt is not None:
@@ -106,7 +112,7 @@ class _RawProtocol(asyncio.Protocol):
         self._unsent: list[bytes] = []
         self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
         self._replies: list[Any] = []
-        self._version = 2
+        self.version = 2
         self._watching: tuple[int, int] | None = None
 
     @property
@@ -133,15 +139,15 @@ class _RawProtocol(asyncio.Protocol):
         self._waiting.append((replies, on_replies))
 
     def send_marked(self, packed: bytes, commands: WireCommands, on_replies: _OnReplies) -> None:
-        if commands.protocol != self._version:
-            self._version = commands.protocol
-            self.send(_PROTOCOLS[self._version], 1, None)
+        if commands.protocol != self.version:
+            self.version = commands.protocol
+            self.send(_PROTOCOLS[self.version], 1, None)
         if commands.watches is not None:
             lease, number = commands.watches
             if number == 1 or self._watching == (lease, number - 1):
                 self._watching = commands.watches
         if commands.watched is not None and self._watching != commands.watched:
-            nil: list[Reply] = [wire.NIL_ARRAY[self._version]]
+            nil: list[Reply] = [wire.NIL_ARRAY[self.version]]
             self.send(_NOTHING, 1, lambda _: on_replies(nil))
         elif commands.replies > 1:
             self.send(packed, commands.replies, lambda replies: on_replies(replies[-1:]))

@@ -1,0 +1,191 @@
+"""Goal: a gateway says where it is, can be controlled and ends cleanly. Method: processes, and one in the loop."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+import redis.asyncio
+import uvloop
+from support.real import until
+
+from cluster.lag import Constant, parse_lag
+from cluster.levels import Level
+from cluster.link import Cut
+from cluster.network import NetworkSettings
+from cluster.resp.gateway import ZoneGateway
+from cluster.resp.server import PortSettings
+from cluster.timeouts import Timeouts
+from cluster.zone import Address, ClusterError
+
+pytestmark = pytest.mark.real
+
+DEADLINE_S = 60
+
+
+def run(path, timeout=DEADLINE_S):
+    command = [sys.executable, "-m", "cluster.resp", "--config", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_gateway_says_where_it_is_and_ends_when_told(cluster, number):
+    with cluster.gateway("b") as gateway:
+        assert gateway.said.keys() == {"zone", "port", "pid"}
+        assert (gateway.said["zone"], gateway.said["pid"]) == ("b", gateway.process.pid)
+        with gateway.client() as client:
+            client.set("k", "v")
+            gateway.process.send_signal(number)
+            gateway.process.wait(DEADLINE_S)
+            with pytest.raises(redis.ConnectionError):
+                client.get("k")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"zone": "x"}, "zone 'x' is not among the zones: a"),
+        ({"zones": {"a": "nowhere"}}, "zones.a: Value error, 'nowhere' is not accepted; accepted: HOST:PORT"),
+        ({"lag": "5"}, "lag:"),
+        ({"lags": {"a>x": "1ms"}}, "lags"),
+        ({"lags": {"a>x": "constant:1ms"}}, "link 'a>x' names no two of the zones: a"),
+        ({"limits": {"frob": 1}}, "limit frob=1 is not accepted; accepted: 1 or more for"),
+        ({"level": "DC_TWO"}, "level:"),
+        ({"certificate": "x.pem"}, "TLS needs both"),
+        ({"frob": 1}, "frob:"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_in_one_line(tmp_path, change, said):
+    path = tmp_path / "gateway.json"
+    path.write_text(json.dumps({"zone": "a", "zones": {"a": "127.0.0.1:1"}, **change}))
+    done = run(path)
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_and_a_certificate_that_is_none_are_reported(cluster, quorum, tmp_path):
+    zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
+    path = tmp_path / "gateway.json"
+    path.write_text(json.dumps({"zone": "a", "zones": zone_texts, "port": quorum.port}))
+    done = run(path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"cannot listen at 127.0.0.1:{quorum.port}" in done.stderr
+    path.write_text(json.dumps({"zone": "a", "zones": zone_texts, "certificate": str(path), "private_key": str(path)}))
+    assert "cannot be used" in run(path).stderr
+
+
+def program(coroutine):
+    return uvloop.run(coroutine)
+
+
+def gateway(cluster, zone="a", **options):
+    settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1), **options.pop("network", {}))
+    return ZoneGateway(zone, cluster.addresses, settings=settings, **options)
+
+
+def client_of(one, **options):
+    return redis.asyncio.Redis(host=one.address.host, port=one.address.port, **options)
+
+
+def test_links_are_slowed_cut_mended_and_healed_while_clients_work(cluster):
+    async def scenario():
+        async with (
+            gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(1)}) as one,
+            client_of(one) as client,
+        ):
+            assert await client.set("k", "1")
+            one.set_lag("b", "constant:2ms")
+            one.set_loss("c", 0.1)
+            described = {(link["source"], link["target"]): link for link in one.topology()["links"]}
+            assert described.keys() == {("a", "b"), ("b", "a"), ("a", "c"), ("c", "a")}
+            assert described["a", "b"]["lag"] == str(parse_lag("constant:2ms"))
+            assert described["c", "a"]["loss"] == 0.1
+            one.cut("b", Cut.DROP)
+            one.set_loss("c", 0)
+            assert await client.set("k", "2")
+            one.cut("c", Cut.DROP)
+            with pytest.raises(redis.ResponseError, match="Peer: Peer Node is not connected"):
+                await client.set("k", "3")
+            assert await one.server.loop.run_in_executor(None, cluster.direct("b").get, "k") == b"1"
+            statistics = one.statistics()
+            assert statistics["connected"] == {"a": True, "b": False, "c": False}
+            one.heal()
+            assert {link["cut"] for link in one.topology()["links"]} == {None}
+            assert {link["loss"] for link in one.topology()["links"]} == {0.0}
+            await until(lambda: all(one.statistics()["connected"].values()), "connected again")
+            assert await client.set("k", "4")
+            assert one.statistics()["coordinator"]["levels"]["DC_QUORUM"]["commands"] >= 3
+            with pytest.raises(ClusterError, match="it has links to: b, c"):
+                one.cut("a", Cut.DROP)
+            with pytest.raises(ValueError, match="accepted"):
+                one.set_lag("b", "frob")
+
+    program(scenario())
+
+
+def test_a_changed_level_holds_for_new_connections(cluster):
+    async def scenario():
+        async with gateway(cluster, level=Level.DC_ONE) as one, client_of(one) as client:
+            for zone, value in zip("abc", "122", strict=True):
+                cluster.direct(zone).set("k", value)
+            assert await client.get("k") == b"1"
+            one.set_level(read=Level.DC_SAFE_QUORUM)
+            assert one.topology()["read_level"] == "DC_SAFE_QUORUM"
+            assert one.topology()["write_level"] == "DC_ONE"
+            assert await client.get("k") == b"1"
+            async with client_of(one) as other:
+                assert await other.get("k") == b"2"
+
+    program(scenario())
+
+
+def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gone(cluster):
+    async def scenario():
+        async with gateway(cluster, level=Level.DC_QUORUM) as one, client_of(one) as client:
+            await client.set("n", 1)
+            async with client.pipeline() as pipe:
+                await pipe.watch("n")
+                [session] = [session for session in one.server.sessions if session.watching is not None]
+                channels = session.watching.coordinator.channels
+                for channel in channels[1:]:
+                    channel.datastore.reset()
+                await until(lambda: all(channel.connected for channel in channels), "connected again")
+                pipe.multi()
+                pipe.set("n", 2)
+                with pytest.raises(redis.WatchError):
+                    await pipe.execute()
+            assert await client.get("n") == b"1"
+            async with client.pipeline() as pipe:
+                await pipe.watch("n")
+                pipe.multi()
+                pipe.set("n", 3)
+                assert await pipe.execute() == [True]
+
+    program(scenario())
+
+
+def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
+    monkeypatch.setattr("cluster.resp.gateway.READY_S", 0.2)
+
+    async def scenario():
+        with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
+            await ZoneGateway("a", {"a": Address("127.0.0.1", 1)}, settings=NetworkSettings(seed=1)).start()
+
+    program(scenario())
+
+
+def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
+    monkeypatch.setattr("cluster.resp.gateway.CONNECT_S", 0.2)
+
+    async def scenario():
+        addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}
+        settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1))
+        one = ZoneGateway("a", addresses, settings=settings, port=PortSettings(), level=Level.DC_QUORUM)
+        async with one, client_of(one) as client:
+            assert await client.set("k", "quorum of the two others")
+            with pytest.raises(redis.ResponseError, match="Storage: Datastore refused connection"):
+                await client.ping()
+
+    program(scenario())
