@@ -135,6 +135,11 @@ PLANTED = {
     "a bulk pop leases in the wrong shard": (engine.dyno.pop, "lease_all_together", lease_together_in_the_own_shard),
     "a pop by id asks nothing of the due time": (engine.dyno.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
     "a pop by id takes what is leased": (engine.dyno.queue, "lease_chosen", lease_chosen_over_a_lease),
+    "the unsafe pop by id asks the own shard only": (
+        engine.dyno.queue.DynoQueue,
+        "unsafe_pop_with_id_all_shards",
+        engine.dyno.queue.DynoQueue.pop_with_id,
+    ),
     "the unsafe peek forgets the order": (engine.dyno.peek, "sorted", list),
     "priority is inverted": (
         engine.dyno.queue,

@@ -29,6 +29,25 @@ async def push_after_payload(stage: Stage) -> str:
     return f"{left}; the retry mends it: {await stage.state()}"
 
 
+async def orphan_for_existence_tests(stage: Stage) -> str:
+    await death(stage.queue(quorum=dies("HSET")).push([X]))
+    return await _tests_of_existence(stage)
+
+
+async def phantom_for_existence_tests(stage: Stage) -> str:
+    """The payload is gone, the id is not: as after `race_ack_during_requeue`."""
+    await pushed(stage)
+    await stage.connection("a", stage.level).execute(("HDEL", stage.keys.messages, "x"))
+    return await _tests_of_existence(stage)
+
+
+async def _tests_of_existence(stage: Stage) -> str:
+    """As Conductor's `containsMessage` asks, by the payload, and as `ensure` does, by the sets."""
+    queue = stage.queue()
+    stored, size, state = await queue.get("x"), await queue.size(), await stage.state()
+    return f"{state}; get: {said(stored is not None)}, size: {size}, ensure pushes it: {said(await queue.ensure(X))}"
+
+
 async def push_batch_round_robin(stage: Stage) -> str:
     return await _batch_again(stage, RoundRobin)
 
@@ -174,6 +193,8 @@ async def bulk_pop_one_id_gone(stage: Stage) -> str:
 
 COURSES = {
     "crash_push_after_payload": push_after_payload,
+    "payload_without_id_and_tests_of_existence": orphan_for_existence_tests,
+    "id_without_payload_and_tests_of_existence": phantom_for_existence_tests,
     "crash_push_batch_retried_round_robin": push_batch_round_robin,
     "crash_push_batch_retried_id_hash": push_batch_id_hash,
     "crash_push_again_after_payload": push_again_after_payload,

@@ -17,7 +17,9 @@ import engine.dyno.pop
 import engine.dyno.prefetch
 import engine.dyno.unack
 from engine.dyno.acks import Acks
+from engine.dyno.codec import decode
 from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from engine.message import Delivery
 
 PAGE = Path(__file__).parents[3] / "docs" / "dyno-windows.md"
 MODES = {"original": make_v1(compat=True), "default": make_v1(compat=False)}
@@ -82,12 +84,15 @@ async def lease_over_a_lease(context, message_id, *, shard=None, lease_end_ms=No
 
 
 async def lease_without_asking(context, message_id, *, shard=None, lease_end_ms=None):
-    shard = shard or context.settings.shard
-    keys = context.keys
-    await context.quorum.zadd(keys.unack(shard), context.clock.now_ms() + 1000, message_id)
-    await context.quorum.zadd(keys.queue_of(shard), 0, message_id)
-    await context.quorum.zrem(keys.unack(shard), message_id)
-    return await LEASE(context, message_id, shard=shard, lease_end_ms=lease_end_ms)
+    """Whether there was a lease, and whether the message was still waiting."""
+    shard, end_ms = shard or context.settings.shard, context.clock.now_ms() + 1000
+    await context.quorum.zadd(context.keys.unack(shard), end_ms, message_id)
+    await context.quorum.zrem(context.keys.queue_of(shard), message_id)
+    raw = await context.quorum.hget(context.keys.messages, message_id)
+    if raw is None:
+        return None
+    message = decode(raw, message_id=message_id)
+    return Delivery(message=message, shard=shard, lease_start_ms=0, leased_ms=0, lease_end_ms=end_ms)
 
 
 LEASE = engine.dyno.lease.lease
