@@ -18,6 +18,9 @@ NS_PER_MS = 1_000_000
 Candidate = tuple[str, str]
 """Shard and id."""
 
+Claims = dict[str, dict[str, None]]
+"""Shard → ids that a pop of the object is leasing."""
+
 LeaseCandidates = Callable[[Context, Sequence[Candidate], int, list[Delivery]], Coroutine[Any, Any, None]]
 """Leases candidates until there are so many deliveries, and adds each delivery to the list as soon as it is sure."""
 
@@ -47,13 +50,17 @@ def make_poppers(context: Context) -> Poppers:
             every=OriginalPopper(context, everywhere, take_one_by_one),
             every_bulk=OriginalPopper(context, everywhere, take_together),
         )
-    claims: dict[Candidate, None] = {}
+    claims = no_claims(context)
     return Poppers(
         own=FreshPopper(context, shards=own, claims=claims),
         own_bulk=FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
         every=FreshPopper(context, shards=shards, claims=claims),
         every_bulk=FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
     )
+
+
+def no_claims(context: Context) -> Claims:
+    return {shard: {} for shard in context.settings.shards}
 
 
 def own_first(context: Context) -> tuple[str, ...]:
@@ -92,7 +99,7 @@ class FreshPopper:
         context: Context,
         *,
         shards: Sequence[str],
-        claims: dict[Candidate, None],
+        claims: Claims,
         lease_candidates: LeaseCandidates = lease_each,
     ) -> None:
         self._context = context
@@ -119,21 +126,23 @@ class FreshPopper:
 
     async def _due(self, count: int) -> list[Candidate]:
         """The first ``count`` due ids that no pop of this object is leasing, or as many as there are."""
-        found: list[Candidate] = []
-        for shard in self._shards:
-            if len(found) < count:
-                found += await self._due_in(shard, count - len(found))
-        # What was read of one shard may have been claimed while another was read.
-        return [candidate for candidate in found if candidate not in self._claims]
+        while True:
+            found: list[Candidate] = []
+            for shard in self._shards:
+                if len(found) < count:
+                    found += await self._due_in(shard, count - len(found))
+            # What was read of one shard may have been claimed while another was read.
+            if not any(message_id in self._claims[shard] for shard, message_id in found):
+                return found
 
     async def _due_in(self, shard: str, count: int) -> list[Candidate]:
         context = self._context
-        key = context.keys.queue_of(shard)
+        key, claimed = context.keys.queue_of(shard), self._claims[shard]
         while True:
-            limit = count + sum(claimed_shard == shard for claimed_shard, _ in self._claims)
+            limit = count + len(claimed)
             read = context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
             ids = await measured(context, "prefetch", read, messages=limit)
-            free = [(shard, message_id) for message_id in ids if (shard, message_id) not in self._claims]
+            free = [(shard, message_id) for message_id in ids if message_id not in claimed]
             # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.
             if len(free) >= count or len(ids) < limit:
                 return free[:count]
@@ -147,7 +156,8 @@ class FreshPopper:
         claimed: list[Candidate] = []
         try:
             while candidates:
-                self._claims.update(dict.fromkeys(candidates))
+                for shard, message_id in candidates:
+                    self._claims[shard][message_id] = None
                 claimed += candidates
                 await self._lease_candidates(self._context, candidates, count, deliveries)
                 missing = count - len(deliveries)
@@ -158,6 +168,6 @@ class FreshPopper:
                 raise
             self._context.counters.curtailed_pops += 1
         finally:
-            for candidate in claimed:
-                del self._claims[candidate]
+            for shard, message_id in claimed:
+                del self._claims[shard][message_id]
         return deliveries

@@ -9,7 +9,7 @@ from engine.dyno.acks import Acks
 from engine.dyno.codec import decode
 from engine.dyno.context import Context
 from engine.dyno.errors import Effects, operation
-from engine.dyno.pop import FreshPopper
+from engine.dyno.pop import FreshPopper, no_claims
 from engine.dyno.scores import due_score
 from engine.dyno.unack import UnackHandler
 from engine.message import Delivery, Message, Receipt
@@ -49,7 +49,9 @@ def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery 
                 delivery = await step(context, message_id)
                 deliveries += [] if delivery is None else [delivery]
 
-    return FreshPopper(context, shards=(context.settings.shard,), claims={}, lease_candidates=lease_each)
+    return FreshPopper(
+        context, shards=(context.settings.shard,), claims=no_claims(context), lease_candidates=lease_each
+    )
 
 
 async def _lease_over_a_lease(context: Context, message_id: str) -> Delivery | None:
