@@ -1,16 +1,19 @@
 """Goal: ordinary clients work through a zone's port, unmodified. Method: redis-cli; redis-py of all kinds."""
 
 import asyncio
+import re
 import shutil
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import redis
 import redis.asyncio
 
 from cluster.levels import Level
+from cluster.resp.gateway import introduced
 from cluster.zone import Restart
 
 pytestmark = pytest.mark.real
@@ -270,3 +273,13 @@ def test_every_command_of_the_server_has_a_treatment(cluster, quorum):
         assert silent == []
         assert client.set("still", "alive")
     assert cluster.everywhere("GET", "still") == [b"alive"] * 3
+
+
+def test_the_documented_table_is_that_of_the_server(cluster):
+    page = (Path(__file__).resolve().parents[3] / "docs" / "resp.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| ([^|]+) \| [D+] \|", page, flags=re.MULTILINE)
+    table = cluster.run(introduced([cluster.addresses["a"]])).table
+    told = [(name, treatment) for treatment, names in rows for name in re.findall(r"`([A-Z]+)`", names)]
+    assert len(told) > 80
+    real = {name: table[name].treatment.name.lower() for name, _ in told}
+    assert {name: real[name] for name, told_as in told if told_as != real[name]} == {}

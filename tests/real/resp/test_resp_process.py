@@ -42,6 +42,35 @@ def test_a_gateway_says_where_it_is_and_ends_when_told(cluster, number):
                 client.get("k")
 
 
+COMPANION = """
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from cluster.resp.configuration import read_configuration
+from cluster.resp.process import run
+
+@asynccontextmanager
+async def beside(gateway):
+    yield {"admin": gateway.topology()["zone"]}
+    print("left", flush=True)
+
+run(read_configuration(Path(sys.argv[1])), companions=[beside])
+"""
+
+
+def test_a_companion_runs_beside_the_gateway_and_ends_with_it(cluster, tmp_path):
+    path = tmp_path / "gateway.json"
+    zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
+    path.write_text(json.dumps({"zone": "c", "zones": zone_texts}))
+    process = subprocess.Popen([sys.executable, "-c", COMPANION, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert json.loads(process.stdout.readline())["admin"] == "c"
+    finally:
+        process.terminate()
+        rest, _ = process.communicate(timeout=DEADLINE_S)
+    assert (rest, process.returncode) == ("left\n", 0)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
