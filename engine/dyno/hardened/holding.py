@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.dyno.hardened.context import HardenedContext
+from engine.dyno.hardened.deciding import decided_each
 from engine.dyno.hardened.store import Held
 
 
@@ -43,8 +45,11 @@ class Holdings:
         if not active:
             return
         ends_ms = now_ms + context.settings.lease_ms
-        answers = await context.store.extend([one.held for one in active], ends_ms=ends_ms)
+        answers = await decided_each(partial(context.store.extend, ends_ms=ends_ms), [one.held for one in active])
+        failure = next((answer for answer in answers if isinstance(answer, Exception)), None)
         for holding, extended in zip(active, answers, strict=True):
+            if isinstance(extended, Exception):
+                continue  # it is tried again before the lease ends
             if extended:
                 context.counters.extended += 1
                 holding.held = replace(holding.held, ends_ms=ends_ms)
@@ -53,6 +58,8 @@ class Holdings:
             else:
                 context.counters.refused += 1
                 self.drop(holding.held)
+        if failure is not None:
+            raise failure
 
     def _forget_ended(self, now_ms: int) -> None:
         """A lease that ended cannot be extended; its ack is refused without it."""

@@ -25,6 +25,8 @@ class HardenedPopper:
         self._serving = serving
         self._leaser = Leaser(context)
         self._claimed: dict[str, None] = {}
+        self._watchers: dict[int, dict[str, None]] = {}
+        self._reads = 0
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         """Up to ``count`` deliveries as soon as there is one, or none when the wait is over."""
@@ -52,16 +54,26 @@ class HardenedPopper:
 
     async def _take_of(self, shard: str, count: int) -> list[Delivery]:
         now_ms = self._context.clock.now_ms()
-        limit = count + len(self._claimed)
-        heads = await self._context.store.heads(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
-        free = [head for head in heads if head.id not in self._claimed][:count]
-        claims = [head.id for head in free]
-        self._claimed.update(dict.fromkeys(claims))
+        self._reads += 1
+        watcher = self._reads
+        taken: dict[str, None] = {}  # what other pops of this object finish with: the read may still show it as ready
+        self._watchers[watcher] = taken
         try:
-            return await self._lease(shard, free)
+            limit = count + len(self._claimed)
+            ready = await self._context.store.ready(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
         finally:
-            for message_id in claims:
+            del self._watchers[watcher]
+        ids = [one for one in ready.ids if one not in self._claimed and one not in taken][:count]
+        if not ids:
+            return []
+        self._claimed.update(dict.fromkeys(ids))
+        try:
+            return await self._lease(shard, await self._context.store.heads(ready, ids))
+        finally:
+            for message_id in ids:
                 del self._claimed[message_id]
+            for other in self._watchers.values():
+                other.update(dict.fromkeys(ids))
 
     async def _lease(self, shard: str, heads: Sequence[Head]) -> list[Delivery]:
         messages, fatal, broken = self._sorted(heads)

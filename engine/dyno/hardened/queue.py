@@ -5,12 +5,14 @@ docs/hardened.md has the design: what each mechanism guarantees, against which f
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from engine.dyno.codec import decode
 from engine.dyno.errors import COMMAND_FAILURES
 from engine.dyno.hardened.context import HardenedContext, HardenedCounters
+from engine.dyno.hardened.deciding import decided_each
 from engine.dyno.hardened.entry import put_of
 from engine.dyno.hardened.holding import Holdings
 from engine.dyno.hardened.keeping import Keeper
@@ -127,13 +129,17 @@ class HardenedQueue:
         if not valid:
             self.counters.refused += len(deliveries)
             return [False] * len(deliveries)
-        try:
-            answers = dict(zip(valid, await self._store.ack(list(valid), now_ms=now_ms), strict=True))
-        except COMMAND_FAILURES as error:
-            raise batch_ack_failure(error, failed_ids=tuple(one.id for one in valid)) from error
-        for one in valid:
-            self._holdings.drop(one)
-        acked = [one is not None and answers.get(one, False) for one in held]
+        leases = list(valid)
+        answers = dict(zip(leases, await decided_each(partial(self._store.ack, now_ms=now_ms), leases), strict=True))
+        failed = {one.id: answer for one, answer in answers.items() if isinstance(answer, Exception)}
+        for one, answer in answers.items():
+            if not isinstance(answer, Exception):
+                self._holdings.drop(one)
+        if failed:
+            error = next(iter(failed.values()))
+            acked_ids = tuple(one.id for one, answer in answers.items() if answer is True)
+            raise batch_ack_failure(error, failed_ids=tuple(failed), acked_ids=acked_ids) from error
+        acked = [one is not None and answers.get(one) is True for one in held]
         self.counters.refused += acked.count(False)
         return acked
 

@@ -15,6 +15,9 @@ class Status(StrEnum):
     DEAD = "x"
 
 
+_STATUS = {status.value: status for status in Status}
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """``raw`` is what Redis holds; ``ends_ms`` is the end of the last lease, and the record's version."""
@@ -29,7 +32,7 @@ class Record:
     @classmethod
     def parse(cls, raw: bytes) -> Self:
         status, shard, _, _, tries, ends, token = raw.decode().split(" ")
-        return cls(raw, Status(status), shard, int(tries), int(ends), token)
+        return cls(raw, _STATUS[status], shard, int(tries), int(ends), token)
 
     @property
     def buried(self) -> bool:

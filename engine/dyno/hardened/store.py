@@ -48,6 +48,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Ready:
+    """Ready ids in the order of service, as the zone behind ``view`` has them."""
+
+    view: Connection
+    ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """An id in the order of service, with what the zone that was asked has of it."""
 
@@ -87,17 +95,26 @@ class Store:
         told = (answer.decode().split(" ") for answer in answers)
         return [(shard, float(score)) for shard, score in told]
 
-    async def heads(self, shard: str, count: int, *, now_ms: int, until: int) -> list[Head]:
+    async def ready(self, shard: str, count: int, *, now_ms: int, until: int) -> Ready:
         """The first ``count`` ready ids of the first zone that answers, after making ready what is due there."""
         failure: Exception | None = None
         for view in (self._local, *self._others):
             try:
-                ids = await self._ready(view, shard, count, now_ms=now_ms, until=until)
-                return await self._known(view, ids) if ids else []
+                return Ready(view, await self._ready(view, shard, count, now_ms=now_ms, until=until))
             except COMMAND_FAILURES as error:
                 failure = failure or error
         assert failure is not None
         raise failure
+
+    async def heads(self, ready: Ready, ids: Sequence[str]) -> list[Head]:
+        """What the zone that listed ``ids`` has of them."""
+        raws, payloads = await _read(
+            ready.view, ("HMGET", self._keys.records, *ids), ("HMGET", self._keys.messages, *ids)
+        )
+        return [
+            Head(message_id, None if raw is None else Record.parse(raw), payload)
+            for message_id, raw, payload in zip(ids, raws, payloads, strict=True)
+        ]
 
     async def lease(self, ids: Sequence[str], *, token: str, now_ms: int, ends_ms: int) -> list[str]:
         """The answers of the script ``lease``, on which two zones agree."""
@@ -185,13 +202,6 @@ class Store:
             await self._run(writer, self._scripts.on_messages("promote", *words))
             (ready,) = await _read(view, first)
         return [message_id.decode() for message_id in ready]
-
-    async def _known(self, view: Connection, ids: Sequence[str]) -> list[Head]:
-        raws, payloads = await _read(view, ("HMGET", self._keys.records, *ids), ("HMGET", self._keys.messages, *ids))
-        return [
-            Head(message_id, None if raw is None else Record.parse(raw), payload)
-            for message_id, raw, payload in zip(ids, raws, payloads, strict=True)
-        ]
 
     async def _run(self, connection: Connection, command: Command) -> Any:
         (reply,) = await connection.execute(command)
