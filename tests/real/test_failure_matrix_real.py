@@ -1,0 +1,207 @@
+"""Goal: faults look to clients on real servers as they were measured on Dynomite. Method: its failure matrix and its
+outages, replayed on three server processes with every time-out scaled by one factor.
+
+Times are held against bounds: never before the time-out, and not so late that it could be the next one.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+import uvloop
+from support.failure_matrix import MATRIX, WORDS
+from support.real import outcome, until
+from support.scripted import Until
+
+from cluster.levels import Level
+from cluster.link import Cut
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.zones import zones
+from cluster.timeouts import Timeouts
+from cluster.zone import Persistence, Restart
+
+pytestmark = pytest.mark.real
+
+ONE, QUORUM, SAFE = Level
+FACTOR = 0.3
+LATE_MS = 900
+"""An answer that was due at once or at a time-out may come so much later on a busy machine."""
+
+PAUSE_MS = 1_500 * FACTOR
+FROZEN_MS = 60_000 * FACTOR
+
+# Of each fault one level that waits or fails, and one that does not; black holes and freezing take longest.
+ROWS = [
+    ("kill b", ONE),
+    ("kill b", SAFE),
+    ("kill a", ONE),
+    ("kill a", QUORUM),
+    ("kill bc", ONE),
+    ("kill bc", QUORUM),
+    ("kill ab", ONE),
+    ("kill ab", SAFE),
+    ("kill abc", QUORUM),
+    ("pause b", QUORUM),
+    ("pause a", ONE),
+    ("pause a", SAFE),
+    ("pause bc", ONE),
+    ("pause bc", QUORUM),
+    ("pause ab", QUORUM),
+    ("lose b", QUORUM),
+    ("lose bc", ONE),
+    ("lose bc", SAFE),
+    ("freeze b", QUORUM),
+    ("freeze bc", QUORUM),
+    ("hold bc", QUORUM),
+]
+
+
+def row(fault, level):
+    for (name, levels), (replies, replicas) in MATRIX.items():
+        if name == fault and level in (levels if isinstance(levels, tuple) else (levels,)):
+            return replies.split(), [None if one == "nil" else one.encode() for one in replicas.split()]
+    raise LookupError((fault, level))
+
+
+@asynccontextmanager
+async def started():
+    servers = zones("process", "abc", persistence=Persistence.NONE)
+    async with RealCluster(servers, RealSettings(seed=1, timeouts=Timeouts(factor=FACTOR))) as cluster:
+        yield cluster
+
+
+def around(cluster, zone):
+    return [link for pair, link in cluster.links.items() if zone in pair]
+
+
+async def break_down(cluster, fault, zone):
+    if fault == "kill":
+        await cluster.zones[zone].kill()
+    elif fault == "pause":
+        await cluster.zones[zone].pause()
+    for link in around(cluster, zone):
+        if fault == "freeze":
+            link.set_lag(Until(cluster.runtime.now_ns() + round(FROZEN_MS * 1e6), cluster.runtime))
+        elif fault in ("lose", "hold"):
+            link.cut(Cut.DROP if fault == "lose" else Cut.HOLD)
+
+
+def lost_channels(cluster, fault, names):
+    """The channels that such a fault breaks at once; a stall is noticed by its time-out only."""
+    for own, coordinator in cluster.coordinators.items():
+        for place, channel in enumerate(coordinator.channels):
+            other = coordinator.zone_name(place)
+            killed = fault == "kill" and other in names
+            cut = fault == "lose" and own != other and (own in names or other in names)
+            if killed or cut:
+                yield channel
+
+
+async def heal(cluster, fault, names):
+    for name in names:
+        if fault == "kill":
+            await cluster.zones[name].restart(Restart.KEEP)
+        elif fault == "pause":
+            await cluster.zones[name].resume()
+    for link in cluster.links.values():
+        link.mend()
+
+
+async def timed(cluster, zone, level, command):
+    begin_ns = cluster.runtime.now_ns()
+    answer = await outcome(cluster.connection(zone, level), command)
+    return answer, (cluster.runtime.now_ns() - begin_ns) / 1e6
+
+
+def assert_replied(answer, took_ms, word):
+    text, due_ms = WORDS[word]
+    assert (answer[1] if isinstance(answer, tuple) else answer[0]) == text
+    assert due_ms * FACTOR <= took_ms < due_ms * FACTOR + LATE_MS
+
+
+async def held(cluster, key):
+    """What each zone holds; a server that does not answer yet is not what anybody waits for."""
+    return [(await outcome(cluster.direct(zone), ("GET", key)))[0] for zone in "abc"]
+
+
+async def settled(cluster, key, expected):
+    async with asyncio.timeout(90):
+        while await held(cluster, key) != expected:  # noqa: ASYNC110 (servers have no event for it)
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(("faults", "level"), ROWS, ids=lambda value: str(value))
+def test_a_fault_looks_to_clients_of_real_servers_as_measured(faults, level):
+    replies, replicas = row(faults, level)
+    fault, names = faults.split()
+
+    async def program():
+        async with started() as cluster:
+            first = cluster.connection("a", QUORUM)
+            await first.execute(("SET", "read", "v0"), ("SET", "written", "old"))
+            await settled(cluster, "written", [b"old"] * 3)
+            for name in names:
+                await break_down(cluster, fault, name)
+            lost = list(lost_channels(cluster, fault, names))
+            await until(lambda: not any(channel.connected for channel in lost), "the news of the fault")
+            steps = [("a", ("SET", "first", 1)), ("a", ("GET", "read"))]
+            answers = [await timed(cluster, zone, level, command) for zone, command in steps]
+            await asyncio.sleep(PAUSE_MS / 1000)
+            later = [
+                ("a", ("GET", "read")),
+                ("a", ("SET", "written", "new")),
+                ("c", ("GET", "read")),
+                ("c", ("SET", "last", 1)),
+            ]
+            for zone, command in later[: len(replies) - 2]:
+                answers.append(await timed(cluster, zone, level, command))
+            await heal(cluster, fault, names)
+            await settled(cluster, "written", replicas)
+            return answers
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        answers = runner.run(program())
+    for (answer, took_ms), word in zip(answers, replies, strict=True):
+        assert_replied(answer, took_ms, word)
+
+
+async def write_through_an_outage(cluster, level, fault, outage_s):
+    """One write every 0.25 s of scaled time through a while b is away: the answers, and which of them b lacks."""
+    loop, period_s = asyncio.get_running_loop(), 0.25 * FACTOR
+    await break_down(cluster, fault, "b")
+    await until(lambda: not any(one.connected for one in lost_channels(cluster, fault, "b")), "the news of the fault")
+    begin_s, calls = loop.time(), []
+    for number in range(round(outage_s / 0.25)):
+        await asyncio.sleep(max(0, begin_s + number * period_s - loop.time()))
+        client = cluster.connection("a", level)
+        calls.append(asyncio.ensure_future(outcome(client, ("SET", f"key{number}", "v"))))
+    answers = await asyncio.gather(*calls)
+    await heal(cluster, fault, "b")
+    await cluster.connected()
+    await cluster.connection("a", QUORUM).execute(("SET", "last", "v"))
+    await settled(cluster, "last", [b"v"] * 3)
+    replies = await cluster.direct("b").execute(*(("GET", f"key{number}") for number in range(len(calls))))
+    return answers, [number for number, reply in enumerate(replies) if reply is None]
+
+
+@pytest.mark.parametrize("level", [ONE, QUORUM])
+@pytest.mark.parametrize(
+    ("fault", "outage_s", "fewest", "most"),
+    [
+        ("kill", 35, 140, 140),  # measured 140 of 140
+        ("pause", 20, 6, 24),  # measured 12 of 80: those of the second after each of three time-outs
+        ("hold", 20, 0, 0),  # measured 0 of 80, all late
+    ],
+)
+def test_an_outage_of_one_zone_costs_real_servers_the_writes_that_it_cost_dynomite(
+    level, fault, outage_s, fewest, most
+):
+    async def program():
+        async with started() as cluster:
+            return await write_through_an_outage(cluster, level, fault, outage_s)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        answers, missing = runner.run(program())
+    assert len(answers) == outage_s * 4
+    assert all(answer == [b"OK"] for answer in answers)
+    assert fewest <= len(missing) <= most
