@@ -2,8 +2,8 @@
 
     python benchmarks/simulation_scale.py [--messages 1000 10000 100000 1000000]
 
-A run is dyno-queues in three zones at DC_QUORUM with log-normal lag, its history in files, and all checks. Each length is
-a process of its own. Times are processor time, so that other work on the machine counts little.
+A run is dyno-queues in three zones at DC_QUORUM with log-normal lag, histories in files, and all checks. Each length
+is a process of its own. Times are processor time, so that other work on the machine counts little.
 """
 
 import argparse

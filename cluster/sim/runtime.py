@@ -93,7 +93,6 @@ class SimTask(Generic[T]):
         "_resume",
         "_send",
         "_timer",
-        "_wake_up",
     )
 
     def __init__(self, runtime: "SimRuntime", coroutine: Coroutine[Any, Any, T], name: str) -> None:
@@ -112,7 +111,6 @@ class SimTask(Generic[T]):
         self._timer: Timer | None = None
         self._send = coroutine.send
         self._resume = self._wake  # one bound method for all waiting: it is put in and taken out by identity
-        self._wake_up = partial(self._wake, None)
         self._note("spawn")
         self._soon(self._begin)
 
@@ -142,7 +140,7 @@ class SimTask(Generic[T]):
         else:
             self._go_on(self._send, None)
 
-    def _wake(self, value: Any) -> None:
+    def _wake(self, value: Any = None) -> None:
         self._go_on(self._send, value)
 
     def _interrupt(self) -> None:
@@ -164,7 +162,7 @@ class SimTask(Generic[T]):
                 self._promise = target
                 target.waiters.append(self._resume)
             else:
-                self._timer = environment.put(target, self._wake_up, self._actor)
+                self._timer = environment.put(target, self._resume, self._actor)
         except StopIteration as stop:
             self._result = stop.value
             self._end("end")

@@ -61,7 +61,7 @@ class Store:
 
     def get(self, key: bytes, kind: type[V]) -> V | None:
         """The value of ``key``. Raises the WRONGTYPE error if it is not a ``kind``."""
-        value = self.find(key)
+        value = self.find(key) if self._expiry_ms else self._values.get(key)
         if value is None or type(value) is kind:
             return value
         raise CommandError(WRONG_TYPE)
