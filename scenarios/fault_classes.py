@@ -56,6 +56,8 @@ class FaultClass(StrEnum):
     CUT_HOLD = "cut-hold"
     CUT_DROP = "cut-drop"
     CUT_ONE_WAY = "cut-one-way"
+    LINKS_DUPLICATE = "links-duplicate"
+    ZONE_UNSERVED = "zone-unserved"
     CLOCKS_WRONG = "clocks-wrong"
     ANY_OF_ONE_ZONE = "any-of-one-zone"
 
@@ -83,6 +85,8 @@ ABOUT: Mapping[FaultClass, str] = {
     FaultClass.CUT_HOLD: "one zone is cut off for 100 to 800 ms; what is sent is kept until the cut is mended",
     FaultClass.CUT_DROP: "one zone is cut off; connections are reset and what is sent is lost",
     FaultClass.CUT_ONE_WAY: "one link, in one direction, keeps or loses what is sent",
+    FaultClass.LINKS_DUPLICATE: "a third of what the links carry arrives a second time, 50 to 400 ms later",
+    FaultClass.ZONE_UNSERVED: "all consumers of one zone are gone for 800 ms",
     FaultClass.CLOCKS_WRONG: f"the clock of each zone is wrong, by up to {CLOCK_MS} ms, while the load lasts",
     FaultClass.ANY_OF_ONE_ZONE: (
         "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks and crashing "
@@ -194,6 +198,15 @@ def _clocks(random: Random) -> tuple[spec.AnyFault, ...]:
     )
 
 
+def _duplicates(random: Random) -> tuple[spec.AnyFault, ...]:
+    after_ms = round(random.uniform(50, 400), 1)
+    return (spec.DuplicateFault(kind="duplicate", at_s=0.0, for_s=LOAD_S, share=0.33, after_ms=after_ms),)
+
+
+def _unserved(random: Random) -> tuple[spec.AnyFault, ...]:
+    return (spec.ConsumerCrash(kind="consumer_crash", at_s=0.1, for_s=0.8, zone=random.choice(ZONES), consumer="all"),)
+
+
 def _any_of_one_zone(random: Random) -> tuple[spec.AnyFault, ...]:
     faults = _DRAW[random.choice(OF_ONE_ZONE)](random)
     if random.random() < 0.5:
@@ -230,6 +243,8 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
     FaultClass.CUT_HOLD: _cut_off(spec.CutMode.HOLD),
     FaultClass.CUT_DROP: _cut_off(spec.CutMode.DROP),
     FaultClass.CUT_ONE_WAY: _cut_one_way,
+    FaultClass.LINKS_DUPLICATE: _duplicates,
+    FaultClass.ZONE_UNSERVED: _unserved,
     FaultClass.CLOCKS_WRONG: _clocks,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
 }
