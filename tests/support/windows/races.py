@@ -212,6 +212,18 @@ async def pushed_three_times(stage: Stage) -> str:
     return f"delivered by a, b and c: {', '.join(popped)}; acks: {', '.join(acked)}; {await stage.state()}"
 
 
+async def doubled_and_acknowledged_once(stage: Stage) -> str:
+    """The payload is one for all shards, so the first ack takes it from the other deliveries."""
+    await stage.queue("a").push([X])
+    await stage.queue("b").push([X])
+    assert said(await stage.queue("a").pop(1)) == "x"
+    acked = await stage.queue("a").ack("x")
+    left, popped = await stage.state(), said(await stage.queue("b").pop(1))
+    await stage.lease_ends()
+    await stage.queue("b").process_unacks()
+    return f"ack: {said(acked)}, {left}; pop in b: {popped}; after the lease {await stage.state()}"
+
+
 async def postponed_after_range_read(stage: Stage) -> str:
     """A pop whose range read fails leaves its demand, so the next one reads an id too many, and keeps it."""
     consumer = stage.queue(local=fails("ZRANGEBYSCORE"))
@@ -241,5 +253,6 @@ COURSES = {
     "race_remove_during_pop": remove_during_pop,
     "race_ensure_during_requeue": ensure_during_requeue,
     "race_push_of_one_id_thrice": pushed_three_times,
+    "race_push_of_one_id_twice_and_ack": doubled_and_acknowledged_once,
     "race_postponed_after_range_read": postponed_after_range_read,
 }

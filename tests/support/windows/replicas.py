@@ -27,6 +27,14 @@ async def _one_down_others_differ(stage: Stage, level: Level) -> str:
     return f"pop: {popped}; {await stage.state()}"
 
 
+async def one_down_others_agree_safe(stage: Stage) -> str:
+    stage.level = Level.DC_SAFE_QUORUM
+    await stage.queue().push([X])
+    stage.cut("a", "c")
+    popped = await failure(stage.queue().pop(1))
+    return f"pop: {popped}; ack: {await failure(stage.queue().ack('x'))}; {await stage.state()}"
+
+
 async def tie_quorum(stage: Stage) -> str:
     return await _tie(stage, Level.DC_QUORUM, away=True)
 
@@ -117,6 +125,7 @@ async def range_read_is_local(stage: Stage) -> str:
 COURSES = {
     "vote_one_away_others_differ_safe_quorum": one_down_others_differ_safe,
     "vote_one_away_others_differ_quorum": one_down_others_differ_quorum,
+    "vote_one_away_others_agree_safe_quorum": one_down_others_agree_safe,
     "vote_tie_of_two_pops_quorum": tie_quorum,
     "vote_tie_of_two_pops_safe_quorum": tie_safe,
     "vote_of_three_on_two_pops_quorum": no_tie_of_three,
