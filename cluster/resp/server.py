@@ -9,12 +9,19 @@ from typing import Any
 
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
+from cluster.operation import Done
 from cluster.resp.scanner import CommandLimits
 from cluster.resp.session import Session
 from cluster.resp.table import CommandTable
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
+
+Sampler = Callable[[Level, bool, Done], Done]
+"""
+
+Whoever sets ``until_sample`` to n gets the n-th run from then on; a server without a sampler never gets to 0.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +104,8 @@ class RespServer:
         self.version = version
         self.statistics = PortStatistics()
         self.held_bytes = 0
+        self.until_sample = 0
+        self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()
         self._sessions: dict[Session, None] = {}
         self._identities = 0

@@ -216,7 +216,10 @@ class Session(asyncio.Protocol):
         self._slots.append(slot)
         self._in_flight += slot.count
         level = self.read_level if kind.reads else self.write_level
-        self.coordinator.submit(level, commands, slot.done, packed=packed)
+        server = self.server
+        server.until_sample -= 1
+        done = slot.done if server.until_sample else server.sampler(level, kind.reads, slot.done)
+        self.coordinator.submit(level, commands, done, packed=packed)
 
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
         """Run one command for an exclusive handler and give its outcome to that, not to the client."""

@@ -1,0 +1,28 @@
+"""``python -m cluster.admin --config FILE --admin FILE``: ``cluster.resp`` with its administration beside it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cluster.admin.app import administration
+from cluster.admin.settings import read_admin_settings
+from cluster.resp.configuration import read_configuration
+from cluster.resp.process import run
+from cluster.zone import ClusterError
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m cluster.admin", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="JSON file of the gateway")
+    parser.add_argument("--admin", type=Path, required=True, help="JSON file of its administration")
+    given = parser.parse_args()
+    try:
+        run(read_configuration(given.config), companions=[administration(read_admin_settings(given.admin))])
+    except ClusterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""The HTTP application of one coordinator.
+
+::
+
+    GET  /            a live page                    GET /health      200, or 503 if its own server is not reached
+    GET  /topology    zones, port, levels, links     GET /statistics  counts, latencies, divergence, queue lengths
+    GET  /metrics     for Prometheus
+    PUT  /links       {"a>b": {"lag": "constant:50ms", "loss": 0.1, "cut": "drop"}, …}: how links are to be
+    PUT  /levels      {"read": "DC_ONE", "write": "DC_QUORUM"}: for connections made from now on
+    POST /heal        every link as it began
+
+What is sent as JSON is checked; a wrong value is answered by 422 and ``{"error": …}`` with what would be accepted.
+"""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from cluster.admin.guard import Guard, refused
+from cluster.admin.links import LinkState
+from cluster.admin.metrics import exposition
+from cluster.admin.page import live_page
+from cluster.admin.serving import serving
+from cluster.admin.settings import AdminSettings
+from cluster.admin.view import GatewayView
+from cluster.levels import Level
+from cluster.resp.gateway import ZoneGateway
+from cluster.zone import ClusterError
+
+BODY_BYTES_MAX = 64 * 1024
+_LINKS = TypeAdapter(dict[str, LinkState])
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+_Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class _Levels(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    read: Level | None = None
+    write: Level | None = None
+
+
+def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
+    """The application; what it may do to the gateway is what ``view`` offers."""
+
+    async def page(_: Request) -> Response:
+        shown = live_page(health=view.health(), topology=view.topology(), figures=view.statistics())
+        return HTMLResponse(shown, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
+
+    async def health(_: Request) -> Response:
+        told = view.health()
+        return JSONResponse(told, status_code=200 if told["healthy"] else 503)
+
+    async def topology(_: Request) -> Response:
+        return JSONResponse(view.topology())
+
+    async def statistics(_: Request) -> Response:
+        return JSONResponse(view.statistics())
+
+    async def metrics(_: Request) -> Response:
+        return Response(exposition(view), media_type=_PROMETHEUS)
+
+    async def links(request: Request) -> Response:
+        view.links.apply(_LINKS.validate_json(await body_of(request)))
+        return JSONResponse(view.topology()["links"])
+
+    async def levels(request: Request) -> Response:
+        wanted = _Levels.model_validate_json(await body_of(request))
+        view.set_levels(read=wanted.read, write=wanted.write)
+        told = view.topology()
+        return JSONResponse({"read": told["read_level"], "write": told["write_level"]})
+
+    async def heal(_: Request) -> Response:
+        view.links.heal()
+        return JSONResponse(view.topology()["links"])
+
+    reading: dict[str, _Endpoint] = {
+        "/": page,
+        "/health": health,
+        "/topology": topology,
+        "/statistics": statistics,
+        "/metrics": metrics,
+    }
+    return Starlette(
+        routes=[
+            *(Route(path, endpoint) for path, endpoint in reading.items()),
+            Route("/links", links, methods=["PUT"]),
+            Route("/levels", levels, methods=["PUT"]),
+            Route("/heal", heal, methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, token=settings.token, hosts=settings.hosts)],
+        exception_handlers={ValidationError: wrong_value, ClusterError: wrong_value, BodyTooLarge: wrong_value},
+    )
+
+
+def administration(settings: AdminSettings) -> Callable[[ZoneGateway], AbstractAsyncContextManager[dict[str, str]]]:
+    """A ``Companion`` of a gateway process that serves the application beside it."""
+
+    @asynccontextmanager
+    async def companion(gateway: ZoneGateway) -> AsyncIterator[dict[str, str]]:
+        app = admin_app(GatewayView(gateway), settings)
+        async with serving(app, host=settings.host, port=settings.port) as address:
+            yield {"admin": f"http://{address}"}
+
+    return companion
+
+
+class BodyTooLarge(ClusterError):
+    """More than ``BODY_BYTES_MAX``."""
+
+
+async def body_of(request: Request) -> bytes:
+    """What the request carries. Raises ``BodyTooLarge`` before more than that is in memory."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_BYTES_MAX:
+            raise BodyTooLarge(f"the body is larger than {BODY_BYTES_MAX} bytes")
+    return bytes(body)
+
+
+async def wrong_value(_: Request, error: Exception) -> Response:
+    return refused(in_words(error), status=422)
+
+
+def in_words(error: Exception) -> str:
+    """One line for each thing that is wrong with what was sent, with the value given where pydantic knows it."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(_said(one) for one in error.errors(include_url=False))
+
+
+def _said(wrong: Any) -> str:
+    where = ".".join(map(str, wrong["loc"]))
+    given = "" if wrong["type"] in ("missing", "json_invalid") else f", got {str(wrong['input'])[:60]!r}"
+    said = str(wrong["msg"]).removeprefix("Value error, ")
+    return f"{where}: {said}{given}" if where else f"{said}{given}"

@@ -1,0 +1,35 @@
+"""The file that tells an administration where to listen and who may change something: JSON, one object."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cluster.zone import ClusterError
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost")
+
+
+class AdminSettings(BaseModel):
+    """``port`` 0 takes a free one.
+
+    ``token``: who shows it (``Authorization: Bearer …``) may change something; without a token nobody may.
+    ``hosts``: further names under which the administration may be asked for, beside those of the loopback.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=0, ge=0, lt=65536)
+    token: str | None = Field(default=None, min_length=16, repr=False)
+    hosts: tuple[str, ...] = ()
+
+
+def read_admin_settings(path: Path) -> AdminSettings:
+    """Raises ``ClusterError`` with one line for each thing that is wrong."""
+    try:
+        return AdminSettings.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ClusterError(f"administration settings {path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise ClusterError(f"administration settings {path}: {wrong}") from error

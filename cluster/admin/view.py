@@ -1,0 +1,69 @@
+"""What a coordinator says about itself to whoever asks over HTTP."""
+
+from typing import Any
+
+from cluster.admin.latency import LatencyProbe, quantile_s
+from cluster.admin.links import LinkControls
+from cluster.levels import Decision
+from cluster.resp.gateway import ZoneGateway
+
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+_DIFFERED = (Decision.MAJORITY, Decision.FIRST_ARRIVED, Decision.NO_QUORUM)
+
+
+class GatewayView:
+    """One running gateway, seen from its administration."""
+
+    def __init__(self, gateway: ZoneGateway) -> None:
+        self._gateway = gateway
+        self.zone = gateway.zone
+        self.links = LinkControls(gateway.links)
+        self.probe = LatencyProbe(random=gateway.runtime.random("latency samples"))
+        self.probe.attach(gateway.server)
+
+    def health(self) -> dict[str, Any]:
+        """``healthy``: its own zone's server is reached, so clients are served at least at DC_ONE."""
+        connected = self._connected()
+        return {"zone": self.zone, "healthy": connected[self.zone], "connected": connected}
+
+    def topology(self) -> dict[str, Any]:
+        told = self._gateway.topology()
+        return {**told, "links": self.links.described()}
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts since the coordinator began.
+
+        ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
+        read repair wrote to zones that were behind. ``links``: ``in_flight`` is the length of a link's queue.
+        """
+        told = self._gateway.statistics()
+        levels = told["coordinator"]["levels"]
+        return {
+            "zone": self.zone,
+            "port": told["port"],
+            "levels": levels,
+            "zone_failures": told["coordinator"]["zone_failures"],
+            "divergence": sum(map(_disagreements, levels.values())),
+            "repairs": told["coordinator"].get("repairs", 0),
+            "connected": self._connected(),
+            "links": self.links.described(),
+            "latency": {"quantiles_ms": self._quantiles_ms(), "histograms": self.probe.as_dict()},
+        }
+
+    def set_levels(self, *, read: Any, write: Any) -> None:
+        self._gateway.set_level(read=read, write=write)
+
+    def _connected(self) -> dict[str, bool]:
+        coordinator = self._gateway.coordinator
+        return {
+            coordinator.zone_name(position): channel.connected for position, channel in enumerate(coordinator.channels)
+        }
+
+    def _quantiles_ms(self) -> dict[str, float | None]:
+        counts = [sum(column) for column in zip(*(one.counts for one in self.probe.histograms.values()), strict=True)]
+        found = {name: quantile_s(counts, share) for name, share in QUANTILES.items()}
+        return {name: None if value is None else round(value * 1e3, 3) for name, value in found.items()}
+
+
+def _disagreements(counts: dict[str, Any]) -> int:
+    return int(counts["late_disagreements"] + sum(counts["decisions"][decision] for decision in _DIFFERED))
