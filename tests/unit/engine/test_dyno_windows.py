@@ -1,8 +1,9 @@
-"""Every window in which dyno-queues can go wrong ends as docs/dyno-windows.md says, in the original and by default.
+"""Every window in which dyno-queues can go wrong ends as docs/dyno-windows.md says, in each of the three modes.
 
-Method: each course of events is played on three simulated zones, once in each mode, and what was seen is compared with
-the page word for word. ``pytest -k`` with the name of a window plays one. Then bugs are planted in the queue, and
-courses that are about what they break must tell.
+Method: each course of events is played on three simulated zones, once in each mode of V1 and, where there is such a
+window, in hardened mode, and what was seen is compared with the page word for word. ``pytest -k`` with the name of a
+window plays one. Then bugs are planted in the queue and mechanisms switched off, and courses that are about what they
+break must tell.
 """
 
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.windows import COURSES, Stage
+from support.windows.hardened import HARDENED_COURSES, HardenedStage
 from support.windows.stage import make_v1
 
 import engine.dyno.lease
@@ -18,23 +20,26 @@ import engine.dyno.prefetch
 import engine.dyno.unack
 from engine.dyno.acks import Acks
 from engine.dyno.codec import decode
+from engine.dyno.hardened import Hardening
 from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Delivery
 
 PAGE = Path(__file__).parents[3] / "docs" / "dyno-windows.md"
 MODES = {"original": make_v1(compat=True), "default": make_v1(compat=False)}
 SAME = "the same"
+NOT_PLAYED = "not played: "
 
 
 def rows(text):
-    """Window → (what the original shows, what the default shows), from the tables of the page."""
+    """Window → mode → what it shows, from the tables of the page."""
     found = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         name = re.fullmatch(r"`(\w+)`", cells[0])
         if line.startswith("|") and name:
             assert len(cells) == 6, line
-            found[name[1]] = {"original": cells[3], "default": cells[3] if cells[4] == SAME else cells[4]}
+            default = cells[3] if cells[4] == SAME else cells[4]
+            found[name[1]] = {"original": cells[3], "default": default, "hardened": cells[5]}
     return found
 
 
@@ -49,6 +54,17 @@ def seen(name, mode):
 @pytest.mark.parametrize("window", COURSES)
 def test_a_window_ends_as_the_page_says(window, mode):
     assert seen(window, mode) == ROWS[window][mode]
+
+
+@pytest.mark.parametrize("window", HARDENED_COURSES)
+def test_hardened_mode_ends_as_the_page_says(window):
+    assert HardenedStage().play(HARDENED_COURSES[window]) == ROWS[window]["hardened"]
+
+
+def test_what_hardened_mode_does_not_play_has_a_reason():
+    assert [name for name in HARDENED_COURSES if name not in COURSES] == []
+    rest = {name: row["hardened"] for name, row in ROWS.items() if name not in HARDENED_COURSES}
+    assert [name for name, text in rest.items() if len(text.removeprefix(NOT_PLAYED)) in (0, len(text))] == []
 
 
 def test_the_page_has_every_window_and_no_other():
@@ -126,7 +142,24 @@ def test_the_default_script_in_the_place_of_the_originals_shows(monkeypatch):
     assert seen("bulk_pop_of_an_id_that_is_gone", "original") == ROWS["bulk_pop_of_an_id_that_is_gone"]["default"]
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "window"),
+    [
+        (Hardening.IDEMPOTENT_PUSH, "crash_ack_after_lease_removed"),
+        (Hardening.SHARD_TAKEOVER, "zone_without_consumers"),
+        (Hardening.LEASE_HEARTBEAT, "race_two_handlers"),
+        (Hardening.DELIVERY_TOKENS, "race_late_ack"),
+        (Hardening.ANTI_ENTROPY, "zone_server_back_empty"),
+    ],
+)
+def test_a_mechanism_of_hardened_mode_that_is_off_shows(mechanism, window):
+    assert HardenedStage(without=(mechanism,)).play(HARDENED_COURSES[window]) != ROWS[window]["hardened"]
+
+
 def test_a_row_that_says_otherwise_is_found():
     row = "| `race_two_pops` | what | predicted | {} | the same | – |"
     assert rows(row.format("both get it"))["race_two_pops"]["default"] != seen("race_two_pops", "default")
-    assert rows(row.format(ROWS["race_two_pops"]["original"]))["race_two_pops"] == ROWS["race_two_pops"]
+    assert rows(row.format(ROWS["race_two_pops"]["original"]))["race_two_pops"] == {
+        **ROWS["race_two_pops"],
+        "hardened": "–",
+    }

@@ -1,0 +1,509 @@
+"""The same windows, as far as there are such, for the hardened queue.
+
+It has other commands: each operation is one script, so a client that dies between two commands of one operation dies
+before or after it. A course here does what its namesake does, and ends with what three programs, one a zone, deliver
+and acknowledge afterwards.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from support.dyno import SHARDS
+from support.windows.stage import (
+    LEASE_MS,
+    NAME,
+    PREFIX,
+    Stage,
+    Wrap,
+    X,
+    death,
+    dies,
+    failure,
+    loses_reply,
+    make_v1,
+    meanwhile,
+    messages,
+    repeats,
+    said,
+)
+
+from cluster.levels import Level
+from cluster.zone import Restart
+from cluster.zone_reads import ZoneReads
+from engine.dyno import LocalOnly, RoundRobin, ShardingStrategy
+from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
+from engine.message import Delivery, Message
+
+DRAIN_MS = 12_000
+ROUND_MS = 250
+
+
+class HardenedStage(Stage):
+    """Its queues are hardened; one that is not started sends no heartbeat, as a program that stands still or died."""
+
+    def __init__(self, *, without: tuple[Hardening, ...] = ()) -> None:
+        super().__init__(make_v1(compat=False))
+        self._without = without
+        self._instances = 0
+
+    def hardened(
+        self,
+        zone: str = "a",
+        *,
+        wrap: Wrap = lambda connection: connection,
+        strategy: ShardingStrategy | None = None,
+    ) -> HardenedQueue:
+        """``wrap`` is for the connections that write."""
+        self._instances += 1
+        coordinator = self.cluster.coordinators[zone]
+        reads = {name: ZoneReads(coordinator, name, runtime=self.cluster.runtime) for name in SHARDS}
+        settings = HardenedSettings(
+            prefix=PREFIX,
+            shards=SHARDS,
+            shard=zone,
+            instance=f"{zone}-{self._instances}",
+            lease_ms=LEASE_MS,
+            margin_ms=100,
+            keeper_interval_ms=500,
+            grace_ms=LEASE_MS,
+            takeover_ms=2 * LEASE_MS,
+            hold_max_ms=50 * LEASE_MS,
+            without=self._without,
+        )
+        return HardenedQueue(
+            NAME,
+            runtime=self.cluster.runtime,
+            clock=self.cluster.clock(zone),
+            quorum=wrap(self.connection(zone, self.level)),
+            safe=wrap(self.connection(zone, Level.DC_SAFE_QUORUM)),
+            local=self.connection(zone, Level.DC_ONE),
+            zones=reads,
+            settings=settings,
+            strategy=strategy or LocalOnly(zone),
+        )
+
+    async def pop(self, zone: str = "a", *, count: int = 1, wait_ms: int = 0) -> tuple[HardenedQueue, list[Delivery]]:
+        """A new program's, which then does nothing."""
+        queue = self.hardened(zone)
+        return queue, await queue.pop(count, wait_ms=wait_ms)
+
+    async def drain(self, *zones: str) -> str:
+        """What programs in ``zones``, by default all, deliver and acknowledge from now on."""
+        queues = [self.hardened(zone) for zone in zones or SHARDS]
+        delivered: list[str] = []
+        for queue in queues:
+            await queue.start()
+        for _ in range(DRAIN_MS // ROUND_MS):
+            for queue in queues:
+                got = await queue.pop(9)
+                delivered += [delivery.message.id for delivery in got]
+                assert all(await queue.ack_all(got))
+            await self.sleep(ROUND_MS)
+        for queue in queues:
+            await queue.close()
+        left = {zone: await self.content(zone) for zone in SHARDS}
+        listed = [zone for zone, found in left.items() if found.waiting or found.unacked]
+        return f"then delivered: {' '.join(sorted(delivered)) or 'nothing'}" + (
+            f"; {listed} not empty" if listed else ""
+        )
+
+
+HardenedCourse = Callable[[HardenedStage], Coroutine[Any, Any, str]]
+
+
+async def push(stage: HardenedStage, *, zone: str = "a") -> None:
+    await stage.hardened(zone).push([X])
+
+
+async def push_dies(stage: HardenedStage) -> str:
+    await death(stage.hardened(wrap=dies("EVAL")).push([X]))
+    await push(stage)
+    return f"pushed by its one command, again by the retry; {await stage.drain()}"
+
+
+async def batch_again(stage: HardenedStage) -> str:
+    queue = stage.hardened(wrap=loses_reply("EVAL"), strategy=RoundRobin())
+    told = await failure(queue.push(messages("uvw")))
+    await queue.push(messages("uvw"))
+    return f"{told}; {await stage.drain()}"
+
+
+async def push_again(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.hardened("b").push([Message(id="x", payload="second")])
+    consumer, (delivery,) = await stage.pop()
+    assert await consumer.ack(delivery)
+    return f"delivered with the {delivery.message.payload} payload; {await stage.drain()}"
+
+
+async def push_while_leased(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer, got = await stage.pop()
+    await push(stage)
+    _, popped = await stage.pop()
+    return f"pop: {said(popped)}; ack: {said(await consumer.ack(got[0]))}; {await stage.drain()}"
+
+
+async def pop_dies(stage: HardenedStage) -> str:
+    await push(stage)
+    await death(stage.hardened(wrap=dies("EVAL")).pop(1))
+    _, popped = await stage.pop()
+    return f"pop: {said(popped)}; {await stage.drain()}"
+
+
+async def pop_reply_lost(stage: HardenedStage) -> str:
+    await stage.hardened().push(messages("uvwx"))
+    told = await failure(stage.hardened(wrap=loses_reply("EVAL")).pop(4))
+    return f"the caller gets {told}; {await stage.drain()}"
+
+
+async def ack_dies(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer = stage.hardened(wrap=dies("EVAL", 2))
+    (delivery,) = await consumer.pop(1)
+    await death(consumer.ack(delivery))
+    await push(stage)
+    return f"pushed again; {await stage.drain()}"
+
+
+async def ack_reply_lost(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer = stage.hardened(wrap=loses_reply("EVAL", 2))
+    (delivery,) = await consumer.pop(1)
+    told = await failure(consumer.ack(delivery))
+    return f"{told}; the retry: {said(await consumer.ack(delivery))}; {await stage.drain()}"
+
+
+async def remove_dies(stage: HardenedStage) -> str:
+    await push(stage)
+    await death(stage.hardened(wrap=dies("EVAL")).remove(["x"]))
+    (again,) = await stage.hardened().remove(["x"])
+    return f"removed by its one command; again: {said(again)}; {await stage.drain()}"
+
+
+async def remove_leased(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer, got = await stage.pop()
+    (removed,) = await stage.hardened("b").remove(["x"])
+    return f"remove: {said(removed)}; the consumer's ack: {said(await consumer.ack(got[0]))}; {await stage.drain()}"
+
+
+async def one_id_gone(stage: HardenedStage) -> str:
+    await stage.hardened().push(messages("uvw"))
+
+    async def another_consumes_u() -> None:
+        consumer, got = await stage.pop()
+        assert await consumer.ack(got[0])
+
+    popped = await stage.hardened(wrap=meanwhile("EVAL", another_consumes_u)).pop(3)
+    return f"pop: {said(popped)}; {await stage.drain()}"
+
+
+async def two_pops(stage: HardenedStage) -> str:
+    await push(stage)
+    holders = []
+
+    async def another_pops() -> None:
+        holders.append(await stage.pop())
+
+    slow = await stage.hardened(wrap=meanwhile("EVAL", another_pops)).pop(1)
+    ((consumer, got),) = holders
+    return f"the slower gets {said(slow)}; the other's ack: {said(await consumer.ack(got[0]))}; {await stage.drain()}"
+
+
+async def pop_after_ack(stage: HardenedStage) -> str:
+    await push(stage)
+
+    async def another_consumes() -> None:
+        consumer, got = await stage.pop()
+        assert await consumer.ack(got[0])
+
+    slow = await stage.hardened(wrap=meanwhile("EVAL", another_consumes)).pop(1)
+    return f"pop: {said(slow)}; {await stage.drain()}"
+
+
+async def late_ack(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer, got = await stage.pop()
+    await stage.sleep(2 * LEASE_MS)
+    return f"ack: {said(await consumer.ack(got[0]))}; {await stage.drain()}"
+
+
+async def late_ack_after_redelivery(stage: HardenedStage) -> str:
+    await push(stage)
+    first, got = await stage.pop()
+    await stage.sleep(2 * LEASE_MS)
+    second, again = await stage.pop()
+    one = f"the first consumer's ack: {said(await first.ack(got[0]))}; the second's: "
+    return f"{one}{said(await second.ack(again[0]))}; {await stage.drain()}"
+
+
+async def extension(stage: HardenedStage) -> str:
+    """Extended just before its end, while a pop that makes ended leases ready is under way."""
+    await push(stage)
+    consumer, got = await stage.pop()
+    await stage.sleep(LEASE_MS - 10)
+    extended = await consumer.extend(got[0], lease_ms=3 * LEASE_MS)
+    await stage.sleep(2 * LEASE_MS)
+    _, popped = await stage.pop()
+    acked = await consumer.ack(got[0])
+    return f"extension: {said(extended)}; pop: {said(popped)}; ack: {said(acked)}; {await stage.drain()}"
+
+
+async def long_work(stage: HardenedStage) -> str:
+    """Keepers run in every zone, and the consumer's heartbeat."""
+    await push(stage)
+    for zone in SHARDS:
+        await stage.hardened(zone).start()
+    consumer = stage.hardened()
+    await consumer.start()
+    (delivery,) = await consumer.pop(1)
+    await stage.sleep(5 * LEASE_MS)
+    _, popped = await stage.pop()
+    return f"pop: {said(popped)}; ack after five leases: {said(await consumer.ack(delivery))}; {await stage.drain()}"
+
+
+async def consumer_dies_under_keepers(stage: HardenedStage) -> str:
+    await push(stage)
+    for zone in "ab":
+        await stage.hardened(zone).start()
+    _, got = await stage.pop()
+    assert said(got) == "x"
+    return await stage.drain()
+
+
+async def push_thrice(stage: HardenedStage) -> str:
+    producer = stage.hardened(strategy=RoundRobin())
+    for _ in range(3):
+        await producer.push([X])
+    return await stage.drain()
+
+
+async def lease_repeated(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer = stage.hardened(wrap=repeats("EVAL"))
+    popped = await consumer.pop(1)
+    acked = [said(await consumer.ack(delivery)) for delivery in popped]
+    return f"pop: {said(popped)}; ack: {' '.join(acked)}; {await stage.drain()}"
+
+
+async def ack_repeated(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer = stage.hardened(wrap=lambda connection: _RepeatsSecond(connection))
+    (delivery,) = await consumer.pop(1)
+    return f"ack: {said(await consumer.ack(delivery))}; {await stage.drain()}"
+
+
+class _RepeatsSecond:
+    """Carries out every script but the first twice."""
+
+    def __init__(self, inner) -> None:
+        self._inner, self._first = inner, True
+
+    async def execute(self, *commands):
+        if commands[0][0] == "EVAL":
+            if not self._first:
+                await self._inner.execute(*commands)
+            self._first = False
+        return await self._inner.execute(*commands)
+
+
+async def push_repeated(stage: HardenedStage) -> str:
+    await stage.hardened(wrap=repeats("EVAL"), strategy=RoundRobin()).push([X])
+    return await stage.drain()
+
+
+async def payload_missed_dc_one(stage: HardenedStage) -> str:
+    stage.level = Level.DC_ONE
+    return await _missed(stage)
+
+
+async def payload_missed_quorum(stage: HardenedStage) -> str:
+    return await _missed(stage)
+
+
+async def _missed(stage: HardenedStage) -> str:
+    stage.cut("a", "b")
+    await stage.hardened("a", strategy=LocalOnly("b")).push([X])
+    await stage.mend()
+    return f"{await stage.state()}; {await stage.drain()}"
+
+
+async def push_lost_with_its_zone(stage: HardenedStage) -> str:
+    stage.level = Level.DC_ONE
+
+    async def action() -> None:
+        await push(stage)
+
+    await _cut_off_with(stage, action)
+    return f"push: acknowledged; {await stage.drain()}"
+
+
+async def ack_lost_with_its_zone(stage: HardenedStage) -> str:
+    stage.level = Level.DC_ONE
+    await push(stage)
+    await stage.sleep(10)
+
+    async def action() -> None:
+        consumer, got = await stage.pop()
+        assert await consumer.ack(got[0])
+
+    await _cut_off_with(stage, action)
+    return f"acknowledged; {await stage.drain()}"
+
+
+async def _cut_off_with(stage: HardenedStage, action: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    for other in "bc":
+        stage.set_lag("a", other, "constant:100ms")
+    await action()
+    for other in "bc":
+        stage.cut("a", other)
+    await stage.kill("a")
+    for other in "bc":
+        stage.set_lag("a", other, "0")
+        for link in (("a", other), (other, "a")):
+            stage.cluster.links[link].mend()
+    await stage.come_back("a", Restart.WARM, warm_from="b")
+
+
+async def others_differ(stage: HardenedStage) -> str:
+    stage.cut("a", "b")
+    await push(stage)
+    await stage.mend()
+    stage.cut("a", "c")
+    queue = stage.hardened()
+    popped = await failure(queue.pop(1))
+    await stage.mend()
+    return f"pop: {popped}; when c is back {await stage.drain()}"
+
+
+async def others_differ_safe(stage: HardenedStage) -> str:
+    stage.level = Level.DC_SAFE_QUORUM
+    return await others_differ(stage)
+
+
+async def ack_with_two_away(stage: HardenedStage) -> str:
+    await push(stage)
+    consumer, got = await stage.pop()
+    stage.cut("a", "b")
+    stage.cut("a", "c")
+    told = await failure(consumer.ack(got[0]))
+    await stage.mend()
+    return f"ack: {told}; {await stage.drain()}"
+
+
+async def push_missed_by_its_zone(stage: HardenedStage) -> str:
+    stage.cut("a", "c")
+    await stage.hardened("a", strategy=LocalOnly("c")).push([X])
+    await stage.mend()
+    return await stage.drain()
+
+
+async def without_consumers(stage: HardenedStage) -> str:
+    await stage.hardened(strategy=RoundRobin()).push(messages("uvw"))
+    return f"programs in a and b only; {await stage.drain('a', 'b')}"
+
+
+async def server_down(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.kill("a")
+    consumer = stage.hardened()
+    got = await consumer.pop(1)
+    acked = said(await consumer.ack(got[0])) if got else "none"
+    await stage.come_back("a", Restart.WARM, warm_from="b")
+    return f"pop in a: {said(got)}; ack: {acked}; {await stage.drain()}"
+
+
+async def server_back_empty(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.wipe("a")
+    return await stage.drain()
+
+
+async def two_wiped(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.wipe("b", "c")
+    return await stage.drain()
+
+
+async def two_wiped_leased(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.pop()
+    await stage.wipe("b", "c")
+    return await stage.drain()
+
+
+async def split(stage: HardenedStage) -> str:
+    """Zone b takes a's shard over while a is cut off."""
+    stage.level = Level.DC_ONE
+    await push(stage)
+    await stage.sleep(10)
+    stage.cut("a", "b")
+    stage.cut("a", "c")
+    here = stage.hardened("a")
+    first = await failure(here.pop(1))
+    there = stage.hardened("b")
+    await there.start()
+    await stage.sleep(5 * LEASE_MS)
+    second = await there.pop(1)
+    acked = " ".join([said(await there.ack(delivery)) for delivery in second])
+    await stage.mend()
+    return f"pop in a: {first}; in b, later: {said(second)}; ack: {acked}; {await stage.drain()}"
+
+
+async def outage_under_keepers(stage: HardenedStage) -> str:
+    await push(stage)
+    await stage.pop()
+    async with stage.hardened():
+        await stage.kill("a")
+        await stage.sleep(3000)
+        await stage.come_back("a", Restart.WARM, warm_from="b")
+    return await stage.drain()
+
+
+HARDENED_COURSES: dict[str, HardenedCourse] = {
+    "crash_push_after_payload": push_dies,
+    "payload_without_id_and_tests_of_existence": push_dies,
+    "crash_push_batch_retried_round_robin": batch_again,
+    "crash_push_again_after_payload": push_again,
+    "push_again_while_leased": push_while_leased,
+    "crash_pop_after_lease": pop_dies,
+    "crash_pop_after_removal": pop_dies,
+    "crash_pop_after_payload_read": pop_dies,
+    "error_in_pop_at_third_message": pop_reply_lost,
+    "crash_ack_after_lease_removed": ack_dies,
+    "error_in_ack_reply_lost": ack_reply_lost,
+    "crash_remove_of_waiting": remove_dies,
+    "crash_remove_of_leased": remove_leased,
+    "error_in_bulk_pop_reply_lost": pop_reply_lost,
+    "bulk_pop_of_an_id_that_is_gone": one_id_gone,
+    "race_two_pops": two_pops,
+    "race_pop_after_ack": pop_after_ack,
+    "race_late_ack": late_ack,
+    "race_late_ack_after_redelivery": late_ack_after_redelivery,
+    "race_extension_during_requeue": extension,
+    "race_two_handlers": long_work,
+    "race_two_handlers_and_a_crash": consumer_dies_under_keepers,
+    "race_remove_during_pop": remove_leased,
+    "race_push_of_one_id_thrice": push_thrice,
+    "race_push_of_one_id_twice_and_ack": push_thrice,
+    "retry_of_lease_in_pop": lease_repeated,
+    "retry_of_removal_in_ack": ack_repeated,
+    "retry_of_bulk_pop": lease_repeated,
+    "retry_of_commands_in_push": push_repeated,
+    "lag_payload_missed_dc_one": payload_missed_dc_one,
+    "lag_payload_missed_quorum": payload_missed_quorum,
+    "lag_push_lost_with_its_zone": push_lost_with_its_zone,
+    "lag_ack_lost_with_its_zone": ack_lost_with_its_zone,
+    "vote_one_away_others_differ_quorum": others_differ,
+    "vote_one_away_others_differ_safe_quorum": others_differ_safe,
+    "vote_failed_write_keeps_its_effect": ack_with_two_away,
+    "vote_never_on_a_range_read": push_missed_by_its_zone,
+    "zone_without_consumers": without_consumers,
+    "zone_server_down": server_down,
+    "zone_server_back_empty": server_back_empty,
+    "zones_wiped_two_message_waiting": two_wiped,
+    "zones_wiped_two_message_leased": two_wiped_leased,
+    "zones_split_dc_one": split,
+    "zone_server_down_while_the_handler_runs": outage_under_keepers,
+}
