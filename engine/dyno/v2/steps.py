@@ -9,10 +9,13 @@ Source of the commands: https://github.com/Netflix/dyno-queues, ``v2/RedisPipeli
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from engine.dyno.v2.keys import PipelinedKeys
+from engine.dyno.v2.keys import PipelinedKeys, bucket_of
 from engine.dyno.v2.pipeline import read, write
-from engine.ports import Command, Connection
+from engine.ports import Argument, Command, Connection
+
+REQUEUE = Path(__file__).with_name("lua").joinpath("requeue.lua").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,25 @@ async def ended_leases(
 
 
 async def requeue(
+    connection: Connection, keys: PipelinedKeys, scored: Sequence[tuple[str, float | bytes]], *, now_ms: int
+) -> int:
+    """List ids as waiting with their scores and remove their leases, if these have ended by ``now_ms``; how many.
+
+    One script for each bucket that has any (``lua/requeue.lua``), so that of two handlers the slower one does nothing.
+    """
+    by_bucket: dict[int, list[Argument]] = {}
+    for message_id, score in scored:
+        by_bucket.setdefault(bucket_of(message_id), []).extend((message_id, score))
+    commands: list[Command] = [
+        ("EVAL", REQUEUE, 2, keys.waiting, keys.leases[bucket], now_ms, *pairs) for bucket, pairs in by_bucket.items()
+    ]
+    return sum(await write(connection, commands, name="requeue"))
+
+
+async def requeue_unasked(
     connection: Connection, keys: PipelinedKeys, scored: Sequence[tuple[str, float | bytes]]
-) -> list[bool]:
-    """List ids as waiting, then remove their leases. True for an id whose both replies said that there was one to move.
+) -> int:
+    """List ids as waiting, then remove their leases, whatever became of these since they were read; how many moved.
 
     Listed before unlisted: a pipeline that is cut in between leaves an id in both sets, and the next run mends that.
     """
@@ -108,4 +127,4 @@ async def requeue(
         commands.append(("ZADD", keys.waiting, score, message_id))
         commands.append(("ZREM", keys.lease_of(message_id), message_id))
     replies = await write(connection, commands, name="requeue")
-    return [added > 0 and removed > 0 for added, removed in zip(replies[::2], replies[1::2], strict=True)]
+    return sum(added > 0 and removed > 0 for added, removed in zip(replies[::2], replies[1::2], strict=True))

@@ -26,7 +26,10 @@ async def waiting_count(context: PipelinedContext) -> int:
 
 
 async def process_unacks(context: PipelinedContext) -> UnackResult:
-    """Requeue every message of the shard whose lease has ended. All buckets are read in one pipeline."""
+    """Requeue every message of the shard whose lease has ended. All buckets are read in one pipeline.
+
+    Whether a payload is there is put to the vote; whether the lease is still an ended one, every replica asks itself.
+    """
     queue_depth = await waiting_count(context)
     counters, limit = context.counters, context.settings.unack_batch
     requeued, stale = counters.requeued, counters.stale
@@ -72,12 +75,13 @@ async def _end_batch(context: PipelinedContext, batch: Sequence[EndedLease]) -> 
     raws = await steps.payloads(context.quorum, context.keys, [each.message_id for each in batch])
     await _drop(context, [each.message_id for each, raw in zip(batch, raws, strict=True) if raw is None])
     scored = [(each.message_id, _score(each, raw)) for each, raw in zip(batch, raws, strict=True) if raw is not None]
-    context.counters.requeued += sum(await steps.requeue(context.quorum, context.keys, scored))
+    now_ms = context.clock.now_ms()
+    context.counters.requeued += await steps.requeue(context.quorum, context.keys, scored, now_ms=now_ms)
 
 
 async def _requeue(context: PipelinedContext, batch: Sequence[EndedLease]) -> None:
     scored = [(each.message_id, each.score) for each in batch]
-    context.counters.requeued += sum(await steps.requeue(context.quorum, context.keys, scored))
+    context.counters.requeued += await steps.requeue_unasked(context.quorum, context.keys, scored)
 
 
 async def _drop(context: PipelinedContext, ids: Sequence[str]) -> None:

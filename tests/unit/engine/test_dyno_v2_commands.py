@@ -8,6 +8,7 @@ import pytest
 from support.dyno import EPOCH_MS, SettableClock
 from support.dyno_v2 import CuttingConnection, make_pipelined
 
+from engine.dyno.v2.steps import REQUEUE
 from engine.message import Message
 
 pytestmark = pytest.mark.real
@@ -44,7 +45,7 @@ class Bench:
         ]
 
     def _word(self, word):
-        text = word.decode() if isinstance(word, bytes) else str(word)
+        text = "requeue" if word == REQUEUE else word.decode() if isinstance(word, bytes) else str(word)
         return text.replace("test.", "").replace(f".{self.keys.tag}", "")
 
 
@@ -196,10 +197,8 @@ def test_the_handler_reads_all_buckets_in_one_pipeline(bench):
         ("Q", "ZREM UNACK.31 0"),
         (
             "Q",
-            f"ZADD QUEUE {now + 0.05} id1",
-            "ZREM UNACK.17 id1",
-            f"ZADD QUEUE {float(now)} 1",
-            "ZREM UNACK.19 1",
+            f"EVAL requeue 2 QUEUE UNACK.17 {now} id1 {now + 0.05}",
+            f"EVAL requeue 2 QUEUE UNACK.19 {now} 1 {float(now)}",
         ),
     ]
 

@@ -227,27 +227,37 @@ def test_remove_leaves_no_orphan_whatever_the_state(bench, state):
     assert removed is (state == "waiting" or not bench.compat)
 
 
-@pytest.mark.parametrize(("applied", "states"), [(1, BLOCKED), (2, WAITING)])
-def test_a_requeue_that_is_cut_leaves_its_messages_listed_and_the_next_run_ends_it(bench, applied, states):
-    leased(bench)
-    bench.clock.advance(LEASE_MS)
-    # To the requeue of the first message: reads of sizes, ranges and payloads come before it.
-    pipelines = _pipelines_before_requeue(bench)
-    raised = bench.cut(bench.queue.process_unacks(), after_pipelines=pipelines, applied=applied)
-    assert isinstance(raised, Indeterminate)
-    assert states in bench.states()
-    assert all(state in (WAITING, LEASED, BLOCKED) for state in bench.states())
-    bench.lab.run(bench.queue.process_unacks())
-    assert bench.states() == [WAITING] * 3
-
-
-def _pipelines_before_requeue(bench):
-    """Counted on a twin of the bench."""
+def cut_requeue(bench, *, applied):
+    """Cut the pipeline that requeues, which is the last but reads; found on a twin of the bench."""
     twin = leased(Bench(bench.lab, compat=bench.compat))
     twin.connection.log.clear()
     twin.lease_ends()
     names = [commands[0][0] for _, commands in twin.connection.log]
-    return names.index("ZADD")
+    before = names.index("ZADD" if bench.compat else "EVAL")
+    leased(bench)
+    bench.clock.advance(LEASE_MS)
+    raised = bench.cut(bench.queue.process_unacks(), after_pipelines=before, applied=applied)
+    assert isinstance(raised, Indeterminate)
+
+
+@pytest.mark.parametrize(("applied", "state"), [(1, BLOCKED), (2, WAITING)])
+def test_a_requeue_of_the_original_that_is_cut_leaves_its_messages_listed_and_the_next_run_ends_it(
+    original, applied, state
+):
+    cut_requeue(original, applied=applied)
+    assert sorted(original.states()) == sorted([state, LEASED, LEASED])
+    original.lab.run(original.queue.process_unacks())
+    assert original.states() == [WAITING] * 3
+
+
+@pytest.mark.parametrize(("applied", "waiting"), [(0, 0), (1, 1), (2, 2)])
+def test_a_requeue_that_is_cut_leaves_each_message_waiting_or_leased_and_the_next_run_ends_it(
+    default, applied, waiting
+):
+    cut_requeue(default, applied=applied)
+    assert sorted(default.states()) == sorted([WAITING] * waiting + [LEASED] * (3 - waiting))
+    default.lab.run(default.queue.process_unacks())
+    assert default.states() == [WAITING] * 3
 
 
 def test_a_clear_that_is_cut_is_finished_by_a_second_one(bench):

@@ -241,6 +241,55 @@ def test_in_the_original_a_requeued_message_has_lost_its_priority(default, origi
         assert bench.content().waiting == {"x": EPOCH_MS + LEASE_MS + fraction}
 
 
+@pytest.mark.parametrize(("mode", "state"), [("default", "H U"), ("original", "H Q")])
+def test_two_handlers_of_one_shard_race_in_the_original_and_end_the_lease_of_a_working_consumer(request, mode, state):
+    """Both read the ended lease; one requeues it, a consumer pops the message, and the other requeues it again."""
+    bench = request.getfixturevalue(mode)
+    bench.push("x")
+    bench.pop()
+    bench.clock.advance(LEASE_MS)
+    popped = []
+
+    async def the_other_handler_and_a_consumer():
+        await bench.queue.process_unacks()
+        popped.extend(await bench.queue.pop(1))
+
+    slow = bench.instance(Interceptor(bench.direct, "HGET", the_other_handler_and_a_consumer))
+    bench.run(slow.process_unacks())
+    assert ids(popped) == ["x"]
+    assert bench.state("x") == state
+    assert bench.run(bench.queue.ack("x")) is (not bench.compat)
+
+
+@pytest.mark.parametrize(("mode", "state"), [("default", "H U"), ("original", "H Q")])
+def test_a_lease_that_is_extended_while_the_handler_runs_ends_all_the_same_in_the_original(request, mode, state):
+    bench = request.getfixturevalue(mode)
+    bench.push("x")
+    bench.pop()
+    bench.clock.advance(LEASE_MS)
+
+    async def extend():
+        assert await bench.queue.set_unack_timeout("x", timeout_ms=LEASE_MS)
+
+    bench.run(bench.instance(Interceptor(bench.direct, "HGET", extend)).process_unacks())
+    assert bench.state("x") == state
+
+
+@pytest.mark.parametrize(("mode", "state"), [("default", "-"), ("original", "Q")])
+def test_a_message_that_is_acknowledged_while_the_handler_runs_is_listed_again_in_the_original(request, mode, state):
+    bench = request.getfixturevalue(mode)
+    bench.push("x")
+    bench.pop()
+    bench.clock.advance(LEASE_MS)
+
+    async def acknowledge():
+        assert await bench.queue.ack("x")
+
+    names = "EVAL" if mode == "default" else "ZADD"
+    bench.run(bench.instance(Interceptor(bench.direct, names, acknowledge)).process_unacks())
+    assert bench.state("x") == state
+
+
 def test_a_lease_whose_payload_is_gone_is_dropped(bench):
     bench.push("x", "y")
     bench.pop()
