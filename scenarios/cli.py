@@ -164,8 +164,6 @@ def hunt(
 
     overrides = list(set_ or [])
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
-    if loaded.workload is not None:
-        raise UsageProblem(f"{scenario}: hunting is for queues; this scenario has a {loaded.workload.kind} workload")
     seeds = range(seed_from, seed_from + runs)
     command = hunt_command(
         scenario, level=loaded.level, seeds=seeds, jobs=jobs, messages=messages, overrides=overrides, runs=directory
@@ -222,6 +220,8 @@ def shrink(
     from scenarios.shrinking import Shrinking, class_of
 
     loaded = load_scenario(file, overrides=["arm=sim"])
+    if loaded.workload is not None:
+        raise UsageProblem(f"{file}: shrinking is for queues; the smallest history of a {loaded.workload.kind} is told")
     done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
     if as_json:
         _print_json(done.to_json())

@@ -9,15 +9,20 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+from analysis.checkers.register_verdict import ConsistencyVerdict
+from analysis.checkers.verdict import Verdict
 from cluster.sim.trace import first_difference
+from scenarios.consistency.trial import attempt_accesses
 from scenarios.files import program_fingerprint
 from scenarios.load import dump_scenario
 from scenarios.queues import queue_under_test
 from scenarios.runner import MakeQueue
+from scenarios.sim import Simulated
 from scenarios.spec import Scenario
 from scenarios.swarm import drawn
 from scenarios.trial import attempt
@@ -80,19 +85,46 @@ class Quarry:
 def hunt_seed(quarry: Quarry, seed: int) -> Outcome:
     scenario = quarry.run_of(seed)
     repeat = seed % REPEAT_EVERY == 0
-    trial = attempt(scenario, make_queue=quarry.make_queue, keep_trace=repeat)
+    if scenario.workload is not None:
+        return _outcome(seed, *_twice(partial(attempt_accesses, scenario), repeat=repeat))
+    return _outcome(seed, *_twice(partial(attempt, scenario, make_queue=quarry.make_queue), repeat=repeat))
+
+
+class _Trial(Protocol):
+    """``scenarios.trial.Trial``, or that of a run without a queue."""
+
+    @property
+    def scenario(self) -> Scenario: ...
+    @property
+    def run(self) -> Simulated: ...
+    @property
+    def verdict(self) -> Verdict | ConsistencyVerdict | None: ...
+    @property
+    def violated(self) -> Sequence[str]: ...
+    @property
+    def pushed(self) -> int: ...
+    def equals(self, other: Any) -> bool: ...
+
+
+def _twice(run: Callable[..., _Trial], *, repeat: bool) -> tuple[_Trial, str | None, bool]:
+    """A run, how it differed from itself if it did, and whether it was repeated to see that."""
+    trial = run(keep_trace=repeat)
     difference = None
     if repeat:
-        again = attempt(scenario, make_queue=quarry.make_queue, keep_trace=True)
+        again = run(keep_trace=True)
         if not trial.equals(again):
             difference = first_difference(trial.run.trace, again.run.trace) or "the histories differ, the events do not"
-    verdict, record = trial.verdict, trial.run.record
+    return trial, difference, repeat
+
+
+def _outcome(seed: int, trial: _Trial, difference: str | None, repeat: bool) -> Outcome:  # noqa: FBT001
+    scenario, verdict, record = trial.scenario, trial.verdict, trial.run.record
     return Outcome(
         seed=seed,
         valid=None if verdict is None else verdict.valid,
         violated={} if verdict is None else {str(name): verdict.counts[name] for name in trial.violated},
         faults=len(scenario.faults),
-        pushed=0 if verdict is None else verdict.totals.pushed,
+        pushed=trial.pushed,
         virtual_ns=max((end for _, end in record.phases.values()), default=0),
         events=trial.run.trace.events,
         trace_hash=trial.run.trace_hash,

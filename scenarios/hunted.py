@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis.checkers.register_verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
 from analysis.stats import proportion_interval
 from scenarios.files import program_fingerprint
@@ -14,6 +15,9 @@ from scenarios.hunt import Outcome, Quarry
 from scenarios.load import dump_scenario
 from scenarios.spec import Found
 from scenarios.table import console, print_table
+
+_MEANINGS = {str(name): text for name, text in (*DESCRIPTIONS.items(), *MEANINGS.items())}
+"""What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
 
 COUNTEREXAMPLE = "counterexample.yaml"
 SEEDS_SHOWN = 5
@@ -23,7 +27,7 @@ SEEDS_SHOWN = 5
 class Group:
     """The seeds that violate one class, the plainest first: fewest faults, then fewest events."""
 
-    name: MessageClass
+    name: str
     seeds: tuple[int, ...]
     counterexample: Path
 
@@ -39,6 +43,7 @@ class Hunted:
     complete: bool
     resumed: int
     command: str
+    of_queue: bool = True
 
     @property
     def failing(self) -> int:
@@ -61,7 +66,7 @@ class Hunted:
             "repeated": sum(outcome.repeated for outcome in self.outcomes),
             "broken": {str(one.seed): one.difference or one.error for one in self.broken},
             "groups": {
-                str(group.name): {
+                group.name: {
                     "runs": len(group.seeds),
                     "seeds": list(group.seeds),
                     "counterexample": str(group.counterexample),
@@ -80,11 +85,10 @@ class Hunted:
         for sentence in self._sentences():
             out.print(sentence, highlight=False)
         for group in self.groups:
-            out.print(f"\n{group.name}: {DESCRIPTIONS[group.name]}", highlight=False)
-            for verb in ("replay", "shrink"):
-                words = f"  zonelab {verb} {group.counterexample}" + (
-                    f" --class {group.name}" if verb == "shrink" else ""
-                )
+            out.print(f"\n{group.name}: {_MEANINGS[group.name]}", highlight=False)
+            out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
+            if group.name in set(MessageClass):
+                words = f"  zonelab shrink {group.counterexample} --class {group.name}"
                 out.print(words, highlight=False, soft_wrap=True)
         out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
 
@@ -94,19 +98,23 @@ class Hunted:
             table.add_column(heading, justify=justify)  # type: ignore[arg-type]
         for group in self.groups:
             shown = ", ".join(map(str, group.seeds[:SEEDS_SHOWN])) + (", …" if len(group.seeds) > SEEDS_SHOWN else "")
-            table.add_row(str(group.name), f"{len(group.seeds):,}", self._share(len(group.seeds)), shown)
+            table.add_row(group.name, f"{len(group.seeds):,}", self._share(len(group.seeds)), shown)
         return table
 
     def _share(self, hits: int) -> str:
         interval = proportion_interval(hits, len(self.outcomes))
         return f"{interval.low:.2%} to {interval.high:.2%}"
 
+    @property
+    def _unit(self) -> str:
+        return "messages" if self.of_queue else "operations"
+
     def _sentences(self) -> list[str]:
         runs = len(self.outcomes)
         if not runs:
             return ["No seed was run."]
         pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
-        told = f"{runs:,} runs, {pushed:,} messages, {virtual_s:,.0f} s of virtual time"
+        told = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
         sentences = [f"{told}; {self.failing:,} failed ({self._share(self.failing)})."]
         if self.resumed:
             sentences.append(f"{self.resumed:,} of the runs are from before.")
@@ -125,10 +133,10 @@ def sum_up(
     """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
     ordered = tuple(sorted(outcomes, key=lambda outcome: outcome.seed))
     groups = []
-    for name in MessageClass:
+    for name in _MEANINGS:
         failing = sorted((one for one in ordered if name in one.violated), key=_plainness)
         if failing:
-            path = directory / str(name) / COUNTEREXAMPLE
+            path = directory / name / COUNTEREXAMPLE
             _write(quarry, failing[0], path)
             groups.append(Group(name=name, seeds=tuple(one.seed for one in failing), counterexample=path))
     return Hunted(
@@ -139,7 +147,12 @@ def sum_up(
         complete=complete,
         resumed=resumed,
         command=command,
+        of_queue=quarry.scenario.workload is None,
     )
+
+
+def _known(name: str) -> MessageClass | Anomaly:
+    return MessageClass(name) if name in set(MessageClass) else Anomaly(name)
 
 
 def _plainness(outcome: Outcome) -> tuple[int, int, int]:
@@ -149,7 +162,7 @@ def _plainness(outcome: Outcome) -> tuple[int, int, int]:
 def _write(quarry: Quarry, outcome: Outcome, path: Path) -> None:
     found = Found(
         trace_hash=outcome.trace_hash,
-        violated=tuple(MessageClass(name) for name in outcome.violated),
+        violated=tuple(map(_known, outcome.violated)),
         program=program_fingerprint(),
     )
     scenario = quarry.run_of(outcome.seed).model_copy(update={"found": found})

@@ -21,7 +21,7 @@ def class_of(scenario: Scenario, wanted: MessageClass | None) -> MessageClass:
     """What the shrunk run must violate. Raises ``NotFailing`` if that is open."""
     if wanted is not None:
         return wanted
-    violated = scenario.found.violated if scenario.found else ()
+    violated = [one for one in (scenario.found.violated if scenario.found else ()) if isinstance(one, MessageClass)]
     if len(violated) != 1:
         told = ", ".join(violated) or "nothing"
         raise NotFailing(f"the file tells of {told}; say with --class which violation is to stay")

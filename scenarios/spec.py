@@ -417,7 +417,7 @@ class Found(Section):
     """What a simulated run of this very scenario showed."""
 
     trace_hash: str
-    violated: tuple[MessageClass, ...]
+    violated: tuple[MessageClass | Anomaly, ...]
     program: str
     """Fingerprint of the source files that ran it."""
 

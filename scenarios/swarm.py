@@ -72,11 +72,14 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
 
 def _load(base: Scenario, streams: Streams, messages: int) -> Load:
     load = base.load
-    if load.operations is not None:
+    told = base.workload is not None and base.workload.operations is not None
+    if told or load.operations is not None:
         return load
     rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
     duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s
     shortened = load.model_copy(update={"duration_s": duration_s})
+    if base.workload is not None:
+        return shortened  # its seed draws the same operations again
     operations = explicit_operations(shortened, zones=base.zones, random=streams.stream)
     return Load(duration_s=duration_s, operations=operations, payload_bytes=load.payload_bytes)
 

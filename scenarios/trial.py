@@ -31,6 +31,11 @@ class Trial:
         counts = self.verdict.counts
         return tuple(name for name in MessageClass if name in self.scenario.checks.forbid and counts[name])
 
+    @property
+    def pushed(self) -> int:
+        """How many messages were pushed."""
+        return 0 if self.verdict is None else self.verdict.totals.pushed
+
     def equals(self, other: "Trial") -> bool:
         """Whether the same events happened and left the same history."""
         mine, theirs = (one.tables.tables[OPERATIONS_NAME].rows for one in (self, other))

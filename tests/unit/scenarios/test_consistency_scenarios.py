@@ -1,7 +1,15 @@
 """Goal: each named anomaly shows, with its smallest history. Method: the shipped scenarios simulated, seeds pinned."""
 
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 from support.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_in_memory
+
+from scenarios.cli import run_cli
+from scenarios.load import ScenarioError, library_names, load_scenario
 
 LEVELS = [ONE, QUORUM, SAFE]
 
@@ -87,3 +95,79 @@ def test_sets_keep_what_was_confirmed_and_differ_where_a_zone_missed_it():
     healthy = run_in_memory("sets", "level=DC_QUORUM", "faults=[]")
     assert healthy.valid is True
     assert healthy.counts["divergent"] == 0
+
+
+def test_a_hunt_groups_seeds_by_anomaly_and_its_counterexample_replays_event_by_event(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    hunting = ["hunt", "registers", "--runs", "21", "--messages", "150", "--json"]
+    assert run_cli(hunting) == 1
+    hunted = json.loads(capsys.readouterr().out)
+    assert (hunted["runs"], hunted["repeated"], hunted["broken"]) == (21, 1, {})
+    group = hunted["groups"]["nonlinearizable"]
+    assert group["runs"] == len(group["seeds"]) > 0
+    assert run_cli(["replay", group["counterexample"], "--json"]) == 1
+    replayed = json.loads(capsys.readouterr().out)
+    assert replayed["same"] is True
+    assert replayed["verdict"]["counts"]["nonlinearizable"] > 0
+    assert run_cli(["shrink", group["counterexample"]]) == 64
+    assert "shrinking is for queues" in capsys.readouterr().err
+
+
+def test_a_run_of_registers_is_the_same_twice_in_every_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    hashes, rows = [], []
+    for _ in range(2):
+        assert run_cli(["run", "registers", "--arm", "sim", "--set", "load.duration_s=7", "--json"]) == 1
+        run = tmp_path / json.loads(capsys.readouterr().out)["run"]
+        hashes.append(json.loads((run / "run.json").read_text())["trace_hash"])
+        tables = ("history/operations", "history/values", "final_values", "anomalies", "faults")
+        rows.append([pq.read_table(run / f"{name}.parquet").to_pylist() for name in tables])
+    assert hashes[0] == hashes[1]
+    assert rows[0] == rows[1]
+
+
+def test_every_scenario_that_the_page_names_is_in_the_library_and_every_workload_is_on_the_page():
+    page = (Path(__file__).parents[3] / "docs" / "consistency.md").read_text()
+    named = set(re.findall(r"^\| [^|]+ \| `([a-z0-9-]+)` \|", page, flags=re.MULTILINE))
+    assert len(named) > 10
+    shipped = {name for name in library_names() if load_scenario(name).workload is not None}
+    assert named == shipped
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("workload.kind=map", "workload.kind: got 'map'; accepted: register, set, lock, counter, list"),
+        ("workload.mix={push: 1}", "workload.mix.push: got 'push'; accepted: an operation of a register"),
+        ("workload.mix={read: 0}", "workload.mix: got {'read': 0.0}; accepted: weights of which one is more than 0"),
+        ("workload.keys=0", "workload.keys: got 0"),
+        ("workload.forbid=[lost]", "workload.forbid[0]: got 'lost'; accepted: nonlinearizable, unwritten"),
+        (
+            "workload.operations=[{at_ms: 1, zone: a, f: read}]",
+            "load.rate_per_s: got 100.0; accepted: nothing beside workload.operations",
+        ),
+        (
+            "faults[0]={kind: consumer_crash, zone: a, at_s: 1, for_s: 1}",
+            "faults[0].kind: got 'consumer_crash'; accepted: faults of servers and links, beside a workload",
+        ),
+    ],
+)
+def test_a_bad_workload_is_refused_with_path_value_and_what_is_accepted(change, problem):
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario("registers", overrides=[change])
+    assert any(problem in line for line in refused.value.lines), refused.value.lines
+
+
+@pytest.mark.parametrize(
+    ("operation", "problem"),
+    [
+        ("{at_ms: 1, zone: d, f: read}", ".zone: got 'd'; accepted: a zone of the topology (a, b, c)"),
+        ("{at_ms: 1, zone: a, f: pop}", ".f: got 'pop'; accepted: an operation of a register"),
+        ("{at_ms: 1, zone: a, f: read, client: 3}", ".client: got 3; accepted: less than clients_per_zone (3)"),
+        ("{at_ms: 9000, zone: a, f: read}", ".at_ms: got 9000.0; accepted: less than load.duration_s (6 s)"),
+    ],
+)
+def test_a_bad_told_operation_is_refused(operation, problem):
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario("stale-quorum-read", overrides=[f"workload.operations[2]={operation}"])
+    assert any(f"workload.operations[2]{problem}" in line for line in refused.value.lines), refused.value.lines
