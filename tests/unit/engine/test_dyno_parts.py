@@ -3,16 +3,21 @@
 Method: values worked out by hand from the published source and its tests.
 """
 
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from pathlib import Path
 
 import pytest
 
+import engine.dyno
 from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, RoundRobin
 from engine.dyno.scores import due_score, eligible_until
+from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.dyno.sharding import java_string_hash
 from engine.message import Message
 
 ONE = Message(id="1")
+LUA = Path(engine.dyno.__file__).with_name("lua")
+SCRIPT_FILES = sorted(LUA.glob("**/*.lua"))
 
 
 def test_keys_have_the_names_of_the_original():
@@ -101,6 +106,23 @@ def test_a_waiting_pop_polls_every_50_ms_and_in_compat_every_200(change, poll_ms
 )
 def test_a_lease_that_is_not_set_lasts_a_minute_and_in_compat_60_milliseconds(change, unack_ms):
     assert DynoSettings(prefix="p", shards=("a",), shard="a", **change).unack_ms == unack_ms
+
+
+@pytest.mark.parametrize("path", SCRIPT_FILES, ids=lambda path: path.relative_to(LUA).as_posix())
+def test_a_script_begins_with_its_keys_arguments_answer_and_atomicity(path):
+    opening = "".join(takewhile(lambda line: line.startswith("-- "), path.read_text(encoding="utf-8").splitlines(True)))
+    assert [
+        word for word in ("-- KEYS[1] ", "-- ARGV", "-- Returns ", "-- Atomic on one server") if word not in opening
+    ] == []
+    assert ("Defect" in opening) is (path.parent != LUA)
+
+
+def test_every_script_is_loaded_and_compat_has_the_originals_where_there_is_one():
+    own = {path.stem: path.read_text(encoding="utf-8") for path in SCRIPT_FILES if path.parent == LUA}
+    original = {path.stem: path.read_text(encoding="utf-8") for path in SCRIPT_FILES if path.parent != LUA}
+    assert own == SCRIPTS
+    assert own | original == ORIGINAL_SCRIPTS
+    assert len(own) == 6
 
 
 def test_a_queue_needs_a_name():
