@@ -11,8 +11,8 @@ for at = first + 2, #ARGV do
   answers[#answers + 1] = alive and 1 or 0
   if status == 'd' and not (record and record.status == 'd') then
     if record then unlist(id, record) end
-    record = record or {shard = '-', score = 0, rank = 0, tries = 0, token = '-'}
-    record.ends = '9007199254740991'
+    record = record or {shard = '-', score = 0, rank = 0, tries = 0}
+    record.ends, record.token = '9007199254740991', '-'
     bury(id, record, now)
   elseif status == 'x' and alive then
     unlist(id, record)
