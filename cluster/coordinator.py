@@ -6,12 +6,13 @@ they differ.
 """
 
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from cluster.batch import Batch, Channel
 from cluster.commands import is_write
+from cluster.convoy import Convoy, Member
 from cluster.levels import ZONES_MAX, Level
 from cluster.operation import Comparison, Done, Outcome, Poll
 from cluster.rules import Rule, Rules
@@ -40,7 +41,7 @@ class Coordinator:
         self._running = True
         self._deaths = 0
         self._sending = False
-        self._delayed: deque[tuple[Level, Sequence[Command], Done, bytes | None]] = deque()
+        self._delayed: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
 
     @property
     def running(self) -> bool:
@@ -95,16 +96,17 @@ class Coordinator:
         if not commands:
             done([])
             return
-        if self._sending:
-            self._delayed.append((level, commands, done, packed))
-            return
-        self._sending = True
-        try:
-            self._send(level, commands, done, packed)
-            while self._delayed:
-                self._send(*self._delayed.popleft())
-        finally:
-            self._sending = False
+        self._in_order(self._send, level, commands, done, packed)
+
+    def submit_together(
+        self, level: Level, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        """Run pipelines of several callers as one batch; what each is told is as if it had been submitted by itself.
+
+        ``commands`` and ``packed`` are all members' together, in order. All must have the same rule at ``level``: the
+        first one's is taken for all.
+        """
+        self._in_order(self._send_together, level, members, commands, packed)
 
     def zone_name(self, position: int) -> str:
         return self._zones[position]
@@ -112,6 +114,19 @@ class Coordinator:
     def _prepared(self, level: Level) -> tuple[Rules, Tally]:
         rules = Rules(level, zones=len(self._zones))
         return rules, self.statistics.tally(level, zones=self._zones)
+
+    def _in_order(self, send: Callable[..., None], *arguments: Any) -> None:
+        if self._sending:
+            self._delayed.append((send, arguments))
+            return
+        self._sending = True
+        try:
+            send(*arguments)
+            while self._delayed:
+                delayed, its_arguments = self._delayed.popleft()
+                delayed(*its_arguments)
+        finally:
+            self._sending = False
 
     def _send(self, level: Level, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         rules, tally = self._levels[level]
@@ -124,6 +139,15 @@ class Coordinator:
         channels = self.channels
         for position in range(rule.zones):
             channels[position].submit(batch, partial(answered, position))
+
+    def _send_together(
+        self, level: Level, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        rules, tally = self._levels[level]
+        rule = rules[commands[0][0]]
+        convoy = Convoy(members, commands, rule, tally, packed)
+        for position in range(rule.zones):
+            self.channels[position].submit(convoy, partial(convoy.answered, position))
 
     def _send_mixed(
         self, rules: Sequence[Rule], commands: Sequence[Command], tally: Tally, done: Done, packed: bytes | None

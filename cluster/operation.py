@@ -75,7 +75,7 @@ class Comparison(Batch):
             self._poll.answered(position, answer)
             return
         alike = self._alike
-        if alike == 0 and _no_error(answer):
+        if alike == 0 and no_error(answer):
             self._replies = answer
         elif alike == 0 or answer != self._replies:
             self._poll = self._vote_one_by_one()
@@ -141,7 +141,7 @@ class Poll:
 
     def _conclude(self) -> None:
         answers = [vote.answer for vote in self._votes]
-        self._done(answers if _no_error(answers) else Failure(self, answers))
+        self._done(answers if no_error(answers) else Failure(self, answers))
 
     def _failure(self, index: int) -> PortError | None:
         answer = self._votes[index].answer
@@ -160,5 +160,5 @@ class Poll:
         return vote.maybe_applied or (vote.failed_inside and is_script(self._commands[index]))
 
 
-def _no_error(answer: Answer) -> TypeGuard[list[Reply]]:
+def no_error(answer: Answer) -> TypeGuard[list[Reply]]:
     return isinstance(answer, list) and _ERRORS.isdisjoint(map(type, answer))

@@ -7,15 +7,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cluster.commands import Route
+from cluster.convoy import Member
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.operation import Done
 from cluster.resp.scanner import CommandLimits
 from cluster.resp.session import Session
-from cluster.resp.table import CommandTable
+from cluster.resp.table import KINDS, CommandTable, Kind
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
+_GATHERED_MAX = 512
+"""So many commands travel together at most, so that a busy turn of the loop does not delay its first ones."""
 
 Sampler = Callable[[Level, bool, Done], Done]
 """
@@ -109,7 +113,11 @@ class RespServer:
         self.loop = asyncio.get_running_loop()
         self._sessions: dict[Session, None] = {}
         self._identities = 0
-        self._written: list[Session] = []
+        self._members: list[Member] = []
+        self._raws: list[bytes] = []
+        self._kind = KINDS[Route.WRITE]
+        self._level = level
+        self._protocol = 2
         self._listener: asyncio.Server | None = None
 
     @property
@@ -157,18 +165,34 @@ class RespServer:
         self.statistics.commands += session.commands
         self._sessions.pop(session, None)
 
-    def flush_later(self, session: Session) -> None:
-        """Let ``session`` write when this turn of the loop ends."""
-        if not self._written:
-            self.loop.call_soon(self._flush)
-        self._written.append(session)
+    def gather(self, kind: Kind, level: Level, protocol: int, raws: list[bytes], done: Done) -> None:
+        """Submit a run of commands, together with those of other clients in this turn of the loop that are alike."""
+        if kind is not self._kind or level is not self._level or protocol != self._protocol:
+            self.depart()
+            self._kind, self._level, self._protocol = kind, level, protocol
+        members = self._members
+        if not members:
+            self.loop.call_soon(self.depart)
+        members.append((kind.run(len(raws), protocol), done))
+        self._raws += raws
+        if len(self._raws) > _GATHERED_MAX:
+            self.depart()
+
+    def depart(self) -> None:
+        """Submit what has been gathered."""
+        members, raws = self._members, self._raws
+        if not members:
+            return
+        self._members, self._raws = [], []
+        if len(members) == 1:
+            [(commands, done)] = members
+            packed = raws[0] if len(raws) == 1 else b"".join(raws)
+            self.coordinator.submit(self._level, commands, done, packed=packed)
+        else:
+            commands = self._kind.run(len(raws), self._protocol)
+            self.coordinator.submit_together(self._level, members, commands, b"".join(raws))
 
     def counts(self) -> dict[str, Any]:
         counts = asdict(self.statistics)
         counts["commands"] += sum(session.commands for session in self._sessions)
         return {**counts, "clients": len(self._sessions), "held_bytes": self.held_bytes}
-
-    def _flush(self) -> None:
-        written, self._written = self._written, []
-        for session in written:
-            session.flush()

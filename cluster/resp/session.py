@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from cluster.coordinator import Coordinator
-from cluster.operation import Outcome
+from cluster.levels import Level
+from cluster.operation import Done, Outcome
 from cluster.resp import wire
 from cluster.resp.dispatch import dispatch
 from cluster.resp.scanner import CommandScanner, ProtocolError
@@ -50,7 +51,7 @@ class Session(asyncio.Protocol):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_busy", "_deaf", "_drained", "_held", "_in_flight", "_out", "_pumping", "_reading", "_scanner", "_slots",
+        "_busy", "_deaf", "_drained", "_held", "_in_flight", "_pumping", "_reading", "_scanner", "_slots",
         "_task", "_transport", "_window", "_write_paused", "authenticated", "born_s", "closing", "commands",
         "coordinator", "identity", "last_s", "library", "name", "plain", "protocol", "queue_failed", "queued",
         "queued_bytes", "read_level", "server", "subscription", "watching", "write_level",
@@ -80,7 +81,6 @@ class Session(asyncio.Protocol):
         self._slots: deque[_Slot] = deque()
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, server.settings.in_flight_max)
-        self._out: list[bytes] = []
         self._pumping = False
         self._busy = False
         self._deaf = False  # nothing that still comes matters
@@ -110,7 +110,6 @@ class Session(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closing = True
         self._slots.clear()
-        self._out.clear()
         if self._task is not None:
             self._task.cancel()
         if self.subscription is not None:
@@ -175,17 +174,9 @@ class Session(asyncio.Protocol):
         self.reply(wire.error(text))
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` out of the order of answers, with all else that is sent in this turn of the loop."""
-        if not self._out:
-            self.server.flush_later(self)
-        self._out.append(data)
-        if len(data) > LARGE_REPLY_BYTES:
-            self.flush()  # so that the transport can say now that it is full
-
-    def flush(self) -> None:
-        out, self._out = self._out, []
-        if out and self._transport is not None and not self._transport.is_closing():
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
+        if not self.closing:
+            self.transport.write(data)
 
     def hang_up(self, last: bytes = b"") -> None:
         """Close the connection after all earlier answers and ``last``; what the client still sends is ignored."""
@@ -202,24 +193,27 @@ class Session(asyncio.Protocol):
     def close(self) -> None:
         """Close the connection once what has been written is sent."""
         self.closing = True
-        self.flush()
         self.transport.close()
 
     def submit(self, kind: Kind, raws: list[bytes]) -> None:
-        """Hand a run of commands of one kind to the coordinator."""
-        count = len(raws)
-        packed = raws[0] if count == 1 else b"".join(raws)
-        self.submit_as(kind, kind.run(count, self.protocol), packed)
+        """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
+        level = self.read_level if kind.reads else self.write_level
+        self.server.gather(kind, level, self.protocol, raws, self._slot(len(raws), level, kind))
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
-        slot = _Slot(self, len(commands))
-        self._slots.append(slot)
-        self._in_flight += slot.count
+        """Hand over what must travel by itself."""
         level = self.read_level if kind.reads else self.write_level
+        self.server.depart()
+        self.coordinator.submit(level, commands, self._slot(len(commands), level, kind), packed=packed)
+
+    def _slot(self, count: int, level: Level, kind: Kind) -> Done:
+        """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
+        slot = _Slot(self, count)
+        self._slots.append(slot)
+        self._in_flight += count
         server = self.server
         server.until_sample -= 1
-        done = slot.done if server.until_sample else server.sampler(level, kind.reads, slot.done)
-        self.coordinator.submit(level, commands, done, packed=packed)
+        return slot.done if server.until_sample else server.sampler(level, kind.reads, slot.done)
 
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
         """Run one command for an exclusive handler and give its outcome to that, not to the client."""
@@ -232,6 +226,7 @@ class Session(asyncio.Protocol):
         marks.setdefault("protocol", self.protocol)
         level = self.read_level if kind.reads else self.write_level
         commands = WireCommands([kind.example], **marks)
+        self.server.depart()
         (through or self.coordinator).submit(level, commands, done, packed=raw)
         return answered
 

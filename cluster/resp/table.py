@@ -51,7 +51,7 @@ class Kind:
         return made
 
 
-_RUNS_KEPT = 64
+_RUNS_KEPT = 256
 
 KINDS = {
     Route.READ: Kind(Route.READ, ("GET",)),

@@ -1,7 +1,7 @@
 """A coordinator's connection to one server that carries commands and replies as bytes.
 
 It is to ``cluster.datastore`` what ``cluster.real.connection`` is, for a coordinator whose clients speak RESP
-themselves. Everything that is sent within one turn of the event loop leaves in one write.
+themselves. uvloop sends all that is written within one turn of the loop at its end, in one write.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class RawUpstream:
 
     def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
         self.close()
-        protocol = _RawProtocol(self._loop, on_close)
+        protocol = _RawProtocol(on_close)
         self._protocol = protocol
         self._attempt = self._loop.create_task(self._connect(protocol, on_open, on_close))
 
@@ -104,12 +104,10 @@ class RawUpstream:
 
 
 class _RawProtocol(asyncio.Protocol):
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_close: Callable[[], None]) -> None:
-        self._loop = loop
+    def __init__(self, on_close: Callable[[], None]) -> None:
         self._on_close: Callable[[], None] | None = on_close
         self._transport: asyncio.Transport | None = None
         self._cutter = ReplyCutter()
-        self._unsent: list[bytes] = []
         self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
         self._replies: list[Any] = []
         self.version = 2
@@ -121,21 +119,18 @@ class _RawProtocol(asyncio.Protocol):
 
     @property
     def unsent_bytes(self) -> int:
-        waiting = self._transport.get_write_buffer_size() if self._transport is not None else 0
-        return waiting + sum(map(len, self._unsent))
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def abort(self) -> None:
         """Drop the connection; nobody is told."""
         self._on_close = None
         self._waiting.clear()
-        self._unsent.clear()
         if self._transport is not None:
             self._transport.abort()
 
     def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None) -> None:
-        if not self._unsent:
-            self._loop.call_soon(self._flush)
-        self._unsent.append(packed)
+        assert self._transport is not None
+        self._transport.write(packed)
         self._waiting.append((replies, on_replies))
 
     def send_marked(self, packed: bytes, commands: WireCommands, on_replies: _OnReplies) -> None:
@@ -189,8 +184,3 @@ class _RawProtocol(asyncio.Protocol):
                 on_replies(replies)
         if self.alive and self._cutter.held:
             raise BrokenReplyError("a reply that nobody asked for would pass for the answer to the next command")
-
-    def _flush(self) -> None:
-        if self._transport is not None and self._unsent:
-            self._transport.write(b"".join(self._unsent))
-            self._unsent.clear()

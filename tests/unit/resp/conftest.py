@@ -101,6 +101,15 @@ class PlayedCoordinator:
         else:
             call.answer(*[self.reply] * len(commands))
 
+    def submit_together(self, level, members, commands, packed):
+        def done(replies):
+            begin = 0
+            for own, told in members:
+                told(replies[begin : begin + len(own)])
+                begin += len(own)
+
+        self.submit(level, commands, done, packed=packed)
+
     async def call(self):
         """The next call, once it is there."""
         await until(lambda: self.calls)

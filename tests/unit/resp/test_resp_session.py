@@ -381,3 +381,34 @@ def test_clients_are_listed(runner, name):
     listed, counts = runner.run(program())
     assert counts["clients"] == 1
     assert name == b"clients" or name in listed
+
+
+def test_commands_of_several_clients_in_one_turn_travel_together_if_they_are_alike(runner):
+    async def program():
+        async with opened() as port:
+            for _ in range(4):
+                await (await port.client()).ask(b"ECHO", b"here")
+            sessions = list(port.server.sessions)
+            for number, session in enumerate(sessions):
+                session.data_received(wire.command(b"SET", b"k", b"%d" % number))
+            assert not port.coordinator.calls
+            sessions[0].data_received(wire.command(b"GET", b"k"))
+            sessions[1].data_received(wire.command(b"SET", b"k", b"last"))
+            first, second, third = [await port.coordinator.call() for _ in range(3)]
+            assert [words[2] for words in first.words] == [b"0", b"1", b"2", b"3"]
+            assert (second.words, third.words) == ([[b"GET", b"k"]], [[b"SET", b"k", b"last"]])
+
+    runner.run(program())
+
+
+def test_a_transaction_does_not_overtake_what_was_gathered_before_it(runner):
+    async def program():
+        async with opened() as port:
+            await (await port.client()).ask(b"ECHO", b"here")
+            [session] = port.server.sessions
+            session.data_received(b"SET k 1\r\nMULTI\r\nSET k 2\r\nEXEC\r\n")
+            first, second = [await port.coordinator.call() for _ in range(2)]
+            assert first.words == [[b"SET", b"k", b"1"]]
+            assert [words[0] for words in second.words] == [b"MULTI", b"SET", b"EXEC"]
+
+    runner.run(program())
