@@ -78,8 +78,8 @@ class Timer:
 class Environment(simpy.Environment):
     """SimPy's environment with a trace. ``actor`` is on whose behalf the present event happens.
 
-    What zonelab itself schedules are plain callables, which cost a third of a SimPy event: ``put``. SimPy's own events
-    and processes run beside them; the tie-break orders them too, in place of SimPy's priorities.
+    What zonelab itself schedules are plain callables, without an event object for each: ``put``. SimPy's own events and
+    processes run beside them; the tie-break orders them too, in place of SimPy's priorities.
     """
 
     def __init__(self, trace: Trace) -> None:
