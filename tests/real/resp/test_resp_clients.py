@@ -263,7 +263,7 @@ def test_every_command_of_the_server_has_a_treatment(cluster, quorum):
         for name in names:
             if name.upper() in ("QUIT", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"):
                 continue
-            with client.client() as one:
+            with quorum.client(protocol=2) as one:
                 try:
                     one.execute_command(name)
                 except redis.ResponseError:
