@@ -135,6 +135,8 @@ def operation_summaries(run: RunDirectory) -> tuple[OperationSummary, ...]:
 
 def load_verdict(run: RunDirectory) -> Verdict:
     """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
+    if run.info.workload is not None:
+        raise RunError(f"{run.path}: its clients used a {run.info.workload.kind}: nothing here tells of messages")
     with _recorded(run, "verdict.json") as value:
         if value is not None:
             return Verdict.from_json(value)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from analysis.accesses import Access
 from analysis.checkers.register_verdict import Anomaly, Case, Findings
 from analysis.checkers.registers import updated
-from analysis.checkers.staleness import EVERYWHERE, Versions, share
+from analysis.checkers.staleness import EVERYWHERE, Versions, share, zones_first
 
 _GUARANTEES = (Anomaly.READ_YOUR_WRITES, Anomaly.MONOTONIC_READS, Anomaly.MONOTONIC_WRITES)
 
@@ -50,7 +50,8 @@ class _Tally:
     def finish(self) -> None:
         for name in _GUARANTEES:
             self._findings.shares[name] = {
-                place: share(self._hits[name][place], trials) for place, trials in sorted(self._trials[name].items())
+                place: share(self._hits[name][place], self._trials[name][place])
+                for place in zones_first(self._trials[name])
             }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from analysis.accesses import Access, Held
 from analysis.checkers.register_verdict import Anomaly, Case, Findings
 from analysis.checkers.registers import applied_in_spite, in_words
-from analysis.checkers.staleness import EVERYWHERE, share
+from analysis.checkers.staleness import EVERYWHERE, share, zones_first
 
 
 def check_sets(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
@@ -29,7 +29,7 @@ def check_sets(keys: Mapping[str, Sequence[Access]], held: Held | None, findings
         applied_in_spite(key, adds, {*shown, *kept}, findings)
         for member in sorted(kept - {add.argument for add in adds}):
             findings.add(Anomaly.UNWRITTEN, Case(key=key, detail=member))
-    findings.shares[Anomaly.STALE_READ] = {place: share(stale[place], count) for place, count in sorted(reads.items())}
+    findings.shares[Anomaly.STALE_READ] = {place: share(stale[place], reads[place]) for place in zones_first(reads)}
 
 
 def _check_reads(

@@ -9,7 +9,7 @@ Probabilistically bounded staleness, PVLDB 5, 2012.)
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -76,15 +76,20 @@ def check_staleness(keys: Mapping[str, Sequence[Access]], findings: Findings) ->
                     Anomaly.STALE_READ, Case(key=key, ops=(newer[0].op, read.op), zone=read.zone, detail=detail)
                 )
     findings.shares[Anomaly.STALE_READ] = {
-        place: share(len(behind_ms[place]), count) for place, count in sorted(reads.items())
+        place: share(len(behind_ms[place]), reads[place]) for place in zones_first(reads)
     }
     findings.staleness.update(
         {
             place: {"ms": quantiles(behind_ms[place]), "versions": quantiles(behind_versions[place])}
-            for place in sorted(behind_ms)
+            for place in zones_first(behind_ms)
             if behind_ms[place]
         }
     )
+
+
+def zones_first(places: Iterable[str]) -> list[str]:
+    """Zones in order, then all of them together."""
+    return sorted(places, key=lambda place: (place == EVERYWHERE, place))
 
 
 def share(hits: int, trials: int) -> Share:
