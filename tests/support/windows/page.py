@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from support.windows import COURSES, Stage
-from support.windows.hardened import HARDENED_COURSES, HardenedStage
+from support.windows.hardened import HARDENED_COURSES
+from support.windows.hardened_stage import HardenedStage
 from support.windows.stage import make_v1
 
 PAGE = Path(__file__).parents[3] / "docs" / "dyno-windows.md"

@@ -8,7 +8,8 @@ break must tell.
 
 import pytest
 from support.windows import COURSES
-from support.windows.hardened import HARDENED_COURSES, HardenedStage
+from support.windows.hardened import HARDENED_COURSES
+from support.windows.hardened_stage import HardenedStage
 from support.windows.page import MODES, PAGE, cells, rows, seen, with_what_is_seen
 
 import engine.dyno.lease
