@@ -4,7 +4,6 @@ Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage
 needs is imported when it runs, so that ``--help`` does not wait for plotting and Spark.
 """
 
-import json
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,14 +11,17 @@ from dataclasses import asdict
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
 from cluster.zone import ClusterError
+from scenarios import cli_cluster
 from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
+from scenarios.output import print_json
+from scenarios.session.requests import NotAccepted
 from scenarios.spec import Arm, ZoneKind
 
 EXIT_VALID = 0
@@ -93,7 +95,7 @@ def demo(
 
     outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
     if as_json:
-        _print_json(outcome.to_json())
+        print_json(outcome.to_json())
     else:
         outcome.print()
     failed = [run for run in outcome.runs if run.record.status != "complete"]
@@ -130,7 +132,7 @@ def run(
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
     if as_json:
-        _print_json(done.to_json())
+        print_json(done.to_json())
     else:
         done.print()
     if done.record.status == "failed":
@@ -171,7 +173,7 @@ def hunt(
     quarry = Quarry(scenario=loaded, messages=messages)
     hunted = go_hunting(quarry, seeds=seeds, jobs=jobs, runs=directory, command=command)
     if as_json:
-        _print_json(hunted.to_json())
+        print_json(hunted.to_json())
     else:
         hunted.print()
     if hunted.broken:
@@ -198,7 +200,7 @@ def replay(
         shown.begin(f"{loaded.name} {loaded.level}")
         done = replayed(file, loaded, zones=zones, runs=runs, shown=shown)
     if as_json:
-        _print_json(done.to_json())
+        print_json(done.to_json())
     else:
         done.print()
     if done.performed.record.status == "failed":
@@ -224,7 +226,7 @@ def shrink(
         raise UsageProblem(f"{file}: shrinking is for queues; the smallest history of a {loaded.workload.kind} is told")
     done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
     if as_json:
-        _print_json(done.to_json())
+        print_json(done.to_json())
     else:
         done.print()
     raise typer.Exit(EXIT_INVALID)
@@ -236,7 +238,7 @@ def scenarios(*, as_json: AsJson = False) -> None:
     library = [load_scenario(name) for name in library_names()]
     if as_json:
         files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
-        _print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
+        print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
         return
     from scenarios.table import print_table, scenario_table
 
@@ -253,7 +255,7 @@ def check(run: RunPath, *, as_json: AsJson = False) -> None:
     directory = _run_directory(run)
     result = examine(directory, title=title_of(directory))
     if as_json:
-        _print_json(
+        print_json(
             {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
         )
     else:
@@ -283,7 +285,7 @@ def compare(
     if plot is not None:
         plot_comparison(*directories, plot)
     if as_json:
-        _print_json(comparison.to_json(within=within))
+        print_json(comparison.to_json(within=within))
         return
     for note in comparison.notes:
         typer.echo(note)
@@ -298,7 +300,7 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
     page = build_report(_run_directory(run))
     plots = sorted((page.parent / "plots").glob("*.png"))
     if as_json:
-        _print_json({"report": str(page), "plots": [str(path) for path in plots]})
+        print_json({"report": str(page), "plots": [str(path) for path in plots]})
     else:
         for path in (page, *plots):
             typer.echo(path)
@@ -323,7 +325,7 @@ def analyze(
     except (JavaMissing, SparkFailed) as error:
         raise LabError(str(error)) from error
     if as_json:
-        _print_json(asdict(aggregates))
+        print_json(asdict(aggregates))
     else:
         print_table(level_table(aggregates))
         typer.echo()
@@ -337,7 +339,7 @@ def image(*, as_json: AsJson = False) -> None:
 
     built = build_image()
     if as_json:
-        _print_json({"image": built.name, "size_bytes": built.size_bytes})
+        print_json({"image": built.name, "size_bytes": built.size_bytes})
     else:
         typer.echo(f"{built.name}: {built.size_bytes / 1e6:.1f} MB")
 
@@ -375,7 +377,7 @@ def matrix(
     )
     report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     if as_json:
-        _print_json(report.to_json())
+        print_json(report.to_json())
     else:
         report.print()
     if report.matrix.problems:
@@ -408,10 +410,13 @@ def ablate(
         raise UsageProblem(f"--off: {error}") from error
     report = run_ablations(ablations, runs=runs, jobs=jobs, out=out)
     if as_json:
-        _print_json(report.to_json())
+        print_json(report.to_json())
     else:
         report.print()
     raise typer.Exit(EXIT_VALID if report.ablations.complete else EXIT_UNKNOWN)
+
+
+cli_cluster.register(app)
 
 
 def _one_of(kind: type[Name], option: str, text: str) -> Name:
@@ -427,12 +432,6 @@ def _run_directory(path: Path) -> Path:
     return path.resolve()
 
 
-def _print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
     sys.exit(run_cli(sys.argv[1:]))
 
@@ -444,6 +443,8 @@ def run_cli(arguments: Sequence[str]) -> int:
     except ScenarioError as error:
         return _refuse(arguments, error.lines, EXIT_USAGE)
     except UsageProblem as error:
+        return _refuse(arguments, [str(error)], EXIT_USAGE)
+    except NotAccepted as error:
         return _refuse(arguments, [str(error)], EXIT_USAGE)
     except (LabError, ClusterError) as error:
         return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)
@@ -481,7 +482,7 @@ def _refuse(arguments: Sequence[str], lines: Sequence[str], code: int) -> int:
     for line in lines:
         print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
     if "--json" in arguments:
-        _print_json({"errors": list(lines), "exit_code": code})
+        print_json({"errors": list(lines), "exit_code": code})
     return code
 
 

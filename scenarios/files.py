@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from scenarios.spec import Scenario
+from cluster.levels import Level
 
 LOGGER = logging.getLogger("zonelab")
 LATEST = "latest"
@@ -21,7 +21,18 @@ LATEST = "latest"
 _ATTEMPTS_MAX = 100
 
 
-def create_run_directory(runs: Path, scenario: Scenario, started: datetime) -> Path:
+class Named(Protocol):
+    """What names a run directory: a scenario, or the settings of a manual session."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def create_run_directory(runs: Path, scenario: Named, started: datetime) -> Path:
     """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second."""
     parent = runs / scenario.name
     stem = f"{started.astimezone(UTC):%Y%m%dT%H%M%S}-{scenario.level}-{scenario.seed}"

@@ -1,0 +1,181 @@
+"""A cluster in the supervisor's hands: the servers, a coordinator a zone, and what is known and done about them."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from cluster.real.zones import ZoneSet, zones
+from cluster.real.zones.factory import ZoneKind as FactoryKind
+from cluster.real.zones.port import PortReservation
+from cluster.real.zones.waiting import to_completion
+from cluster.real.zones.workspace import create_directory, remove_directory
+from scenarios.session.board import Board
+from scenarios.session.coordinators import CoordinatorProcess
+from scenarios.session.recording import Recording
+from scenarios.session.sampler import Sampler, errors_in
+from scenarios.session.settings import SessionSettings
+
+TOKEN_BYTES = 32
+
+
+class Session:
+    """Everything that is up. Make it with ``session``."""
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        *,
+        zone_set: ZoneSet,
+        coordinators: dict[str, CoordinatorProcess],
+        recording: Recording,
+    ) -> None:
+        self.settings = settings
+        self.zones = zone_set
+        self.coordinators = coordinators
+        self.recording = recording
+        self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording)
+        self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
+
+    async def status(self) -> dict[str, Any]:
+        """Everything that ``zonelab status`` shows."""
+        asked = await asyncio.gather(*(one.statistics() for one in self.coordinators.values()))
+        answers = dict(zip(self.coordinators, asked, strict=True))
+        settings = self.settings
+        return {
+            "run": str(self.recording.directory),
+            "up_s": round(self.recording.now_ns() / 1e9, 1),
+            "kind": settings.kind.value,
+            "level": settings.level.value,
+            "lag": settings.lag,
+            "time_factor": settings.time_factor,
+            "zones": [self._zone(name, answer) for name, answer in answers.items()],
+            "links": _links(answers),
+            "faults": self.board.active,
+        }
+
+    def _zone(self, name: str, answer: dict[str, Any] | None) -> dict[str, Any]:
+        zone, coordinator = self.zones[name], self.coordinators[name]
+        fault = self.board.fault_on(name)
+        told: dict[str, Any] = {
+            "zone": name,
+            "server": {
+                "state": zone.state.value if fault is None else fault.request.kind.value,
+                "address": str(zone.address),
+            },
+            "coordinator": {
+                "state": coordinator.state.value,
+                "address": coordinator.address,
+                "admin": coordinator.admin,
+                "pid": coordinator.pid,
+            },
+            "statistics": None,
+        }
+        if answer is not None:
+            told["statistics"] = {
+                "connected": answer["connected"],
+                "clients": answer["port"]["clients"],
+                "commands": answer["port"]["commands"],
+                "errors": errors_in(answer),
+                "divergence": answer["divergence"],
+                "repairs": answer["repairs"],
+                "latency_ms": answer["latency"]["quantiles_ms"],
+                "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
+                "zone_failures": answer["zone_failures"],
+            }
+        return told
+
+
+@contextlib.asynccontextmanager
+async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Session]:
+    """Start everything; on the way out, all of it is gone but the run directory."""
+    async with contextlib.AsyncExitStack() as stack:
+        # Taken first: a port that is not free is known before anything has been started.
+        ports = {zone: stack.enter_context(_reserved(settings.port_of(zone))) for zone in settings.names}
+        kind: FactoryKind = "docker" if settings.kind.value == "docker" else "process"
+        zone_set = await stack.enter_async_context(
+            zones(kind, settings.names, persistence=settings.persistence, run_id=run_id)
+        )
+        directory = create_directory("session")
+        stack.callback(remove_directory, directory)
+        coordinators = {
+            zone: _coordinator(zone, port, settings=settings, zone_set=zone_set, directory=directory, stack=stack)
+            for zone, port in ports.items()
+        }
+        stack.push_async_callback(_stop, coordinators)
+        await asyncio.gather(*(one.start() for one in coordinators.values()))
+        server = await next(iter(zone_set)).server_version()
+        recording = Recording(settings, server=server)
+        made = Session(settings, zone_set=zone_set, coordinators=coordinators, recording=recording)
+        sampling = asyncio.create_task(made.sampler.run())
+        error: str | None = "the supervisor failed"
+        try:
+            yield made
+            error = None
+        finally:
+            await to_completion(_recorded_end(made, sampling, directory, error))
+
+
+async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory: Path, error: str | None) -> None:
+    sampling.cancel()
+    await asyncio.wait([sampling])
+    await made.board.close()
+    with contextlib.suppress(Exception):  # what cannot be asked any more has its last answer
+        await made.recording.sample(await made.sampler.ask())
+    for zone in made.coordinators:
+        made.recording.log(f"coordinator {zone}", (directory / f"coordinator-{zone}.log").read_text(errors="replace"))
+    made.recording.close(coordinators=made.sampler.latest, error=error)
+
+
+async def _stop(coordinators: dict[str, CoordinatorProcess]) -> None:
+    await to_completion(_stop_all(coordinators))
+
+
+async def _stop_all(coordinators: dict[str, CoordinatorProcess]) -> None:
+    await asyncio.gather(*(one.stop() for one in coordinators.values()))
+
+
+def _coordinator(
+    zone: str,
+    port: int,
+    *,
+    settings: SessionSettings,
+    zone_set: ZoneSet,
+    directory: Path,
+    stack: contextlib.AsyncExitStack,
+) -> CoordinatorProcess:
+    configuration = {
+        "zone": zone,
+        "zones": {one.name: str(one.address) for one in zone_set},
+        "port": port,
+        "level": settings.level.value,
+        "lag": settings.lag,
+        "seed": settings.seed,
+        "time_factor": settings.time_factor,
+        "password": settings.password,
+    }
+    admin = {"port": stack.enter_context(_reserved(None)), "token": secrets.token_urlsafe(TOKEN_BYTES)}
+    return CoordinatorProcess(zone, configuration=configuration, admin=admin, directory=directory)
+
+
+@contextlib.contextmanager
+def _reserved(port: int | None) -> "Any":
+    reservation = PortReservation(port)
+    try:
+        yield reservation.port
+    finally:
+        reservation.release()
+
+
+def _links(answers: dict[str, dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
+    found: dict[str, dict[str, Any]] = {}
+    for zone, answer in answers.items():
+        for link in answer["links"] if answer is not None else ():
+            before = found.get(link["link"])
+            shown = link if before is None or link["link"].startswith(f"{zone}>") else before
+            queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
+            found[link["link"]] = {**shown, "in_flight": queued}
+    return [found[name] for name in sorted(found)]

@@ -1,0 +1,135 @@
+"""``zonelab up`` and ``zonelab down``: from the command line to the supervisor and back."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO, Any
+
+from cluster.real.zones import ProcessZone, remove_leftovers
+from cluster.real.zones.owner import Owner
+from cluster.real.zones.signals import termination_interrupts
+from cluster.zone import ClusterError, ZoneError
+from scenarios.session.client import Control, NotUp
+from scenarios.session.settings import SessionSettings
+from scenarios.session.state import AlreadyUp, SessionFile, StateDirectory
+
+DOWN_S = 30.0
+"""How long an orderly end may take before the supervisor is told by signals."""
+
+_SIGNAL_S = 10.0
+_POLL_S = 0.02
+
+
+def up(settings: SessionSettings, state: StateDirectory) -> dict[str, Any]:
+    """Start a cluster that stays up; returns its status. Raises ``ClusterError``, and leaves nothing then."""
+    if state.is_locked():
+        raise AlreadyUp(_already_up(state))
+    clean_up(state)
+    with tempfile.TemporaryFile() as errors, termination_interrupts():
+        supervisor = subprocess.Popen(
+            [sys.executable, "-m", "scenarios.session"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            return _heard(supervisor, settings, errors)
+        except BaseException:
+            _end(supervisor)
+            raise
+
+
+def down(state: StateDirectory) -> dict[str, Any]:
+    """End the cluster that is up, and remove what one that ended otherwise left behind. Does nothing if there is none.
+
+    Returns ``ended``: whether one was up, ``removed``: what was left over, ``run``: its run directory.
+    """
+    session = state.read()
+    ended = state.is_locked() or (session is not None and not session.supervisor.is_gone())
+    if session is not None and ended:
+        _ended_in_order(session, state)
+    return {"ended": ended, "removed": clean_up(state), "run": session.run if session is not None else None}
+
+
+def clean_up(state: StateDirectory) -> list[str]:
+    """Remove what supervisors that are gone left behind, and name it."""
+    session = state.read()
+    removed = asyncio.run(ProcessZone.remove_stale())
+    if session is not None:
+        if session.run_id is not None and session.kind == "docker":
+            removed += asyncio.run(remove_leftovers(session.run_id))
+        removed.append(str(state.path))
+    state.clear()
+    return removed
+
+
+def _heard(supervisor: "subprocess.Popen[bytes]", settings: SessionSettings, errors: IO[bytes]) -> dict[str, Any]:
+    assert supervisor.stdin is not None
+    assert supervisor.stdout is not None
+    with supervisor.stdin as given:
+        given.write(settings.model_dump_json().encode())
+    line = supervisor.stdout.readline()
+    if not line:
+        supervisor.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        raise ClusterError(f"the supervisor ended while it started: {said[0] if said else 'it said nothing'}")
+    answer: dict[str, Any] = json.loads(line)
+    if "error" in answer:
+        raise ClusterError(answer["error"])
+    ready: dict[str, Any] = answer["ready"]
+    return ready
+
+
+def _end(supervisor: "subprocess.Popen[bytes]") -> None:
+    """Wait until it has cleaned up, however impatient the user is."""
+    supervisor.terminate()
+    deadline_s = time.monotonic() + DOWN_S
+    while supervisor.poll() is None:
+        try:
+            supervisor.wait(timeout=max(0.1, deadline_s - time.monotonic()))
+        except KeyboardInterrupt:
+            continue
+        except subprocess.TimeoutExpired:
+            supervisor.kill()
+
+
+def _already_up(state: StateDirectory) -> str:
+    session = state.read()
+    run = f" (run {session.run})" if session is not None and session.run else ""
+    return f"a cluster is up already{run}: zonelab status shows it, zonelab down ends it"
+
+
+def _ended_in_order(session: SessionFile, state: StateDirectory) -> None:
+    owner = session.supervisor
+    try:
+        Control(session).post("/down")
+    except (NotUp, ClusterError):
+        _signal(owner, signal.SIGTERM)
+    if _gone(owner, within_s=DOWN_S):
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _signal(owner, number)
+        if _gone(owner, within_s=_SIGNAL_S):
+            return
+    raise ZoneError(f"the supervisor (pid {owner.pid}) does not end; its state is in {state.path}")
+
+
+def _signal(owner: Owner, number: signal.Signals) -> None:
+    if not owner.is_gone():
+        os.kill(owner.pid, number)
+
+
+def _gone(owner: Owner, *, within_s: float) -> bool:
+    deadline_s = time.monotonic() + within_s
+    while not owner.is_gone():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(_POLL_S)
+    return True
