@@ -1,7 +1,7 @@
 """The same courses on three real zones: no time passes but on the clocks, and each command is over before the next."""
 
 from support.dyno import SHARDS
-from support.windows import crashes, lags, races, replicas, zones
+from support.windows import clients, crashes, lags, races, replicas, zones
 from support.windows.stage import Course, MakeQueue, Stage, Wrapper
 
 from cluster.lag import parse_lag
@@ -23,7 +23,7 @@ NEEDS_TIME = (
 
 COURSES: dict[str, Course] = {
     name: course
-    for module in (crashes, races, replicas, zones)
+    for module in (crashes, races, clients, replicas, zones)
     for name, course in module.COURSES.items()
     if name not in NEEDS_TIME
 } | {name: lags.COURSES[name] for name in ("lag_payload_missed_dc_one", "lag_payload_missed_quorum")}

@@ -152,6 +152,21 @@ def test_a_bulk_pop_of_the_original_returns_nothing_if_one_id_is_gone_and_what_i
     assert original.states("u", "v", "w") == ["H U:a", "", "H Q:a"]
 
 
+@pytest.mark.parametrize("operation", ["bulk_pop", "unsafe_bulk_pop"])
+def test_a_bulk_pop_of_more_than_is_due_takes_what_there_is_when_the_wait_is_over(server, operation):
+    bench = Bench(server, poll_interval_ms=1)
+    bench.push(*messages("u", "v"))
+    assert ids(bench(getattr(bench.queue, operation)(5, wait_ms=20))) == ["u", "v"]
+
+
+@pytest.mark.parametrize("operation", ["bulk_pop", "unsafe_bulk_pop"])
+def test_a_bulk_pop_of_the_original_of_more_than_is_due_returns_nothing_and_leases_all(original, operation):
+    """It has read them twice while it waited, and the second time the script finds them gone."""
+    original.push(*messages("u", "v"))
+    assert original(getattr(original.queue, operation)(5, wait_ms=20)) == []
+    assert original.states("u", "v") == ["H U:a", "H U:a"]
+
+
 def test_a_bulk_pop_does_not_touch_what_is_leased_already(bench):
     bench.push(*messages("u", "v"))
     bench.lease_of("u")
