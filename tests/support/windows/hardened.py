@@ -302,6 +302,19 @@ async def others_differ_safe(stage: HardenedStage) -> str:
     return await others_differ(stage)
 
 
+async def pop_during_pushes(stage: HardenedStage) -> str:
+    """No fault: the pushes of a and of c have reached b, but not yet each other."""
+    stage.level = Level.DC_SAFE_QUORUM
+    for source, target in ("ac", "ca"):
+        stage.set_lag(source, target, "constant:300ms")
+    await stage.hardened("a", strategy=LocalOnly("b")).push([Message(id="x")])
+    await stage.hardened("c", strategy=LocalOnly("b")).push([Message(id="y")])
+    consumer = stage.hardened("b")
+    popped = await consumer.pop(2)
+    acked = await consumer.ack_all(popped)
+    return f"pop: {said(popped)}; acks: {' '.join(map(said, acked))}; {await stage.drain()}"
+
+
 async def ack_with_two_away(stage: HardenedStage) -> str:
     await push(stage)
     consumer, got = await stage.pop()
@@ -417,6 +430,7 @@ HARDENED_COURSES: dict[str, HardenedCourse] = {
     "lag_ack_lost_with_its_zone": ack_lost_with_its_zone,
     "vote_one_away_others_differ_quorum": others_differ,
     "vote_one_away_others_differ_safe_quorum": others_differ_safe,
+    "vote_on_a_bulk_pop_while_pushes_arrive_safe_quorum": pop_during_pushes,
     "vote_failed_write_keeps_its_effect": ack_with_two_away,
     "vote_never_on_a_range_read": push_missed_by_its_zone,
     "zone_without_consumers": without_consumers,

@@ -18,8 +18,11 @@ NEEDS_TIME = (
     "vote_tie_of_two_pops_quorum",
     "vote_tie_of_two_pops_safe_quorum",
     "vote_of_three_on_two_pops_quorum",
+    "vote_on_a_bulk_pop_while_pushes_arrive_quorum",
+    "vote_on_a_bulk_pop_while_pushes_arrive_safe_quorum",
+    "vote_on_a_pop_while_pushes_arrive_safe_quorum",
 )
-"""A handler in the background, and pops that must meet on the way."""
+"""A handler in the background, and commands that must meet on the way."""
 
 COURSES: dict[str, Course] = {
     name: course

@@ -1,10 +1,14 @@
 """Votes of replicas that do not hold the same."""
 
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 from support.windows.crashes import redelivery
 from support.windows.stage import Stage, X, failure, messages, said
 
 from cluster.levels import Level
-from engine.message import Message
+from engine.dyno import DynoQueue
+from engine.message import Delivery, Message
 
 
 async def one_down_others_differ_safe(stage: Stage) -> str:
@@ -91,6 +95,32 @@ async def script_on_diverged_replicas(stage: Stage) -> str:
     return f"pop by pattern: {popped and popped.message.id}; y: {left}; pop: {next_pop}; after the lease: {late}"
 
 
+async def bulk_pop_during_pushes_quorum(stage: Stage) -> str:
+    return await _pop_during_pushes(stage, Level.DC_QUORUM, lambda queue: queue.bulk_pop(2))
+
+
+async def bulk_pop_during_pushes_safe(stage: Stage) -> str:
+    return await _pop_during_pushes(stage, Level.DC_SAFE_QUORUM, lambda queue: queue.bulk_pop(2))
+
+
+async def pop_during_pushes_safe(stage: Stage) -> str:
+    return await _pop_during_pushes(stage, Level.DC_SAFE_QUORUM, lambda queue: queue.pop(2))
+
+
+async def _pop_during_pushes(
+    stage: Stage, level: Level, pop: Callable[[DynoQueue], Coroutine[Any, Any, list[Delivery]]]
+) -> str:
+    """No fault: the pushes of a and of c have reached b, but not yet each other."""
+    stage.level = level
+    for source, target in ("ac", "ca"):
+        stage.set_lag(source, target, "constant:300ms")
+    await stage.queue("a", serves="b").push([Message(id="x")])
+    await stage.queue("c", serves="b").push([Message(id="y")])
+    popped = await failure(pop(stage.queue("b")))
+    await stage.sleep(500)
+    return f"pop: {popped}; x: {await stage.state('x')}; y: {await stage.state('y')}"
+
+
 async def failed_write_keeps_its_effect(stage: Stage) -> str:
     stage.level = Level.DC_SAFE_QUORUM
     await stage.queue().push([X])
@@ -131,6 +161,9 @@ COURSES = {
     "vote_of_three_on_two_pops_quorum": no_tie_of_three,
     "vote_minority_keeps_an_old_lease": minority_keeps_an_old_lease,
     "vote_on_a_script_of_diverged_replicas": script_on_diverged_replicas,
+    "vote_on_a_bulk_pop_while_pushes_arrive_quorum": bulk_pop_during_pushes_quorum,
+    "vote_on_a_bulk_pop_while_pushes_arrive_safe_quorum": bulk_pop_during_pushes_safe,
+    "vote_on_a_pop_while_pushes_arrive_safe_quorum": pop_during_pushes_safe,
     "vote_failed_write_keeps_its_effect": failed_write_keeps_its_effect,
     "vote_never_on_a_whole_hash": whole_hash_is_read_locally,
     "vote_never_on_a_range_read": range_read_is_local,
