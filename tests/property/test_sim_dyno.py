@@ -51,6 +51,32 @@ def test_without_faults_every_message_is_delivered_once_and_nothing_is_left(
     assert result.early_ms <= 1
 
 
+@settings(max_examples=30, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    seed=st.integers(0, 2**32),
+    level=st.sampled_from([Level.DC_ONE, Level.DC_QUORUM]),
+    lag=st.sampled_from(["0", "constant:1ms", "uniform:0.1ms:5ms", "lnkd-ssd"]),
+    messages=st.integers(1, 25),
+    consumers=st.integers(1, 3),
+    forget_first=st.booleans(),
+)
+def test_with_scripts_too_every_message_is_delivered_once_or_again_after_its_lease(
+    seed, level, lag, messages, consumers, forget_first
+):
+    load = Load(
+        level=level,
+        messages_per_zone=messages,
+        consumers_per_zone=consumers,
+        timeout_ms=0,
+        forget_first=forget_first,
+        scripts=True,
+    )
+    result = simulate(load, seed=seed, lag=parse_lag(lag))
+    times = 2 if forget_first else 1
+    assert Counter(result.delivered) == Counter(result.pushed * times)
+    assert served(result.contents)
+
+
 @pytest.mark.parametrize("level", tuple(Level))
 def test_thousands_of_messages_go_through_at_every_level(level):
     load = Load(level=level, messages_per_zone=700, consumers_per_zone=4, timeout_ms=0)

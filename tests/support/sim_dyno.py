@@ -15,13 +15,17 @@ PATIENCE_NS = 60_000 * MS
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """``timeout_ms``: delay of every message. ``forget_first``: consumers drop each message's first delivery."""
+    """``timeout_ms``: delay of every message. ``forget_first``: consumers drop each message's first delivery.
+
+    ``scripts``: consumers pop in bulk, and handlers requeue by their script.
+    """
 
     level: Level
     messages_per_zone: int
     consumers_per_zone: int
     timeout_ms: int
     forget_first: bool = False
+    scripts: bool = False
     unack_ms: int = 2_000
 
 
@@ -79,7 +83,13 @@ def _queue(testbed: Testbed, load: Load, zone: str, zones: tuple[str, ...]) -> D
         quorum=testbed.connection(zone, load.level),
         local=testbed.connection(zone, Level.DC_ONE),
         settings=DynoSettings(
-            prefix="test", shards=zones, shard=zone, unack_ms=load.unack_ms, unack_interval_ms=500, poll_interval_ms=5
+            prefix="test",
+            shards=zones,
+            shard=zone,
+            unack_ms=load.unack_ms,
+            unack_interval_ms=500,
+            poll_interval_ms=5,
+            single_ring=load.scripts,
         ),
     )
 
@@ -97,7 +107,7 @@ async def _consume(testbed: Testbed, queue: DynoQueue, zone: str, load: Load, re
     deadline_ns = runtime.now_ns() + PATIENCE_NS
     while result.acked < total:
         assert runtime.now_ns() < deadline_ns, f"only {result.acked} of {total} messages were acknowledged"
-        for delivery in await queue.pop(5, wait_ms=20):
+        for delivery in await (queue.bulk_pop if load.scripts else queue.pop)(5, wait_ms=20):
             now_ms = clock.now_ms()
             forget = load.forget_first and delivery.message.id not in result.delivered
             result.delivered.append(delivery.message.id)
