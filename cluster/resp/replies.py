@@ -9,6 +9,8 @@ _STRINGS = frozenset(b"$=!")
 _ARRAYS = frozenset(b"*~>")
 _MAPS = frozenset(b"%|")
 _SINGLE = frozenset(b"+-:_#,(")
+_DOLLAR, _MINUS = b"$-"
+_LENGTHS = {b"%d" % length: length for length in range(2048)}
 
 
 class BrokenReplyError(ConnectionError):
@@ -18,7 +20,7 @@ class BrokenReplyError(ConnectionError):
 class ReplyCutter:
     """``feed`` it what arrives, then call ``next`` until it gives None. Reads RESP2 and RESP3."""
 
-    __slots__ = ("_at", "_data", "_left", "_pos", "_rest")
+    __slots__ = ("_at", "_data", "_left", "_pos", "_rest", "errors")
 
     def __init__(self) -> None:
         self._data = b""
@@ -26,6 +28,8 @@ class ReplyCutter:
         self._rest: bytearray | None = None  # an incomplete reply and what follows it
         self._at = 0  # how far it has been looked at
         self._left = 1  # replies in it that are still to be looked at
+        self.errors = False
+        """An error reply has been handed out since this was last set to false."""
 
     @property
     def held(self) -> int:
@@ -44,26 +48,51 @@ class ReplyCutter:
 
     def next(self) -> bytes | None:
         """The next reply, or None if there is no complete one. Raises ``BrokenReplyError``."""
-        data, pos = self._data, self._pos
-        size = len(data)
-        if pos >= size:
-            return None
-        end = data.find(_CRLF, pos)
-        if end >= 0:
-            kind = data[pos]
-            if kind in _SINGLE:
-                end += 2
-                self._pos = end
-                return data[pos:end]
-            if kind in _STRINGS:
-                length = _number(data[pos + 1 : end])
-                end += 2 if length < 0 else length + 4
-                if end <= size:
-                    self._pos = end
-                    return data[pos:end]
-        return self._next_nested()
+        found: list[bytes] = []
+        return found[0] if self.take(1, found) else None
 
-    def _next_nested(self) -> bytes | None:
+    def take(self, count: int, replies: list[bytes]) -> bool:
+        """Append the next ``count`` replies to ``replies``, as far as they are there; True if they were.
+
+        Raises ``BrokenReplyError``.
+        """
+        while count:
+            data, pos = self._data, self._pos
+            size, find, append, lengths = len(data), data.find, replies.append, _LENGTHS
+            while count and pos < size:
+                end = find(_CRLF, pos)
+                if end < 0:
+                    break
+                kind = data[pos]
+                if kind == _DOLLAR:
+                    length = lengths.get(data[pos + 1 : end])
+                    if length is None:
+                        break
+                    end += length + 4
+                    if end > size:
+                        break
+                elif kind in _SINGLE:
+                    end += 2
+                    if kind == _MINUS:
+                        self.errors = True
+                else:
+                    break
+                append(data[pos:end])
+                pos = end
+                count -= 1
+            self._pos = pos
+            if count:
+                reply = self._next_unusual() if pos < size else None
+                if reply is None:
+                    return False
+                if reply[0] == _MINUS:
+                    self.errors = True
+                append(reply)
+                count -= 1
+        return True
+
+    def _next_unusual(self) -> bytes | None:
+        """What is incomplete, nested, nil or large."""
         data, pos = self._data, self._pos
         self._at, self._left = 0, 1
         rest = bytearray(data[pos:])

@@ -25,6 +25,14 @@ _ERROR = ord("-")
 _OnReplies = Callable[[list[Reply]], None]
 
 
+def _with_errors(replies: list[Any]) -> list[Reply]:
+    """``replies``, in which error replies are ``ServerError`` now."""
+    for index, raw in enumerate(replies):
+        if raw[0] == _ERROR:
+            replies[index] = ServerError(raw[1:-2].decode("utf-8", "surrogateescape"))
+    return replies
+
+
 class WireCommands(tuple[Command, ...]):
     """Commands of which only the routes matter, because their wire form is given beside them.
 
@@ -168,18 +176,19 @@ class _RawProtocol(asyncio.Protocol):
             self._transport.abort()
 
     def _hand_out(self) -> None:
-        following = self._cutter.next
+        cutter = self._cutter
+        take = cutter.take
         waiting = self._waiting
         while waiting:
             count, on_replies = waiting[0]
             replies = self._replies
-            while len(replies) < count:
-                raw = following()
-                if raw is None:
-                    return
-                replies.append(raw if raw[0] != _ERROR else ServerError(raw[1:-2].decode("utf-8", "surrogateescape")))
+            if not take(count - len(replies), replies):
+                return
             waiting.popleft()
             self._replies = []
+            if cutter.errors:
+                cutter.errors = False
+                replies = _with_errors(replies)
             if on_replies is not None:
                 on_replies(replies)
         if self.alive and self._cutter.held:
