@@ -15,6 +15,8 @@ from analysis.checkers.register_verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import DESCRIPTIONS, MessageClass, Offender, Validity, Verdict
 from analysis.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.rundir import RunDirectory
+from analysis.session import verbs, zone_summaries
+from analysis.session_plot import plot_session
 from analysis.stats import QUANTILES
 from analysis.summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 
@@ -25,6 +27,7 @@ _ALT = {
     "lateness.png": "Distribution of lateness",
     "depth.png": "Queue depth of every zone over time",
     "duplicates-and-losses.png": "Duplicates by cause and losses",
+    "session.png": "Commands, errors and latency of every zone over time",
 }
 _COMPARED_LATENCY = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("ack", "p50"), ("ack", "p99"))
 
@@ -50,7 +53,10 @@ class ClassRow:
 def build_report(run: Path) -> Path:
     """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``."""
     directory = RunDirectory.open(run)
-    page = _queue_page(directory) if directory.info.workload is None else _access_page(directory)
+    if directory.info.session is not None:
+        page = _session_page(directory)
+    else:
+        page = _queue_page(directory) if directory.info.workload is None else _access_page(directory)
     return _written(directory.path / "report.html", page)
 
 
@@ -105,6 +111,26 @@ def _access_page(directory: RunDirectory) -> str:
             quantiles=tuple(QUANTILES),
             faults=directory.faults(),
             images=[_image(path) for path in plot_accesses(directory.path)],
+            coordinators=_coordinators(info.coordinators),
+            scenario=directory.scenario_text(),
+            environment=_facts(directory),
+        )
+    )
+
+
+def _session_page(directory: RunDirectory) -> str:
+    info = directory.info
+    return (
+        _environment()
+        .get_template("session_report.html")
+        .render(
+            title=f"Session at {info.level}, {info.started_utc}",
+            info=info,
+            session=info.session,
+            zones=zone_summaries(directory),
+            verbs=verbs(directory),
+            faults=directory.faults(),
+            images=[_image(path) for path in plot_session(directory.path)],
             coordinators=_coordinators(info.coordinators),
             scenario=directory.scenario_text(),
             environment=_facts(directory),
@@ -226,7 +252,7 @@ def _facts(run: RunDirectory) -> dict[str, str]:
         "started": info.started_utc,
         "status": info.status + (f": {info.error}" if info.error else ""),
         "zonelab": info.zonelab_version + (f", commit {info.git_commit}" if info.git_commit else ""),
-        "engine": f"{info.queue.engine}, {len(info.queue.shards)} shards",
+        "engine": f"{info.queue.engine}, {len(info.queue.shards)} shards" if info.session is None else None,
         "server": info.server,
         "zones": info.zones,
         "python": info.python,

@@ -39,6 +39,16 @@ class QueueInfo(BaseModel):
     shards: dict[str, str]
 
 
+class SessionInfo(BaseModel):
+    """A cluster that somebody used by hand: clients and what they did are unknown, so there is nothing to judge."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    zones: tuple[str, ...]
+    lag: str
+    time_factor: float
+
+
 class WorkloadInfo(BaseModel):
     """What the clients did, if it was not a queue: ``analysis.accesses.WorkloadKind``, and what was forbidden."""
 
@@ -85,6 +95,7 @@ class RunInfo(BaseModel):
     unread_zones: tuple[str, ...] = ()
     queue: QueueInfo
     workload: WorkloadInfo | None = None
+    session: SessionInfo | None = None
     coordinators: dict[str, dict[str, Any]] = {}
     longest_stall_ms: float | None = None
     shortest_time_out_ms: float | None = None

@@ -1,9 +1,16 @@
 """What a manual session left on disk beside its faults: what was asked for, and how each zone did over time."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 from analysis.rundir import RunDirectory
 
+NS_PER_S = 1_000_000_000
+_TOTALLED = ("operations", "errors", "divergent")
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 
 VERBS = pa.schema(
@@ -36,6 +43,49 @@ def samples(run: RunDirectory) -> pa.Table:
     """Rows in order of time. Raises ``RunError``."""
     found = run.table("samples", SAMPLES)
     return SAMPLES.empty_table() if found is None else found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZoneSummary:
+    """What clients saw of one zone's coordinator, as far as the samples tell.
+
+    ``operations`` and ``errors`` are rates times intervals. ``silent_s``: how long the coordinator did not answer.
+    ``worst_p99_ms``: of all intervals in which there were commands, None if there were none.
+    """
+
+    zone: str
+    operations: int
+    errors: int
+    divergent: int
+    worst_p99_ms: float | None
+    silent_s: float
+    server_down_s: float
+
+
+def by_zone(run: RunDirectory) -> dict[str, dict[str, Any]]:
+    """Of each zone its samples, a NumPy array a column; what is unknown is NaN. Raises ``RunError``."""
+    table = samples(run)
+    zones = np.asarray(table["zone"].to_pylist(), dtype=object)
+    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.schema.names}
+    return {zone: {name: values[zones == zone] for name, values in columns.items()} for zone in sorted(set(zones))}
+
+
+def zone_summaries(run: RunDirectory) -> list[ZoneSummary]:
+    """One for each zone. Raises ``RunError``."""
+    return [_summary(zone, columns) for zone, columns in by_zone(run).items()]
+
+
+def _summary(zone: str, columns: Mapping[str, Any]) -> ZoneSummary:
+    length_s = np.diff(columns["time_ns"], prepend=0) / NS_PER_S
+    totals = {name: round(float(np.nansum(columns[f"{name}_per_s"] * length_s))) for name in _TOTALLED}
+    known = columns["p99_ms"][~np.isnan(columns["p99_ms"])]
+    return ZoneSummary(
+        zone=zone,
+        **totals,
+        worst_p99_ms=float(known.max()) if len(known) else None,
+        silent_s=float(length_s[np.isnan(columns["operations_per_s"])].sum()),
+        server_down_s=float(length_s[columns["server"] != "running"].sum()),
+    )
 
 
 def verbs(run: RunDirectory) -> list[dict[str, object]]:

@@ -286,7 +286,7 @@ class Board:
             target=fault.request.target,
             begin_ns=fault.begin_ns,
             colour=COLOURS[_COLOUR_OF.get(fault.request.kind, fault.request.kind.value)],
-            detail=json.dumps(fault.request.model_dump(mode="json", exclude_none=True)),
+            detail=json.dumps(fault.request.model_dump(mode="json", exclude_defaults=True)),
         )
 
     def _record_moment(self, request: FaultRequest) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Session:
         told: dict[str, Any] = {
             "zone": name,
             "server": {
-                "state": zone.state.value if fault is None else fault.request.kind.value,
+                "state": "slow" if fault is not None and fault.slowing is not None else zone.state.value,
                 "address": str(zone.address),
             },
             "coordinator": {
