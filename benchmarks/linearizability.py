@@ -3,7 +3,8 @@
     python benchmarks/linearizability.py [--operations 100000]
 
 Easy: what a register answered to 3, 12 and 40 clients, of one key and of a hundred, with 10 % compare-and-sets and 2 %
-of the updates never answered. Spoilt: the same with one stale read, made small. Hard: equal values and refusals, where
+of the updates never answered. Spoilt: the same with one stale read in the middle, made small; far: with a read of an
+early value at the very end, the worst case of making it small. Hard: equal values and refusals, where
 the answer is unknown once the budget is spent. Each is measured in a process of its own. Because machines differ, times
 are also given as a ratio to sorting the events, measured in the same process.
 """
@@ -21,7 +22,7 @@ from analysis.checkers.linear import Kind, RegisterOperation, SearchBudget, chec
 from analysis.checkers.linear_samples import register_history
 from analysis.checkers.linear_shrink import smallest_violation
 
-CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "hard 40 1")
+CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "far 12 1", "hard 40 1")
 
 
 def main() -> None:
@@ -51,8 +52,9 @@ def measure(case: str, operations: int) -> dict[str, float | str]:
         ]
     before_mb = peak_rss_mb()
     begin = time.perf_counter()
-    if what == "spoilt":
-        histories[0].append(stale_read(histories[0]))
+    if what in ("spoilt", "far"):
+        histories[0] = sorted(histories[0], key=lambda one: one.begin)
+        spoil(histories[0], near=what == "spoilt")
         answer = f"{len(smallest_violation(histories[0]))} ops"
     else:
         answers = {check_register(history, budget=SearchBudget()).valid for history in histories}
@@ -80,11 +82,14 @@ def hard_history(writers: int) -> list[RegisterOperation]:
     return [*writes, RegisterOperation(id=writers, kind=Kind.DIFFERS, value=5, begin=900, end=2_000)]
 
 
-def stale_read(history: list[RegisterOperation]) -> RegisterOperation:
-    """A read of an early value after everything else."""
-    early = next(one for one in history if one.kind is Kind.WRITE and one.end is not None)
-    late = max(max(one.begin, one.end or 0) for one in history) + 1
-    return RegisterOperation(id=len(history), kind=Kind.READ, value=early.value, begin=late, end=late + 1)
+def spoil(history: list[RegisterOperation], *, near: bool) -> None:
+    """Let a read in the middle return a value of some hundred operations before, or one at the end the first value."""
+    writes = [place for place, one in enumerate(history) if one.kind is Kind.WRITE and one.end is not None]
+    reads = [place for place, one in enumerate(history) if one.kind is Kind.READ]
+    chosen = reads[len(reads) // 2] if near else reads[-1]
+    old = history[max(place for place in writes if place < chosen - 200) if near else writes[0]]
+    one = history[chosen]
+    history[chosen] = RegisterOperation(id=one.id, kind=one.kind, value=old.value, begin=one.begin, end=one.end)
 
 
 def peak_rss_mb() -> float:

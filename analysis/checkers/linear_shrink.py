@@ -7,6 +7,7 @@ Parts are tried by delta debugging (Zeller and Hildebrandt, IEEE Trans. Software
 chunks are left out as long as what remains fails.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from analysis.checkers.linear import (
@@ -18,6 +19,9 @@ from analysis.checkers.linear import (
     check_register,
     relevant,
 )
+
+NEAR = 50
+"""So many answers before and after the failure are looked at first."""
 
 
 def smallest_violation(
@@ -31,7 +35,8 @@ def smallest_violation(
     whole = sorted(relevant(list(operations)), key=lambda one: (one.begin, one.id))
     if not shrinking.fails(whole):
         raise ValueError("the history is linearizable, or too costly to tell: there is no violation to shrink")
-    return tuple(shrinking.without_chunks(shrinking.shortest_prefix(whole)))
+    near = shrinking.near_failure(whole)
+    return tuple(shrinking.without_chunks(shrinking.shortest_prefix(near)))
 
 
 class _Shrinking:
@@ -42,10 +47,31 @@ class _Shrinking:
     def fails(self, operations: Sequence[RegisterOperation]) -> bool:
         return check_register(operations, initial=self._initial, budget=self._budget).valid is False
 
-    def shortest_prefix(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
-        """Up to the first return at which the history fails; every longer prefix fails too, so halving finds it."""
+    def near_failure(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
+        """What lies around the failure, if that fails by itself: most violations are local, most histories long."""
         ends = sorted(one.end for one in operations if one.end is not None)
-        low, high = 0, len(ends) - 1
+        place, width = self._first_failure(operations, ends), NEAR
+        while width < len(ends):
+            low, high = ends[max(0, place - width)], ends[min(len(ends) - 1, place + width)]
+            near = [one for one in operations if one.begin <= high and (one.end is None or one.end >= low)]
+            kept = {one.id for one in near}
+            candidate = _supported(near, self._initial, gone=[one for one in operations if one.id not in kept])
+            if self.fails(candidate):
+                return candidate
+            width *= 4
+        return operations
+
+    def shortest_prefix(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
+        """Up to the first return at which the history fails; every longer prefix fails too, so halving finds it.
+
+        The search, which knows what will be read, gives up at that return or earlier, so it is looked for from there.
+        """
+        ends = sorted(one.end for one in operations if one.end is not None)
+        low, high = self._first_failure(operations, ends), len(ends) - 1
+        step = 1
+        while low + step < high and not self.fails(_prefix(operations, ends[low + step])):
+            low, step = low + step + 1, 2 * step
+        high = min(high, low + step)
         while low < high:
             middle = (low + high) // 2
             if self.fails(_prefix(operations, ends[middle])):
@@ -53,6 +79,12 @@ class _Shrinking:
             else:
                 low = middle + 1
         return _supported(_prefix(operations, ends[low]), self._initial)
+
+    def _first_failure(self, operations: list[RegisterOperation], ends: list[int]) -> int:
+        failed = check_register(operations, initial=self._initial, budget=self._budget).failed
+        end = next(one.end for one in operations if one.id == failed)
+        assert end is not None, "a history fails at a return"
+        return bisect_left(ends, end)
 
     def without_chunks(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
         size = max(1, len(operations) // 2)
