@@ -9,28 +9,46 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
 from cluster.testbed import Testbed
 from engine.dyno import DynoQueue, Keys
 from engine.dyno.commands import Commands
 from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
+from scenarios.fault_classes import EngineMode
+from scenarios.hardened import HardenedUnderTest
 from scenarios.mechanisms import Mechanism
 from scenarios.queues import NAME, PREFIX, ConsumerQueue, DynoUnderTest, QueueUnderTest, Wrap
-from scenarios.spec import Kill, Scenario
+from scenarios.spec import Checks, Kill, Scenario
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """A queue, and the runs it is in, without the mechanisms ``off``. ``make_queue`` can be pickled."""
+    """A queue, and the runs it is in, without the mechanisms ``off``. ``make_queue`` can be pickled.
+
+    ``mode``: the queue that they are switched off in.
+    """
 
     off: tuple[Mechanism, ...] = ()
+    mode: EngineMode = EngineMode.DEFAULT
+
+    @classmethod
+    def of(cls, *off: Mechanism) -> "Ablation":
+        """Raises ``ValueError`` if no queue has all of them."""
+        hardening = [mechanism for mechanism in off if mechanism.hardening is not None]
+        if hardening and len(hardening) < len(off):
+            raise ValueError(f"got {', '.join(off)}; accepted: mechanisms of hardened mode, or others, not both")
+        return cls(off, EngineMode.HARDENED if hardening else EngineMode.DEFAULT)
 
     @property
     def name(self) -> str:
         return " + ".join(self.off) or "none off"
 
     def scenario(self, scenario: Scenario) -> Scenario:
+        if self.mode is EngineMode.HARDENED:
+            forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
+            return scenario.model_copy(update={"checks": Checks(forbid=forbid)})
         if Mechanism.WARM_RESTART not in self.off:
             return scenario
         faults = tuple(
@@ -40,6 +58,9 @@ class Ablation:
         return scenario.model_copy(update={"faults": faults})
 
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
+        if self.mode is EngineMode.HARDENED:
+            without = [mechanism.hardening for mechanism in self.off if mechanism.hardening is not None]
+            return HardenedUnderTest(testbed, scenario, without)
         return _AblatedDyno(testbed, scenario, self.off)
 
 
@@ -49,7 +70,7 @@ def parse_ablation(text: str) -> Ablation:
     unknown = [name for name in names if name not in list(Mechanism)]
     if unknown:
         raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(Mechanism)}")
-    return Ablation(tuple(Mechanism(name) for name in names))
+    return Ablation.of(*(Mechanism(name) for name in names))
 
 
 class _AblatedDyno(DynoUnderTest):

@@ -24,10 +24,14 @@ CONFIDENCE = 0.95
 
 NONE_OFF = Ablation()
 EACH_OFF = (
-    *(Ablation((mechanism,)) for mechanism in Mechanism),
-    Ablation((Mechanism.LEASE_NX, Mechanism.REMOVE_CHECK)),
+    *(Ablation.of(mechanism) for mechanism in Mechanism),
+    Ablation.of(Mechanism.LEASE_NX, Mechanism.REMOVE_CHECK),
+    Ablation.of(Mechanism.LEASE_HEARTBEAT, Mechanism.DELIVERY_TOKENS),
 )
-"""The last one, since each of these two covers for most of what the other one prevents."""
+"""The last two, since each mechanism of them covers for most of what the other one prevents."""
+
+WATCHED = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK)
+"""Hardened mode promises that no late ack succeeds; nobody forbids it to the original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,18 @@ WHERE: Mapping[Mechanism, tuple[Place, ...]] = {
     Mechanism.DUE_CHECK: _at_both(FaultClass.NONE),
     Mechanism.LEASE_END_CHECK: _at_both(FaultClass.WORK_OVERLONG),
     Mechanism.WARM_RESTART: _at_both(FaultClass.ZONE_KILLED_WARM),
+    Mechanism.DELIVERY_TOKENS: _at_quorum(FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
+    Mechanism.LEASE_PROOF: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP, FaultClass.CUT_HOLD),
+    Mechanism.TOMBSTONES: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP, FaultClass.LAG_HEAVY),
+    Mechanism.ANTI_ENTROPY: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.ZONE_WIPED, FaultClass.CUT_DROP),
+    Mechanism.HEAD_OF_LINE_REPAIR: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP),
+    Mechanism.LEASE_HEARTBEAT: _at_quorum(FaultClass.WORK_OVERLONG),
+    Mechanism.SHARD_TAKEOVER: _at_quorum(FaultClass.ZONE_UNSERVED),
+    Mechanism.IDEMPOTENT_PUSH: _at_quorum(FaultClass.LINKS_DUPLICATE),
+    Mechanism.ORPHAN_SWEEPER: _at_quorum(FaultClass.CONSUMER_CRASH),
+    Mechanism.DEAD_LETTER: _at_quorum(FaultClass.CRASH_OVERLONG),
+    Mechanism.PRIORITY_ORDER: _at_quorum(FaultClass.LAG_HEAVY),
+    Mechanism.CLOCK_MARGIN: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
 
@@ -73,6 +89,8 @@ class Measured:
     shown: Shown
     deliveries: int
     delivered: int
+    latest_ms: float = 0.0
+    """How late the latest first delivery was."""
 
 
 @dataclass(slots=True)
@@ -90,6 +108,8 @@ class AblationResult:
     delivered: int = 0
     twin_deliveries: int = 0
     twin_delivered: int = 0
+    latest_ms: float = 0.0
+    twin_latest_ms: float = 0.0
     problems: dict[int, str] = field(default_factory=dict)
     failing: dict[MessageClass, dict[Place, int]] = field(default_factory=dict)
     worse: dict[MessageClass, int] = field(default_factory=dict)
@@ -104,9 +124,11 @@ class AblationResult:
         self.delivered += measured.delivered
         self.twin_deliveries += twin.deliveries
         self.twin_delivered += twin.delivered
+        self.latest_ms += measured.latest_ms
+        self.twin_latest_ms += twin.latest_ms
         if shown.problem is not None:
             self.problems[shown.seed] = shown.problem
-        for name in FORBIDDEN_DEFAULT:
+        for name in WATCHED:
             mine, theirs = shown.violated.get(name, 0), other.violated.get(name, 0)
             if mine:
                 places = self.failing.setdefault(name, {})
@@ -123,6 +145,12 @@ class AblationResult:
     @property
     def twins_redelivered_per_1000(self) -> float:
         return _extra_per_1000(self.twin_deliveries, self.twin_delivered)
+
+    @property
+    def mean_latest_ms(self) -> tuple[float, float]:
+        """Lateness of the latest first delivery of a run, on average: without the mechanism, and with it."""
+        runs = max(1, self.runs)
+        return self.latest_ms / runs, self.twin_latest_ms / runs
 
     def failing_runs(self, name: MessageClass) -> int:
         return sum(self.failing.get(name, {}).values())
@@ -152,7 +180,7 @@ class Ablations:
     def detected(self, ablation: Ablation) -> tuple[MessageClass, ...]:
         """The classes that have more cases than with none off, oftener than chance explains."""
         result = self.results[ablation]
-        limit = (1 - CONFIDENCE) / (len(self.results) * len(FORBIDDEN_DEFAULT))
+        limit = (1 - CONFIDENCE) / (len(self.results) * len(WATCHED))
         return tuple(name for name in result.worse if sign_test(result.worse[name], result.better.get(name, 0)) < limit)
 
 
@@ -170,15 +198,15 @@ def ablate(
     """
     tasks = _tasks(ablations, places, runs)
     found = {ablation: AblationResult() for ablation in ablations}
-    twins: dict[tuple[Place, int], Measured] = {}
+    twins: dict[tuple[EngineMode, Place, int], Measured] = {}
     done = 0
     try:
         with results(_run, tasks, jobs=jobs) as all_measured:
             for (ablation, place, seed), measured in zip(tasks, all_measured, strict=True):
-                if ablation == NONE_OFF:
-                    twins[place, seed] = measured
+                if not ablation.off:
+                    twins[ablation.mode, place, seed] = measured
                 else:
-                    found[ablation].add(place, measured, twins[place, seed])
+                    found[ablation].add(place, measured, twins[ablation.mode, place, seed])
                 done += 1
                 told(done, len(tasks))
     except KeyboardInterrupt:
@@ -196,18 +224,19 @@ def _tasks(ablations: Sequence[Ablation], places: Sequence[Place], runs: int) ->
         for ablation in ablations:
             chosen = places or places_of(ablation)
             place = chosen[seed % len(chosen)]
-            tasks[NONE_OFF, place, seed] = None
+            tasks[Ablation(mode=ablation.mode), place, seed] = None
             tasks[ablation, place, seed] = None
     return list(tasks)
 
 
 def _run(task: _Task) -> Measured:
     ablation, place, seed = task
-    drawn = scenario_of_class(place.fault_class, level=place.level, mode=EngineMode.DEFAULT, seed=seed)
+    drawn = scenario_of_class(place.fault_class, level=place.level, mode=ablation.mode, seed=seed)
     trial = attempt(ablation.scenario(drawn), make_queue=ablation.make_queue)
     totals = trial.verdict.totals if trial.verdict is not None else None
     return Measured(
         shown=Shown.of(trial),
         deliveries=totals.deliveries if totals else 0,
         delivered=totals.delivered if totals else 0,
+        latest_ms=trial.verdict.lateness_ms.get("all", {}).get("max", 0.0) if trial.verdict is not None else 0.0,
     )

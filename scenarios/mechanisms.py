@@ -1,7 +1,9 @@
-"""The safety mechanisms of the dyno queue, by name."""
+"""The safety mechanisms of the dyno queue and of its hardened mode, by name."""
 
 from collections.abc import Mapping
 from enum import StrEnum
+
+from engine.dyno.hardened import Hardening
 
 
 class Mechanism(StrEnum):
@@ -19,6 +21,24 @@ class Mechanism(StrEnum):
     LEASE_END_CHECK = "lease-end-check"
     WARM_RESTART = "warm-restart"
 
+    DELIVERY_TOKENS = "delivery-tokens"
+    LEASE_PROOF = "lease-proof"
+    TOMBSTONES = "tombstones"
+    ANTI_ENTROPY = "anti-entropy"
+    HEAD_OF_LINE_REPAIR = "head-of-line-repair"
+    LEASE_HEARTBEAT = "lease-heartbeat"
+    SHARD_TAKEOVER = "shard-takeover"
+    IDEMPOTENT_PUSH = "idempotent-push"
+    ORPHAN_SWEEPER = "orphan-sweeper"
+    DEAD_LETTER = "dead-letter"
+    PRIORITY_ORDER = "priority-order"
+    CLOCK_MARGIN = "clock-margin"
+
+    @property
+    def hardening(self) -> Hardening | None:
+        """The mechanism of hardened mode that it is, if it is one."""
+        return Hardening(self.value) if self.value in list(Hardening) else None
+
 
 WITHOUT: Mapping[Mechanism, str] = {
     Mechanism.UNACK_HANDLER: "nobody looks for leases that have ended",
@@ -32,6 +52,18 @@ WITHOUT: Mapping[Mechanism, str] = {
     Mechanism.DUE_CHECK: "pop takes what is not due yet",
     Mechanism.LEASE_END_CHECK: "the unack handler takes leases that have not ended",
     Mechanism.WARM_RESTART: "a zone that was to come back with a live zone's data comes back with its own",
+    Mechanism.DELIVERY_TOKENS: "an ack ends whatever lease there is",
+    Mechanism.LEASE_PROOF: "leases and acks are decided at the level of the queue, and what a vote says is believed",
+    Mechanism.TOMBSTONES: "an ack leaves nothing behind",
+    Mechanism.ANTI_ENTROPY: "nobody compares the zones",
+    Mechanism.HEAD_OF_LINE_REPAIR: "what blocks a shard waits for the next round of comparing, or the end of its lease",
+    Mechanism.LEASE_HEARTBEAT: "a lease ends though its consumer is at work",
+    Mechanism.SHARD_TAKEOVER: "a shard is served by its own zone only",
+    Mechanism.IDEMPOTENT_PUSH: "a push lists its message whatever is known of it",
+    Mechanism.ORPHAN_SWEEPER: "a payload without record stays as it is",
+    Mechanism.DEAD_LETTER: "a message is delivered without limit",
+    Mechanism.PRIORITY_ORDER: "due messages are served in the order of their due times, as in the original",
+    Mechanism.CLOCK_MARGIN: "a lease counts as ended as soon as the reader's clock says so",
 }
 
 
@@ -44,5 +76,13 @@ NOT_NEEDED: Mapping[Mechanism, str] = {
         "the lease with NX alone decides between two consumers; the check matters only if another consumer took and "
         "acknowledged the message between the range read and the lease, and its payload is not deleted yet"
     ),
+    Mechanism.HEAD_OF_LINE_REPAIR: (
+        "the next round of comparing mends the same, and a lease that nobody won ends by itself; the cost is lateness"
+    ),
+    Mechanism.SHARD_TAKEOVER: "the zone's consumers come back before the run ends; the cost is lateness",
+    Mechanism.LEASE_HEARTBEAT: "a lease that ends may be given to another; the cost is work that is done twice",
+    Mechanism.ORPHAN_SWEEPER: "hardened mode leaves no orphans; clients of V1 do, in the unit tests of the engine",
+    Mechanism.DEAD_LETTER: "no message of these runs kills its consumer; the unit tests of the engine have one",
+    Mechanism.PRIORITY_ORDER: "these runs have no backlog; the unit tests of the engine have one",
 }
 """Why nothing, or next to nothing, need fail without it."""

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.checkers.verdict import MessageClass
 from cluster.levels import Level
+from engine.dyno.hardened import Hardening
 from engine.ports import ServerError, Unavailable
 from scenarios import ablated
 from scenarios import ablation as ablation_module
@@ -305,3 +306,31 @@ def test_ctrl_c_keeps_what_there_is():
 
     found = ablate([Ablation((Mechanism.DUE_CHECK,))], places=[Place(FaultClass.NONE, ONE)], runs=2, jobs=1, told=told)
     assert (found.complete, found.runs) == (False, 1)
+
+
+def test_mechanisms_of_hardened_mode_are_switched_off_in_hardened_runs():
+    ablation = parse_ablation("tombstones,lease-heartbeat")
+    assert ablation.mode is EngineMode.HARDENED
+    assert [mechanism.hardening for mechanism in ablation.off] == [Hardening.TOMBSTONES, Hardening.LEASE_HEARTBEAT]
+    with pytest.raises(ValueError, match="accepted: mechanisms of hardened mode, or others, not both"):
+        parse_ablation("tombstones,lease-nx")
+
+
+def test_every_hardening_is_a_mechanism():
+    assert {mechanism.hardening for mechanism in Mechanism} == {None, *Hardening}
+
+
+@pytest.mark.parametrize(
+    ("off", "place", "found"),
+    [
+        ("tombstones", FaultClass.CUT_DROP, MessageClass.RESURRECTED),
+        ("idempotent-push", FaultClass.LINKS_DUPLICATE, MessageClass.RESURRECTED),
+        ("anti-entropy", FaultClass.CUT_DROP, MessageClass.STUCK),
+        ("lease-heartbeat,delivery-tokens", FaultClass.WORK_OVERLONG, MessageClass.ZOMBIE_ACK),
+    ],
+)
+def test_hardened_mode_fails_without_what_it_needs_and_holds_with_it(off, place, found):
+    ablation = parse_ablation(off)
+    result = ablate([ablation], places=[Place(place, QUORUM)], runs=6, jobs=1).results[ablation]
+    assert result.failing_runs(found) >= 2
+    assert result.failed_twins == 0
