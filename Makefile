@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Marks of the tests that start servers, containers, Spark or a browser: one at a time, so that they do not starve each other.
+OUTSIDE := real or docker or java or chromium
 
 .PHONY: demo test lint image bench clean
 .DELETE_ON_ERROR:
@@ -10,7 +12,8 @@ demo: $(READY)
 	@$(BIN)/zonelab demo
 
 test: $(READY) lint
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not ($(OUTSIDE))"
+	@$(BIN)/python -m pytest -m "$(OUTSIDE)"
 
 lint: $(READY)
 	@$(BIN)/ruff check .
