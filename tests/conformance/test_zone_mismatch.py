@@ -16,14 +16,14 @@ from support.servers import Lab
 from support.sim_lab import SimLab
 
 from cluster.lag import Constant
-from cluster.levels import NO_QUORUM, Level
+from cluster.levels import LEVELS_OF_ONE_DC, NO_QUORUM
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.timeouts import Timeouts
 from engine.ports import Indeterminate, ServerError, Unavailable
 
-ONE, QUORUM, SAFE = LEVELS = list(Level)
+ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)
 ZONES = "abc"
 NOT_AN_INTEGER = "ERR value is not an integer or out of range"

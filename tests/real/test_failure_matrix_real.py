@@ -13,7 +13,7 @@ from support.failure_matrix import MATRIX, WORDS
 from support.real import outcome, until
 from support.scripted import Until
 
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC
 from cluster.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
@@ -22,7 +22,7 @@ from cluster.zone import Persistence, Restart
 
 pytestmark = pytest.mark.real
 
-ONE, QUORUM, SAFE = Level
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 FACTOR = 0.3
 LATE_MS = 900
 """An answer that was due at once or at a time-out may come so much later on a busy machine."""

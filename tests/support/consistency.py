@@ -8,7 +8,7 @@ from analysis.access_summary import load_consistency
 from analysis.checkers.consistency import check_accesses
 from analysis.checkers.register_verdict import ConsistencyVerdict
 from analysis.rundir import RunDirectory
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.examine import examine
 from scenarios.load import load_scenario
 from scenarios.progress import display
@@ -17,7 +17,7 @@ from scenarios.sim import recorded, simulate
 from scenarios.spec import ZoneKind
 from scenarios.tables import MemoryTables
 
-ONE, QUORUM, SAFE = Level
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 
 
 @dataclass(frozen=True)

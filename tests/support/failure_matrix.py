@@ -5,9 +5,9 @@ Three racks, default time-outs; the steps are those of ``tests/unit/cluster/test
 
 import pytest
 
-from cluster.levels import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, Level
+from cluster.levels import LEVELS_OF_ONE_DC, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 
-ONE, QUORUM, SAFE = Level
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)
 
 WORDS = {
