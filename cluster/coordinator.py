@@ -24,15 +24,25 @@ COORDINATOR_DIED = "coordinator: connection reset"
 
 
 class Coordinator:
-    """Serves the clients of ``zone``. ``channels`` lead to every zone of the data centre, its own among them."""
+    """Serves the clients of ``zone``. ``channels`` lead to every zone of the data centre, its own among them.
 
-    def __init__(self, *, zone: str, channels: Mapping[str, Channel], runtime: Runtime) -> None:
+    ``statistics`` are those of another coordinator of the zone that this one counts for, by default new ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        zone: str,
+        channels: Mapping[str, Channel],
+        runtime: Runtime,
+        statistics: CoordinatorStatistics | None = None,
+    ) -> None:
         if zone not in channels:
             raise ValueError(f"coordinator of zone {zone!r} has no channel to its own zone, only to {list(channels)}")
         if len(channels) > ZONES_MAX:
             raise ValueError(f"a data centre has 1 to {ZONES_MAX} zones, got {list(channels)}")
         self.zone = zone
-        self.statistics = CoordinatorStatistics()
+        self.statistics = statistics or CoordinatorStatistics()
         self._runtime = runtime
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self._zones = [zone, *(name for name in channels if name != zone)]

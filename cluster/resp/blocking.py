@@ -139,10 +139,11 @@ async def _wait(session: "Session", timeout_s: float, attempt: _Attempt) -> byte
 def _wait_for_stream(session: "Session", spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
     upper = [argument.upper() for argument in arguments]
     until = upper.index(b"STREAMS") if b"STREAMS" in upper else len(upper)
-    if b"BLOCK" not in upper[:until]:
+    options = 4 if spec.name == "XREADGROUP" else 1  # behind GROUP, its name and the consumer's
+    if b"BLOCK" not in upper[options:until]:
         session.submit(spec.kind, [raw])
         return
-    at = upper.index(b"BLOCK")
+    at = upper.index(b"BLOCK", options)
     timeout_ms = _number(arguments[at + 1])
     if timeout_ms is None or timeout_ms < 0:
         session.error("ERR timeout is not an integer or out of range")

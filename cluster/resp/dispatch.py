@@ -24,7 +24,7 @@ def dispatch(session: "Session", spec: CommandSpec | None, raw: bytes) -> None:
         session.error(NO_AUTH)
         return
     if spec is None:
-        if arguments[0].upper() == _LEVEL_COMMAND:
+        if arguments[0].upper() == _LEVEL_COMMAND and session.queued is None:
             _set_level(session, arguments)
         else:
             _refuse(session, _unknown(arguments))

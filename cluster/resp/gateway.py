@@ -21,6 +21,7 @@ from cluster.resp import wire
 from cluster.resp.server import PortSettings, RespServer
 from cluster.resp.table import CommandTable, table_from
 from cluster.resp.upstream import RawUpstream
+from cluster.statistics import CoordinatorStatistics
 from cluster.zone import Address, ClusterError
 
 READY_S = 10.0
@@ -194,9 +195,9 @@ class ZoneGateway(Network):
     def _names_in_order(self) -> list[str]:
         return [self.coordinator.zone_name(position) for position in range(len(self.coordinator.channels))]
 
-    def _coordinator(self) -> Coordinator:
+    def _coordinator(self, statistics: CoordinatorStatistics | None = None) -> Coordinator:
         channels = {target: self._channel(self.zone, target) for target in self.addresses}
-        return Coordinator(zone=self.zone, channels=channels, runtime=self.runtime)
+        return Coordinator(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
 
     async def _connected(self, coordinator: Coordinator) -> None:
         deadline_s = self.runtime.now_ns() + int(CONNECT_S * 1e9)
@@ -207,8 +208,7 @@ class ZoneGateway(Network):
         """A coordinator with connections of its own, for a client that watches keys."""
         if self._idle:
             return self._idle.pop()
-        coordinator = self._coordinator()
-        coordinator.statistics = self.coordinator.statistics
+        coordinator = self._coordinator(self.coordinator.statistics)
         try:
             await self._connected(coordinator)
         except asyncio.CancelledError:  # the client has left
@@ -223,7 +223,8 @@ class ZoneGateway(Network):
         self._idle.append(coordinator)
 
     def _connect_to(self, zone: str) -> RawUpstream:
-        return RawUpstream(self.addresses[zone], loop=asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=self._port.zone_backlog_bytes)
 
 
 def _described(link: Link) -> dict[str, Any]:

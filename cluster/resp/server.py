@@ -33,7 +33,7 @@ class PortSettings:
     """How a port listens and what a client may cost.
 
     ``reply_bytes``: memory for the replies to one client that are under way. ``in_flight_max``: its commands under way.
-    ``held_bytes_max``: incomplete commands of all clients together.
+    ``held_bytes_max``: incomplete commands of all clients. ``zone_backlog_bytes``: what waits to be sent to one zone.
     """
 
     host: str = "127.0.0.1"
@@ -45,12 +45,13 @@ class PortSettings:
     in_flight_max: int = 1024
     reply_bytes: int = 16 * 1024 * 1024
     held_bytes_max: int = 512 * 1024 * 1024
+    zone_backlog_bytes: int = 256 * 1024 * 1024
     commands: CommandLimits = field(default_factory=CommandLimits)
 
     def __post_init__(self) -> None:
         if (self.certificate is None) is not (self.private_key is None):
             raise ValueError("TLS needs both a certificate and a private key, got only one of them")
-        for name in ("clients_max", "in_flight_max", "reply_bytes", "held_bytes_max"):
+        for name in ("clients_max", "in_flight_max", "reply_bytes", "held_bytes_max", "zone_backlog_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 

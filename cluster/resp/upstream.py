@@ -58,9 +58,14 @@ class WireCommands(tuple[Command, ...]):
 
 
 class RawUpstream:
-    """``Upstream`` over TCP. Replies are bytes, but for errors, which are ``ServerError``."""
+    """``Upstream`` over TCP. Replies are bytes, but for errors, which are ``ServerError``.
 
-    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop) -> None:
+    A server that does not take what it is sent loses the connection when ``backlog_bytes`` wait for it: nothing else
+    would bound the memory for a zone that stalls while clients are answered by the others.
+    """
+
+    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop, backlog_bytes: int) -> None:
+        self._backlog_bytes = backlog_bytes
         self._address = address
         self._loop = loop
         self._protocol: _RawProtocol | None = None
@@ -73,7 +78,7 @@ class RawUpstream:
 
     def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
         self.close()
-        protocol = _RawProtocol(on_close)
+        protocol = _RawProtocol(on_close, backlog_bytes=self._backlog_bytes)
         self._protocol = protocol
         self._attempt = self._loop.create_task(self._connect(protocol, on_open, on_close))
 
@@ -112,7 +117,8 @@ class RawUpstream:
 
 
 class _RawProtocol(asyncio.Protocol):
-    def __init__(self, on_close: Callable[[], None]) -> None:
+    def __init__(self, on_close: Callable[[], None], *, backlog_bytes: int) -> None:
+        self._backlog_bytes = backlog_bytes
         self._on_close: Callable[[], None] | None = on_close
         self._transport: asyncio.Transport | None = None
         self._cutter = ReplyCutter()
@@ -159,6 +165,7 @@ class _RawProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
+        self._transport.set_write_buffer_limits(high=self._backlog_bytes)
         if not self.alive:
             self._transport.abort()
 
@@ -166,6 +173,10 @@ class _RawProtocol(asyncio.Protocol):
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
             on_close()
+
+    def pause_writing(self) -> None:
+        assert self._transport is not None
+        self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         try:

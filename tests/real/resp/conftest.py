@@ -101,7 +101,7 @@ class Cluster:
     @contextmanager
     def gateway(self, zone="a", *, level=Level.DC_QUORUM, **options):
         with tempfile.TemporaryDirectory() as directory:
-            gateway = Gateway(zone, self.addresses, directory, level=level.value, **{"time_factor": 0.1, **options})
+            gateway = Gateway(zone, self.addresses, directory, level=level.value, **{"time_factor": 0.5, **options})
             try:
                 yield gateway
             finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from cluster.levels import Level
 from cluster.resp import wire
 from cluster.resp.process import allow_files
 
@@ -99,7 +100,10 @@ def test_half_commands_of_many_clients_are_held_within_one_bound(cluster):
 
 
 def test_a_client_that_asks_for_gigabytes_and_reads_nothing_is_given_little(cluster):
-    with cluster.gateway("a", limits={"reply_bytes": 8_000_000}) as gateway, gateway.client() as client:
+    with (
+        cluster.gateway("a", time_factor=5.0, limits={"reply_bytes": 8_000_000}) as gateway,
+        gateway.client() as client,
+    ):
         client.set("large", bytes(1_000_000))
         before = gateway.resident_kb
         with connected(gateway) as [one]:
@@ -190,3 +194,18 @@ def test_the_port_is_on_loopback_only_by_default(quorum):
     listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     assert f"0100007F:{quorum.port:04X}" in listening
     assert f"00000000:{quorum.port:04X}" not in listening
+
+
+def test_a_zone_that_stalls_while_others_answer_takes_no_memory_without_end(cluster):
+    value = bytes(1_000_000)
+    options = {"level": Level.DC_ONE, "time_factor": 1.0, "limits": {"zone_backlog_bytes": 20_000_000}}
+    with cluster.gateway("a", **options) as gateway, gateway.client() as client:
+        client.set("k", "v")
+        before = gateway.resident_kb
+        cluster.run(cluster.zone("b").pause())
+        try:
+            for _ in range(150):
+                assert client.set("k", value)
+            assert gateway.resident_kb - before < 60_000 + SLACK_KB, "150 MB were sent"
+        finally:
+            cluster.run(cluster.zone("b").resume())
