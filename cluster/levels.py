@@ -13,8 +13,9 @@ from enum import StrEnum
 
 from engine.ports import Reply, ServerError
 
-ZONES_MAX = 3
-"""Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764)."""
+ZONES_MAX = 7
+"""Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764). Beyond three the rule
+is ours: see ``Vote``."""
 
 UNKNOWN_SCRIPT = "NOSCRIPT"
 """How a server's error begins when EVALSHA names a script that it does not hold, so that nothing was begun."""
@@ -31,6 +32,12 @@ class Level(StrEnum):
     DC_ONE = "DC_ONE"
     DC_QUORUM = "DC_QUORUM"
     DC_SAFE_QUORUM = "DC_SAFE_QUORUM"
+    DC_EACH_SAFE_QUORUM = "DC_EACH_SAFE_QUORUM"
+    """DC_SAFE_QUORUM in every data centre by itself, and all must answer; with one data centre the same as that."""
+
+
+LEVELS_OF_ONE_DC = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
+"""Levels that differ from each other within a data centre."""
 
 
 class ZoneFailure(ServerError):
@@ -49,9 +56,9 @@ class Decision(StrEnum):
 
     LOCAL = "local"  # DC_ONE: the local zone's answer, good or error
     AGREED = "agreed"  # the first replies that could decide were equal
-    MAJORITY = "majority"  # the first two differed, the third agreed with one of them
-    FIRST_ARRIVED = "first_arrived"  # DC_QUORUM, no two equal: whichever reply came first
-    NO_QUORUM = "no_quorum"  # DC_SAFE_QUORUM, no two equal
+    MAJORITY = "majority"  # the first good replies differed, but then a quorum of equal ones came together
+    FIRST_ARRIVED = "first_arrived"  # DC_QUORUM, no quorum of equal ones: whichever reply came first
+    NO_QUORUM = "no_quorum"  # safe levels, no quorum of equal ones
     ERRORS = "errors"  # too many errors for a quorum: the first of them
 
 
@@ -61,6 +68,10 @@ def quorum(zones: int) -> int:
 
 class Vote:
     """The vote on one command over the replies of the zones that it was sent to.
+
+    A quorum of equal good replies decides. When so many good replies have come, but no quorum of equal ones can come
+    together any more, DC_QUORUM takes the first to arrive and the safe levels fail. With up to three zones that is
+    Dynomite's rule; with four and more it is what its rule would be if its arrays were long enough.
 
     ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
     ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
@@ -147,11 +158,10 @@ class Vote:
             if self._pending + count < self._quorum:
                 return self._decide(Decision.ERRORS, self._first_error)
             return False
-        if self._quorum == 1 or good[0] == good[1]:
-            return self._decide(Decision.AGREED, good[0])
-        if count == ZONES_MAX and good[2] in (good[0], good[1]):
-            return self._decide(Decision.MAJORITY, good[2])
-        if self._pending > 0:
+        equal = good.count(good[-1])
+        if equal >= self._quorum:
+            return self._decide(Decision.AGREED if equal == count else Decision.MAJORITY, good[-1])
+        if self._pending + max(map(good.count, good)) >= self._quorum:
             return False
         if self._level is Level.DC_QUORUM:
             return self._decide(Decision.FIRST_ARRIVED, good[0])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC
 from scenarios.examine import Illustrations, compare
 from scenarios.load import load_scenario
 from scenarios.perform import Performed, perform, run_command
@@ -75,7 +75,7 @@ def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo
     """Stops after the first run that does not complete."""
     performed = []
     with display() as shown:
-        for level in Level:
+        for level in LEVELS_OF_ONE_DC:
             overrides = [f"level={level}", f"arm={arm}"] + ([f"seed={seed}"] if seed is not None else [])
             scenario = load_scenario(SCENARIO, overrides=overrides)
             shown.begin(f"{level:<14}")

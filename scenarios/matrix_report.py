@@ -12,7 +12,7 @@ from rich.table import Table
 
 from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
 from analysis.stats import proportion_interval
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.campaign import RunBar, provenance, share
 from scenarios.fault_classes import ABOUT, EngineMode, FaultClass
 from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, MatrixState, counterexamples, fill, share_bound
@@ -146,7 +146,7 @@ class MatrixReport:
     def _rows(self, mode: EngineMode) -> Iterator[tuple[str, list[str]]]:
         cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.mode is mode}
         for fault_class in dict.fromkeys(fault_class for fault_class, _ in cells):
-            row = (cells.get((fault_class, level)) for level in Level)
+            row = (cells.get((fault_class, level)) for level in LEVELS_OF_ONE_DC)
             yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
 
     def _table(self, mode: EngineMode) -> Table:

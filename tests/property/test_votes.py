@@ -7,7 +7,7 @@ Method: an independent transcription of the procedure (``dyn_response_mgr.c``: `
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.levels import NO_QUORUM, Level, Vote, ZoneFailure
+from cluster.levels import NO_QUORUM, ZONES_MAX, Level, Vote, ZoneFailure
 from engine.ports import ServerError
 
 VALUES = st.sampled_from([None, 0, 1, b"", b"0", b"x", [], [b"x"], [b"x", None]])
@@ -117,3 +117,32 @@ def test_a_late_good_reply_that_differs_from_a_good_answer_is_noticed(level, rep
     late = [reply for reply in replies[used:] if not isinstance(reply, ServerError)]
     expected = not isinstance(vote.answer, ServerError) and any(reply != vote.answer for reply in late)
     assert vote.late_disagreement == expected
+
+
+@given(level=QUORUM_LEVELS, replies=st.lists(st.one_of(VALUES, VALUES, ERRORS), min_size=4, max_size=ZONES_MAX))
+def test_with_more_than_three_zones_a_quorum_of_equal_replies_wins_and_nothing_else_agrees(level, replies):
+    vote, used = carry_out(level, replies)
+    good = [reply for reply in replies if not isinstance(reply, ServerError)]
+    need = len(replies) // 2 + 1
+    winner = next((reply for reply in good if good.count(reply) >= need), None)
+    if any(good.count(reply) >= need for reply in good):
+        assert vote.answer == winner
+    elif len(good) < need:
+        assert vote.answer == next(reply for reply in replies if isinstance(reply, ServerError))
+    elif level is Level.DC_QUORUM:
+        assert vote.answer == good[0]
+    else:
+        assert vote.answer == ServerError(NO_QUORUM)
+    assert used is not None
+
+
+@given(level=QUORUM_LEVELS, replies=st.lists(st.one_of(VALUES, VALUES, ERRORS), min_size=4, max_size=ZONES_MAX))
+def test_with_more_than_three_zones_no_vote_is_decided_while_the_rest_could_still_change_it(level, replies):
+    _, used = carry_out(level, replies)
+    zones, before = len(replies), replies[: used - 1]
+    good = [reply for reply in before if not isinstance(reply, ServerError)]
+    need, left = zones // 2 + 1, zones - len(before)
+    best = max(map(good.count, good), default=0)
+    assert best < need
+    assert len(good) + left >= need
+    assert len(good) < need or best + left >= need

@@ -11,7 +11,7 @@ import uvloop
 from support.real import outcome, until
 
 from cluster.lag import Constant
-from cluster.levels import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, Level
+from cluster.levels import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
@@ -21,7 +21,7 @@ from engine.ports import Indeterminate, Unavailable
 
 pytestmark = pytest.mark.real
 
-ONE, QUORUM, SAFE = LEVELS = list(Level)
+ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
 PATIENT = Timeouts(datastore_ms=60_000, peer_read_ms=60_000, peer_write_ms=60_000, reconnect_ms=(50,))
 """Nothing times out, however slow the machine; connections come back at once."""
 

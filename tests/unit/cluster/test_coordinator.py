@@ -9,14 +9,14 @@ from support.scripted import MS, S, ScriptedCluster
 
 from cluster.coordinator import Coordinator
 from cluster.lag import Constant
-from cluster.levels import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, Level
+from cluster.levels import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.link import Cut
 from cluster.operation import Failure
 from cluster.sim.runtime import SimRuntime
 from engine.ports import Indeterminate, ServerError, Unavailable
 
-ONE, QUORUM, SAFE = Level
-LEVELS = list(Level)
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
+LEVELS = list(LEVELS_OF_ONE_DC)
 ABC = tuple("abc")
 
 
@@ -107,8 +107,8 @@ class TestRouting:
             Coordinator(zone="x", channels={}, runtime=SimRuntime(seed=1))
 
     def test_more_zones_than_a_vote_can_count_are_refused(self):
-        with pytest.raises(ValueError, match=r"1 to 3 zones, got \['a', 'b', 'c', 'd'\]"):
-            ScriptedCluster("abcd")
+        with pytest.raises(ValueError, match=r"1 to 7 zones, got \['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'\]"):
+            ScriptedCluster("abcdefgh")
 
 
 class TestSubmitting:
@@ -390,6 +390,7 @@ class TestStatistics:
             "DC_ONE": 1,
             "DC_QUORUM": 2,
             "DC_SAFE_QUORUM": 1,
+            "DC_EACH_SAFE_QUORUM": 0,
         }
         assert counts["levels"]["DC_QUORUM"]["decisions"] == {
             "local": 0,

@@ -8,10 +8,10 @@ from support.scripted import MS, S, ScriptedCluster
 
 from cluster.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
 from cluster.lag import Constant
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from engine.ports import Indeterminate, Unavailable
 
-LEVELS = list(Level)
+LEVELS = list(LEVELS_OF_ONE_DC)
 DIED = Indeterminate, COORDINATOR_DIED
 
 

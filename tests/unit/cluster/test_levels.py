@@ -237,11 +237,11 @@ def test_a_vote_is_complete_when_every_zone_has_answered():
 
 
 def test_a_quorum_is_more_than_half():
-    assert [quorum(zones) for zones in (1, 2, 3)] == [1, 2, 2]
+    assert [quorum(zones) for zones in range(1, 8)] == [1, 2, 2, 3, 3, 4, 4]
 
 
 @pytest.mark.parametrize("zones", [0, ZONES_MAX + 1])
-def test_a_vote_of_no_zone_or_of_more_than_dynomite_can_count_is_refused(zones):
+def test_a_vote_of_no_zone_or_of_too_many_is_refused(zones):
     with pytest.raises(AssertionError):
         Vote(QUORUM, zones=zones)
 
@@ -339,3 +339,32 @@ def test_the_table_holds_for_the_vote_itself():
 )
 def test_the_table_catches_planted_bugs(kind, caught_by):
     assert caught_by in rows_that_fail(kind)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "at_quorum", "at_safe", "used"),
+    [
+        ("AAAB", "A", "A", 3),
+        ("AABA", "A", "A", 4),
+        ("AABB", "A", "!", 4),
+        ("ABCA", "A", "!", 3),
+        ("ABACA", "A", "A", 5),
+        ("ABBCB", "B", "B", 5),
+        ("AEFAA", "A", "A", 5),
+        ("EFGAA", "E", "E", 3),
+        ("ABEFA", "A", "!", 5),
+        ("AABBCCB", "A", "!", 6),
+        ("AAAABBB", "A", "A", 4),
+    ],
+)
+def test_beyond_three_zones_a_quorum_of_equal_replies_is_needed(arrivals, at_quorum, at_safe, used):
+    for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe)):
+        vote, decided_after = vote_on(level, replies(arrivals))
+        assert (vote.answer, decided_after) == (REPLIES[answer], used)
+
+
+def test_each_is_safe_within_a_data_centre():
+    for letters in product("ABE", repeat=3):
+        safe, used = vote_on(SAFE, replies("".join(letters)))
+        each, used_at_each = vote_on(Level.DC_EACH_SAFE_QUORUM, replies("".join(letters)))
+        assert (safe.answer, used) == (each.answer, used_at_each)

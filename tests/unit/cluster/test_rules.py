@@ -2,10 +2,10 @@
 
 import pytest
 
-from cluster.levels import Decision, Level
+from cluster.levels import LEVELS_OF_ONE_DC, Decision
 from cluster.rules import Rules
 
-ONE, QUORUM, SAFE = Level
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 
 GET, SET, LOCAL, BROADCAST = ("GET", "k"), ("SET", "k", "v"), ("HGETALL", "k"), ("SCRIPT", "LOAD", "x")
 
@@ -36,7 +36,7 @@ def test_a_quorum_is_more_than_half_of_the_zones(zones, needed):
 
 
 def test_equal_replies_end_a_vote_as_a_vote_on_them_ends():
-    for level in Level:
+    for level in LEVELS_OF_ONE_DC:
         for name in ("GET", "SET", "HGETALL", "SCRIPT"):
             rule = Rules(level, zones=3)[name]
             vote = rule.vote()

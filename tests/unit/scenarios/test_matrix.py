@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.load import load_scenario
 from scenarios.matrix import (
@@ -26,7 +26,7 @@ from scenarios.matrix_report import MatrixReport
 from scenarios.rules import problems
 from scenarios.trial import attempt
 
-LEVELS = list(Level)
+LEVELS = list(LEVELS_OF_ONE_DC)
 ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
 AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
 

@@ -91,13 +91,15 @@ REFUSED = {
         "faults[2].at_command: got 0; accepted: greater than or equal to 1"
     ),
     "faults=3": "faults: got 3; accepted: a list",
-    "level=DC_TWO": "level: got 'DC_TWO'; accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM",
+    "level=DC_TWO": "level: got 'DC_TWO'; accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM, DC_EACH_SAFE_QUORUM",
     "seed=-1": "seed: got -1; accepted: greater than or equal to 0",
     "seed=x": "seed: got 'x'; accepted: an integer",
     "name=Bad Name": "name: got 'Bad Name'; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit",
-    "topology.zones=[a, b, c, d]": "topology.zones: got ['a', 'b', 'c', 'd']; accepted: 1 to 3 different zone names",
-    "topology.zones=[a, a]": "topology.zones: got ['a', 'a']; accepted: 1 to 3 different zone names",
-    "topology.zones=[]": "topology.zones: got []; accepted: 1 to 3 different zone names",
+    "topology.zones=[a, b, c, d, e, f, g, h]": (
+        "topology.zones: got ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']; accepted: 1 to 7 different zone names"
+    ),
+    "topology.zones=[a, a]": "topology.zones: got ['a', 'a']; accepted: 1 to 7 different zone names",
+    "topology.zones=[]": "topology.zones: got []; accepted: 1 to 7 different zone names",
     "topology.zones=[a, B]": (
         "topology.zones[1]: got 'B'; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter"
     ),

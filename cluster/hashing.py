@@ -1,0 +1,142 @@
+"""Hashes that turn a key into a token of 32 bits, by the names that Dynomite's configuration has for them.
+
+Sources: ``hashkit`` of Netflix Dynomite at 2046b05, which has them from libmemcached; MurmurHash3 is Austin Appleby's
+(x86, 32 bits, seed 0). ``murmur`` is Dynomite's default.
+"""
+
+import zlib
+from collections.abc import Callable
+from enum import StrEnum
+from hashlib import md5
+
+_MASK = 0xFFFFFFFF
+_MASK_64 = 0xFFFFFFFFFFFFFFFF
+TOKENS = 1 << 32
+"""So many different tokens there are: 0 to 4294967295."""
+
+
+class Hash(StrEnum):
+    """``hash`` of the topology. Dynomite's other names (hsieh, jenkins, crc16, crc32, …) are not offered."""
+
+    MURMUR = "murmur"
+    MURMUR3 = "murmur3"
+    ONE_AT_A_TIME = "one_at_a_time"
+    FNV1_32 = "fnv1_32"
+    FNV1A_32 = "fnv1a_32"
+    FNV1_64 = "fnv1_64"
+    FNV1A_64 = "fnv1a_64"
+    CRC32A = "crc32a"
+    MD5 = "md5"
+
+
+def murmur(key: bytes) -> int:
+    """MurmurHash2 of 32 bits whose seed is the length times 0xdeadbeef."""
+    factor, length = 0x5BD1E995, len(key)
+    value = (0xDEADBEEF * length ^ length) & _MASK
+    whole = length & ~3
+    for begin in range(0, whole, 4):
+        block = int.from_bytes(key[begin : begin + 4], "little") * factor & _MASK
+        block = (block ^ block >> 24) * factor & _MASK
+        value = value * factor & _MASK ^ block
+    if length & 3:
+        value = (value ^ int.from_bytes(key[whole:], "little")) * factor & _MASK
+    value = (value ^ value >> 13) * factor & _MASK
+    return value ^ value >> 15
+
+
+def murmur3(key: bytes) -> int:
+    value, length = 0, len(key)
+    whole = length & ~3
+    for begin in range(0, whole, 4):
+        value = _rotated(value ^ _mixed(key[begin : begin + 4]), 13) * 5 + 0xE6546B64 & _MASK
+    if length & 3:
+        value ^= _mixed(key[whole:])
+    value ^= length
+    value = (value ^ value >> 16) * 0x85EBCA6B & _MASK
+    value = (value ^ value >> 13) * 0xC2B2AE35 & _MASK
+    return value ^ value >> 16
+
+
+def one_at_a_time(key: bytes) -> int:
+    """Bob Jenkins' hash of this name."""
+    value = 0
+    for byte in key:
+        value = (value + byte) * 1025 & _MASK
+        value ^= value >> 6
+    value = value * 9 & _MASK
+    value ^= value >> 11
+    return value * 32769 & _MASK
+
+
+def fnv1_32(key: bytes) -> int:
+    value = 2166136261
+    for byte in key:
+        value = (value * 16777619 & _MASK) ^ byte
+    return value
+
+
+def fnv1a_32(key: bytes) -> int:
+    value = 2166136261
+    for byte in key:
+        value = (value ^ byte) * 16777619 & _MASK
+    return value
+
+
+def fnv1_64(key: bytes) -> int:
+    """The lower half of the 64 bits."""
+    value = 0xCBF29CE484222325
+    for byte in key:
+        value = (value * 0x100000001B3 & _MASK_64) ^ byte
+    return value & _MASK
+
+
+def fnv1a_64(key: bytes) -> int:
+    """As in libmemcached, whose variant keeps 32 bits from the beginning."""
+    value = 0xCBF29CE484222325 & _MASK
+    for byte in key:
+        value = (value ^ byte) * (0x100000001B3 & _MASK) & _MASK
+    return value
+
+
+def _rotated(value: int, bits: int) -> int:
+    value &= _MASK
+    return (value << bits | value >> 32 - bits) & _MASK
+
+
+def _mixed(block: bytes) -> int:
+    return _rotated(int.from_bytes(block, "little") * 0xCC9E2D51, 15) * 0x1B873593 & _MASK
+
+
+def _md5(key: bytes) -> int:
+    return int.from_bytes(md5(key, usedforsecurity=False).digest()[:4], "little")
+
+
+_FUNCTIONS: dict[Hash, Callable[[bytes], int]] = {
+    Hash.MURMUR: murmur,
+    Hash.MURMUR3: murmur3,
+    Hash.ONE_AT_A_TIME: one_at_a_time,
+    Hash.FNV1_32: fnv1_32,
+    Hash.FNV1A_32: fnv1a_32,
+    Hash.FNV1_64: fnv1_64,
+    Hash.FNV1A_64: fnv1a_64,
+    Hash.CRC32A: zlib.crc32,
+    Hash.MD5: _md5,
+}
+
+
+def hash_function(name: Hash) -> Callable[[bytes], int]:
+    return _FUNCTIONS[name]
+
+
+def hashed_part(key: bytes, tag: bytes | None) -> bytes:
+    """What of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are there.
+
+    ``tag`` has two characters, such as ``{}``. With nothing between them the whole key is hashed.
+    """
+    if tag is None:
+        return key
+    begin = key.find(tag[:1])
+    if begin < 0:
+        return key
+    end = key.find(tag[1:], begin + 1)
+    return key[begin + 1 : end] if end > begin + 1 else key
