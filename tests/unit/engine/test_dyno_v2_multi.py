@@ -14,6 +14,7 @@ from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import BatchAckFailure, BatchPushFailure, UnsupportedOperation
 from engine.message import Message
 from engine.ports import Indeterminate, Unavailable
+from engine.sync import BlockingQueue
 
 LEASE_MS = 1000
 
@@ -363,6 +364,19 @@ def test_an_empty_push_pops_and_acks_nothing(bench):
     assert bench.run(bench.queue.ack_all([])) == []
     assert bench.run(bench.queue.ack_messages([])) == []
     assert [len(connection.log) for connection in bench.connections.values()] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["multi", "pipelined"])
+def test_an_ordinary_program_can_use_the_queue_by_blocking_calls(bench, kind):
+    queue = bench.queue if kind == "multi" else bench.queue.queues["a"]
+    with BlockingQueue(queue, bench.run) as blocking:
+        (receipt,) = blocking.push([Message(id="x", shard="a")])
+        served = bench.instance(shard=receipt.shard)
+        assert [delivery.message.id for delivery in bench.run(served.pop(1))] == ["x"]
+        assert blocking.set_unack_timeout("x", timeout_ms=9) is True
+        assert blocking.ack_all(["x", "y"]) == [True, False]
+        assert (blocking.size(), blocking.get("x")) == (0, None)
+        assert blocking.process_unacks().requeued == 0
 
 
 def test_unack_time_and_name_are_those_of_the_own_shard(bench):
