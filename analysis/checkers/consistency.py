@@ -1,6 +1,6 @@
 """The checker of runs whose clients used registers, sets, locks, counters or lists: one verdict from every rule.
 
-It works from the run directory alone. It holds the operations of the run in memory (about 500 bytes each); the search
+It works from the run directory alone. It holds the operations of the run in memory (about 1.5 kB each); the search
 for a linearization has a budget of its own.
 """
 

@@ -21,6 +21,7 @@ SHOWN_FOR_REAL = [
     ("nil-outvotes", QUORUM),
     ("missed-write", QUORUM),
     ("stale-at-dc-one", ONE),
+    ("retried-increment", QUORUM),
 ]
 
 
@@ -47,6 +48,19 @@ def test_a_counter_at_dc_one_gives_numbers_twice_and_at_safe_quorum_never(tmp_pa
     assert one.counts["duplicate_number"] > 20
     assert safe.counts["duplicate_number"] == 0
     assert safe.operations["next"]["info"] > 0
+
+
+def test_writers_side_by_side_leave_real_zones_different_though_every_write_was_confirmed(tmp_path):
+    verdict = run_for_real("lockstep-writers", tmp_path, "level=DC_SAFE_QUORUM", "load.duration_s=2")
+    assert verdict.operations["write"]["ok"] == sum(verdict.operations["write"].values()) > 1_800
+    assert verdict.counts["divergent"] > 0
+
+
+def test_sets_on_real_servers_keep_what_was_confirmed_and_differ_where_a_zone_missed_it(tmp_path):
+    verdict = run_for_real("sets", tmp_path, "level=DC_QUORUM")
+    assert verdict.counts["lost_add"] == verdict.counts["unwritten"] == verdict.counts["applied_after_fail"] == 0
+    assert verdict.counts["divergent"] == 3
+    assert verdict.valid is False
 
 
 def test_registers_on_real_servers_are_checked_from_disk_and_again_by_the_command_line(tmp_path, capsys):
