@@ -234,7 +234,29 @@ def test_a_bulk_pop_leases_no_more_than_it_was_asked_for(bench):
     assert bench.states("y", "z") == ["H Q:a", "H Q:a"]
 
 
+def the_original_pops_more_in_bulk_than_is_due(original):
+    test_a_bulk_pop_of_the_original_of_more_than_is_due_returns_nothing_and_leases_all(original, "bulk_pop")
+
+
 PLANTED = {
+    "a bulk pop of the original respects a lease": (
+        ORIGINAL_SCRIPTS,
+        (
+            "bulk_pop",
+            "ARGV[3], id) then",
+            "ARGV[3], id) == 1 then",
+            test_a_bulk_pop_of_the_original_takes_an_existing_lease_for_its_own_and_does_not_renew_it,
+        ),
+    ),
+    "a bulk pop of the original passes over what is gone": (
+        ORIGINAL_SCRIPTS,
+        (
+            "bulk_pop",
+            "if not known then return {tried} end",
+            "",
+            the_original_pops_more_in_bulk_than_is_due,
+        ),
+    ),
     "a bulk pop does not ask for the due time": (
         SCRIPTS,
         (

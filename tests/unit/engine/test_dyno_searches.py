@@ -211,6 +211,28 @@ def test_of_a_script_that_writes_nobody_knows(server, operation):
 
 
 PLANTED = {
+    "what is leased is stale": (
+        SCRIPTS,
+        ("find_stale", " and not redis.call('ZSCORE', KEYS[3], id)", "", test_what_is_leased_is_not_stale),
+    ),
+    "a pop by pattern takes what is leased": (
+        SCRIPTS,
+        (
+            "pop_by_pattern",
+            "not redis.call('ZSCORE', KEYS[key + 1], id)",
+            "true",
+            test_a_pop_by_pattern_passes_over_what_is_leased,
+        ),
+    ),
+    "a pop by pattern of the original respects a lease": (
+        ORIGINAL_SCRIPTS,
+        (
+            "pop_by_pattern",
+            "ARGV[3], best_id) then",
+            "ARGV[3], best_id) == 1 then",
+            test_a_pop_by_pattern_of_the_original_takes_an_existing_lease_for_its_own,
+        ),
+    ),
     "what was consumed meanwhile is stale": (
         SCRIPTS,
         (
