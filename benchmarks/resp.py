@@ -1,8 +1,8 @@
 """What a zone's RESP port costs: redis-benchmark against it and against one plain server, in turns, in the same run.
 
 Prints one JSON document: for every level, load and command the requests per second of both and their ratio, as median
-and range over the repetitions, beside the ratio measured with Dynomite, and the machine's load when it was measured;
-then the memory of the gateway process per idle client.
+and range over the repetitions, beside the ratio measured with Dynomite, the gateway's processor time per request, and
+the machine's load when it was measured; then the memory of the gateway process per idle client.
 
     .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--pin] [--clients 5000]
 
@@ -48,6 +48,8 @@ DYNOMITE = {
 }
 """Dynomite 2046b05 with three racks: ratio to plain Redis 7.0 for SET, GET, HSET, ZADD, on two cores."""
 
+LEVELS = list(dict.fromkeys(level for level, _ in DYNOMITE))
+
 TARGETS = {
     (Level.DC_QUORUM, "SET"): {"c1": 0.36, "c50": 0.5, "c50 P16": 0.2},
     (Level.DC_QUORUM, "GET"): {"c1": 0.4, "c50": 0.52, "c50 P16": 0.2},
@@ -71,6 +73,12 @@ class Gateway:
     def resident_bytes(self) -> int:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
+
+    @property
+    def processor_s(self) -> float:
+        """Processor time that it has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         self.process.terminate()
@@ -111,10 +119,16 @@ def spread(values: list[float], digits: int) -> dict[str, float]:
 
 
 def compared(
-    program: str, ports: tuple[int, int], level: Level, command: str, load: str, *, repeat: int, pin: bool
+    program: str, plain_port: int, gateway: Gateway, level: Level, command: str, load: str, *, repeat: int, pin: bool
 ) -> dict[str, object]:
     begin = os.getloadavg()[0]
-    rounds = [tuple(rate(program, port, command, load, pin=pin) for port in ports) for _ in range(repeat)]
+    rounds, processor_us = [], []
+    for _ in range(repeat):
+        plain = rate(program, plain_port, command, load, pin=pin)
+        used_s = gateway.processor_s
+        ours = rate(program, gateway.port, command, load, pin=pin)
+        processor_us.append((gateway.processor_s - used_s) * 1e6 / LOADS[load][2])
+        rounds.append((plain, ours))
     ratio = spread([ours / plain for plain, ours in rounds], 3)
     row: dict[str, object] = {
         "level": level.value,
@@ -124,6 +138,7 @@ def compared(
         "port_per_s": spread([ours for _, ours in rounds], 0),
         "ratio": ratio,
         "dynomite_ratio": DYNOMITE[level, load][COMMANDS.index(command)],
+        "gateway_processor_us": spread(processor_us, 1),
         "load_average_before": round(begin, 2),
     }
     target = TARGETS.get((level, command), {}).get(load)
@@ -178,10 +193,19 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
                         memory = await idle_clients(gateway, options.clients)
                     if options.pin:
                         pinned(zone_set, gateway)
-                    ports = (zone_set[PLAIN].address.port, gateway.port)
+                    plain_port = zone_set[PLAIN].address.port
                     for load in options.load:
                         for command in options.command:
-                            row = compared(program, ports, level, command, load, repeat=options.repeat, pin=options.pin)
+                            row = compared(
+                                program,
+                                plain_port,
+                                gateway,
+                                level,
+                                command,
+                                load,
+                                repeat=options.repeat,
+                                pin=options.pin,
+                            )
                             results.append(row)
                             print(json.dumps(row), file=sys.stderr, flush=True)
                 finally:
@@ -199,7 +223,7 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--level", type=Level, nargs="+", default=list(Level), choices=list(Level))
+    parser.add_argument("--level", type=Level, nargs="+", default=LEVELS, choices=LEVELS)
     parser.add_argument("--command", nargs="+", default=list(COMMANDS), choices=COMMANDS)
     parser.add_argument("--load", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--clients", type=int, default=5000, help="idle clients whose memory is measured; 0: none")

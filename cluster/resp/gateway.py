@@ -102,7 +102,7 @@ class ZoneGateway(Network):
         """Connect, and listen. Raises ``ClusterError`` if no zone's server answers, or the port cannot be had."""
         try:
             introduction = await introduced([self.addresses[self.zone], *self.addresses.values()])
-            self.coordinators[self.zone] = self._coordinator()
+            self.coordinators[self.zone] = self._own_coordinator()
             await self._connected(self.coordinator)
             self._server = RespServer(
                 coordinator=self.coordinator,
@@ -195,7 +195,7 @@ class ZoneGateway(Network):
     def _names_in_order(self) -> list[str]:
         return [self.coordinator.zone_name(position) for position in range(len(self.coordinator.channels))]
 
-    def _coordinator(self, statistics: CoordinatorStatistics | None = None) -> Coordinator:
+    def _own_coordinator(self, statistics: CoordinatorStatistics | None = None) -> Coordinator:
         channels = {target: self._channel(self.zone, target) for target in self.addresses}
         return Coordinator(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
 
@@ -208,7 +208,7 @@ class ZoneGateway(Network):
         """A coordinator with connections of its own, for a client that watches keys."""
         if self._idle:
             return self._idle.pop()
-        coordinator = self._coordinator(self.coordinator.statistics)
+        coordinator = self._own_coordinator(self.coordinator.statistics)
         try:
             await self._connected(coordinator)
         except asyncio.CancelledError:  # the client has left

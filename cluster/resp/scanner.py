@@ -33,6 +33,10 @@ Found = tuple[bytes, bytes]
 """A command: its name as the client wrote it, and all of it in wire form."""
 
 
+Whole = tuple[bytes, bytes, int]
+"""Commands of one name: the name, all of them in wire form, and how many they are."""
+
+
 class ProtocolError(Exception):
     """The client does not speak RESP. The text is what it is told before the connection is closed."""
 
@@ -56,8 +60,10 @@ class CommandScanner:
     """
 
     __slots__ = (
-        "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_ready", "_rest",
+        "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_names",
+        "_raws", "_rest",
         "_retry", "_stalled",
+        "_whole",
     )  # fmt: skip
 
     def __init__(self, limits: CommandLimits, *, guest: bool) -> None:
@@ -65,8 +71,10 @@ class CommandScanner:
         self._command_bytes = limits.command_bytes
         self._argument_bytes = limits.guest_argument_bytes if guest else limits.argument_bytes
         self._arguments = limits.guest_arguments if guest else limits.arguments
-        self._ready: list[Found] = []
+        self._names: list[bytes] = []
+        self._raws: list[bytes] = []
         self._index = 0
+        self._whole: Whole | None = None
         self._rest: bytearray | None = None  # what has not been parsed
         self._retry = False  # it is worth a try to parse the rest as a whole
         self._stalled = False  # the first command of the rest is known to be incomplete
@@ -86,24 +94,40 @@ class CommandScanner:
     @property
     def ready(self) -> bool:
         """``next`` may have something without further input."""
-        return self._index < len(self._ready) or (self._rest is not None and not self._stalled)
+        return self._index < len(self._raws) or (self._rest is not None and not self._stalled)
 
     def feed(self, data: bytes) -> None:
         if self._rest is not None:
             self._rest += data
             self._retry, self._stalled = True, False
-        elif self._index < len(self._ready):
+        elif self._index < len(self._raws):
             self._keep(bytearray(data))
             self._retry = True
         elif not self._parsed(data):
             self._keep(bytearray(data))
 
+    @property
+    def whole(self) -> Whole | None:
+        """All that ``next`` would give without further ado, if it is commands of one name, written in one way."""
+        return self._whole if self._index == 0 else None
+
+    def take_whole(self) -> None:
+        """What ``whole`` gave has been taken."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """An idle client's last commands are not kept."""
+        self._names, self._raws, self._index, self._whole = [], [], 0, None
+
     def next(self) -> Found | None:
         """The next command, or None if there is no complete one. Raises ``ProtocolError``."""
         index = self._index
-        if index < len(self._ready):
-            self._index = index + 1
-            return self._ready[index]
+        if index < len(self._raws):
+            found = self._names[index], self._raws[index]
+            self._index = index = index + 1
+            if index == len(self._raws):
+                self._forget()
+            return found
         if self._rest is None:
             return None
         return self._next_by_hand()
@@ -118,18 +142,23 @@ class CommandScanner:
             return False
         reader = hiredis.Reader()
         reader.feed(data)
-        ready: list[Found] = []
+        following = reader.gets
+        names: list[bytes] = []
+        raws: list[bytes] = []
         try:
-            while (found := reader.gets()) is not False:
-                ready.append((found[0], _pack(tuple(found))))
+            while (found := following()) is not False:
+                raws.append(_pack(tuple(found)))
+                names.append(found[0])
         except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
             return False
-        packed = ready[0][1] if len(ready) == 1 else b"".join([raw for _, raw in ready])
+        packed = raws[0] if len(raws) == 1 else b"".join(raws)
         if packed != data:
             if not data.startswith(packed):
                 return False
             self._keep(bytearray(data[len(packed) :]))
-        self._ready, self._index = ready, 0
+        self._names, self._raws, self._index = names, raws, 0
+        count = len(names)
+        self._whole = (names[0], packed, count) if count and names.count(names[0]) == count else None
         return True
 
     def _next_by_hand(self) -> Found | None:

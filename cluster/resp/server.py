@@ -115,7 +115,8 @@ class RespServer:
         self._sessions: dict[Session, None] = {}
         self._identities = 0
         self._members: list[Member] = []
-        self._raws: list[bytes] = []
+        self._packed: list[bytes] = []
+        self._count = 0
         self._kind = KINDS[Route.WRITE]
         self._level = level
         self._protocol = 2
@@ -166,7 +167,7 @@ class RespServer:
         self.statistics.commands += session.commands
         self._sessions.pop(session, None)
 
-    def gather(self, kind: Kind, level: Level, protocol: int, raws: list[bytes], done: Done) -> None:
+    def gather(self, kind: Kind, level: Level, protocol: int, packed: bytes, count: int, done: Done) -> None:
         """Submit a run of commands, together with those of other clients in this turn of the loop that are alike."""
         if kind is not self._kind or level is not self._level or protocol != self._protocol:
             self.depart()
@@ -174,24 +175,24 @@ class RespServer:
         members = self._members
         if not members:
             self.loop.call_soon(self.depart)
-        members.append((kind.run(len(raws), protocol), done))
-        self._raws += raws
-        if len(self._raws) > _GATHERED_MAX:
+        members.append((kind.run(count, protocol), done))
+        self._packed.append(packed)
+        self._count += count
+        if self._count > _GATHERED_MAX:
             self.depart()
 
     def depart(self) -> None:
         """Submit what has been gathered."""
-        members, raws = self._members, self._raws
+        members, packed, count = self._members, self._packed, self._count
         if not members:
             return
-        self._members, self._raws = [], []
+        self._members, self._packed, self._count = [], [], 0
         if len(members) == 1:
             [(commands, done)] = members
-            packed = raws[0] if len(raws) == 1 else b"".join(raws)
-            self.coordinator.submit(self._level, commands, done, packed=packed)
+            self.coordinator.submit(self._level, commands, done, packed=packed[0])
         else:
-            commands = self._kind.run(len(raws), self._protocol)
-            self.coordinator.submit_together(self._level, members, commands, b"".join(raws))
+            commands = self._kind.run(count, self._protocol)
+            self.coordinator.submit_together(self._level, members, commands, b"".join(packed))
 
     def counts(self) -> dict[str, Any]:
         counts = asdict(self.statistics)

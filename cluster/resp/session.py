@@ -197,8 +197,11 @@ class Session(asyncio.Protocol):
 
     def submit(self, kind: Kind, raws: list[bytes]) -> None:
         """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
+        self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
+
+    def _submit_packed(self, kind: Kind, packed: bytes, count: int) -> None:
         level = self.read_level if kind.reads else self.write_level
-        self.server.gather(kind, level, self.protocol, raws, self._slot(len(raws), level, kind))
+        self.server.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind))
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         """Hand over what must travel by itself."""
@@ -302,8 +305,9 @@ class Session(asyncio.Protocol):
         room = self._window - self._in_flight
         if room <= 0 or self._busy or self.closing or self._write_paused:
             return False
-        following = self._scanner.next
         by_name = self.server.table.by_name
+        room -= self._take_whole(room)
+        following = self._scanner.next
         run: list[bytes] = []
         run_kind: Kind | None = None
         try:
@@ -332,6 +336,21 @@ class Session(asyncio.Protocol):
             if run_kind is not None:
                 self.submit(run_kind, run)
         return self._scanner.ready and self._in_flight < self._window
+
+    def _take_whole(self, room: int) -> int:
+        """Take what has arrived as one run, if it is one; returns how many commands it was."""
+        scanner = self._scanner
+        whole = scanner.whole
+        if whole is None or not self.plain:
+            return 0
+        name, packed, count = whole
+        spec = self.server.table.by_name.get(name)
+        if spec is None or spec.treatment is not Treatment.FORWARD or count > room:
+            return 0
+        scanner.take_whole()
+        self.commands += count
+        self._submit_packed(spec.kind, packed, count)
+        return count
 
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()

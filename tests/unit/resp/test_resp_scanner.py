@@ -171,3 +171,33 @@ def test_what_is_fed_between_two_commands_comes_after_them():
     scanner.feed(third[5:])
     assert scanner.ready
     assert [scanner.next(), scanner.next(), scanner.next()] == [(b"GET", second), (b"GET", third), None]
+
+
+def test_commands_of_one_name_can_be_taken_as_one_piece():
+    scanner = CommandScanner(SMALL, guest=False)
+    sets = wire.command(b"SET", b"k", b"v") * 3
+    scanner.feed(sets + sets[:10])
+    assert scanner.whole == (b"SET", sets, 3)
+    scanner.take_whole()
+    assert (scanner.whole, scanner.next()) == (None, None)
+    scanner.feed(sets[10:] + wire.command(b"GET", b"k"))
+    assert scanner.next() is not None
+    assert scanner.whole is None, "the rest of a piece is none"
+    scanner.feed(sets)
+    found = [scanner.next() for _ in range(6)]
+    assert [name for name, _ in found] == [b"SET"] * 2 + [b"GET"] + [b"SET"] * 3
+    assert scanner.next() is None
+
+
+def test_nothing_is_kept_of_commands_that_have_been_taken():
+    large = wire.command(b"SET", b"k", b"x" * 1_000) * 100
+    for take in ("whole", "one by one"):
+        scanner = CommandScanner(CommandLimits(), guest=False)
+        scanner.feed(large)
+        if take == "whole":
+            scanner.take_whole()
+        while scanner.next() is not None:
+            pass
+        kept = [getattr(scanner, name) for name in CommandScanner.__slots__]
+        assert not [one for one in kept if isinstance(one, list | bytes | bytearray) and one]
+        assert scanner.whole is None
