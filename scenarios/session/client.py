@@ -21,8 +21,9 @@ class NotUp(ClusterError):
 class Control:
     """Asks one supervisor."""
 
-    def __init__(self, session: SessionFile) -> None:
+    def __init__(self, session: SessionFile, *, timeout_s: float = CALL_S) -> None:
         self._session = session
+        self._timeout_s = timeout_s
 
     @classmethod
     def of_user(cls, state: StateDirectory) -> "Control":
@@ -50,7 +51,7 @@ class Control:
                 self._session.control + path,
                 json=body,
                 headers={"Authorization": f"Bearer {self._session.token}"},
-                timeout=CALL_S,
+                timeout=self._timeout_s,
                 trust_env=False,
             )
         except httpx.TransportError as error:

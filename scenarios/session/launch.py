@@ -1,6 +1,7 @@
 """``zonelab up`` and ``zonelab down``: from the command line to the supervisor and back."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -14,14 +15,19 @@ from cluster.real.zones import ProcessZone, remove_leftovers
 from cluster.real.zones.owner import Owner
 from cluster.real.zones.signals import termination_interrupts
 from cluster.zone import ClusterError, ZoneError
-from scenarios.session.client import Control, NotUp
+from scenarios.session.client import Control
 from scenarios.session.settings import SessionSettings
 from scenarios.session.state import AlreadyUp, SessionFile, StateDirectory
 
 DOWN_S = 30.0
 """How long an orderly end may take before the supervisor is told by signals."""
 
-_SIGNAL_S = 10.0
+ANSWER_S = 5.0
+"""How long a supervisor may take to say that it has understood."""
+
+SIGNAL_S = 10.0
+"""How long it may take after each signal."""
+
 _POLL_S = 0.02
 
 
@@ -108,15 +114,13 @@ def _already_up(state: StateDirectory) -> str:
 
 def _ended_in_order(session: SessionFile, state: StateDirectory) -> None:
     owner = session.supervisor
-    try:
-        Control(session).post("/down")
-    except (NotUp, ClusterError):
-        _signal(owner, signal.SIGTERM)
-    if _gone(owner, within_s=DOWN_S):
-        return
+    with contextlib.suppress(ClusterError):
+        Control(session, timeout_s=ANSWER_S).post("/down")
+        if _gone(owner, within_s=DOWN_S):
+            return
     for number in (signal.SIGTERM, signal.SIGKILL):
         _signal(owner, number)
-        if _gone(owner, within_s=_SIGNAL_S):
+        if _gone(owner, within_s=SIGNAL_S):
             return
     raise ZoneError(f"the supervisor (pid {owner.pid}) does not end; its state is in {state.path}")
 

@@ -1,0 +1,145 @@
+"""Goal: a cluster of ``zonelab up`` serves ordinary clients, breaks as told, heals, and leaves its history.
+
+Method: the command line as a user runs it, in an empty folder, with redis-py as the client.
+"""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import redis
+
+pytestmark = pytest.mark.real
+
+
+def rows(lab, name):
+    return pq.read_table(lab.folder / "runs" / "session" / "latest" / f"{name}.parquet").to_pylist()
+
+
+def test_what_is_set_through_one_port_is_got_through_every_port(lab):
+    status = lab.up("--lag", "lognormal:1ms:5ms")
+    assert [zone["zone"] for zone in status["zones"]] == ["a", "b", "c"]
+    for writer in "abc":
+        with lab.client(writer) as client:
+            assert client.set(f"by {writer}", writer)
+    for reader in "abc":
+        with lab.client(reader) as client:
+            assert [client.get(f"by {writer}") for writer in "abc"] == ["a", "b", "c"]
+    told = lab.zone("b")["statistics"]
+    assert told["levels"]["DC_QUORUM"]["decisions"]["agreed"] == 4
+    assert told["latency_ms"]["p50"] >= 1
+    lab.run("down")
+    lab.assert_nothing_is_left()
+
+
+def test_a_write_during_a_cut_is_missing_in_the_zone_that_was_cut_off_and_a_quorum_shows_it(lab):
+    lab.up()
+    with lab.client("a") as a, lab.server("b") as server_b, lab.server("c") as server_c:
+        a.set("before", "1")
+        lab.run("fault", "cut", "b")
+        assert a.set("during", "2")
+        assert server_c.get("during") == "2"
+        assert "ended 1:cut b" in lab.run("heal")
+        assert lab.run("heal") == "nothing to heal\n"
+        lab.until(lambda: all(lab.zone("a")["statistics"]["connected"].values()))
+        a.set("after", "3")
+        lab.until(lambda: server_b.get("after"))
+        assert server_b.mget("before", "during", "after") == ["1", None, "3"]
+        with lab.client("b") as b:
+            lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
+            assert b.get("during") == "2"
+    assert lab.until(lambda: lab.zone("b")["statistics"]["divergence"]) >= 1
+
+
+def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):
+    lab.up()
+    lab.run("fault", "cut", "a:b", "--for", "300ms")
+    lab.run("fault", "lag", "a>c", "constant:3ms", "--for", "0.3")
+    lab.run("fault", "kill", "c", "--for", "500ms")
+    lab.run("fault", "coordinator", "pause", "b", "--for", "1s")
+    lab.until(lambda: not lab.status()["faults"])
+    with lab.client("c") as c:
+        lab.until(lambda: lab.zone("c")["statistics"]["connected"]["c"])
+        assert c.set("k", "v")
+    lab.run("down")
+    found = {row["fault"]: row for row in rows(lab, "faults")}
+    kinds = [row["kind"] for row in found.values()]
+    assert kinds == ["cut", "lag", "kill", "coordinator pause"]
+    for name, at_least_s in (("1:cut a:b", 0.3), ("3:kill c", 0.5), ("4:coordinator pause b", 1.0)):
+        lasted_s = (found[name]["end_ns"] - found[name]["begin_ns"]) / 1e9
+        assert lasted_s >= at_least_s
+    assert [row["verb"] for row in rows(lab, "verbs")] == ["up", "fault", "fault", "fault", "fault", "down"]
+    samples = rows(lab, "samples")
+    assert {row["zone"] for row in samples} == {"a", "b", "c"}
+    assert sum(row["operations_per_s"] or 0 for row in samples if row["zone"] == "c") > 0
+    printed = json.loads(lab.run("report", "runs/session/latest", "--json"))
+    page = (lab.folder / printed["report"]).read_text()
+    for words in ("3:kill c", "coordinator pause", "Commands, errors and latency"):
+        assert words in page
+    lab.run("check", "runs/session/latest", code=2)
+
+
+def test_servers_and_coordinators_break_and_come_back_as_told(lab):
+    lab.up()
+    with lab.client("a") as a:
+        a.set("k", "v")
+    with lab.server("c") as server_c:
+        lab.until(lambda: server_c.get("k"))
+        lab.run("fault", "restart", "c")
+        assert server_c.get("k") == "v"
+        lab.run("fault", "kill", "c")
+        assert lab.zone("c")["server"]["state"] == "dead"
+        assert "is under" in lab.run("fault", "pause", "c", code=64)
+        lab.run("fault", "restart", "c", "--wipe")
+        assert server_c.get("k") is None
+        lab.run("fault", "restart", "c", "--warm")
+        assert server_c.get("k") == "v"
+    lab.run("fault", "slow", "a", "5")
+    assert lab.zone("a")["server"]["state"] == "slow"
+    lab.run("fault", "coordinator", "kill", "b")
+    with pytest.raises(redis.ConnectionError), lab.client("b") as b:
+        b.ping()
+    lab.run("heal")
+    assert [(zone["server"]["state"], zone["coordinator"]["state"]) for zone in lab.status()["zones"]] == [
+        ("running", "running")
+    ] * 3
+    with lab.client("b") as b:
+        lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
+        assert b.get("k") == "v"
+
+
+def test_a_coordinator_that_comes_back_during_a_cut_is_cut_off_as_well(lab):
+    lab.up()
+    lab.run("fault", "cut", "b")
+    lab.run("fault", "coordinator", "restart", "b")
+    lab.until(lambda: lab.zone("b")["statistics"]["connected"] == {"a": False, "b": True, "c": False})
+
+
+def test_what_is_not_accepted_is_told_with_what_is(lab):
+    lab.up("--zones", "2")
+    for arguments, words in (
+        (("fault", "cut", "x"), ("'x'", "a, b, a:b")),
+        (("fault", "kill", "c"), ("'c'", "accepted: a, b")),
+        (("fault", "lag", "a", "quick"), ("'quick'", "lognormal:2ms:15ms")),
+        (("fault", "cut", "a", "--for", "soon"), ("'soon'", "10s")),
+        (("fault", "end", "7"), ("7", "in force: none")),
+        (("fault", "restart", "a", "--wipe", "--warm"), ("exclude each other",)),
+    ):
+        said = lab.run(*arguments, code=64)
+        assert all(word in said for word in words), said
+        assert said.count("\n") == 1, said
+    assert not lab.status()["faults"]
+
+
+def test_clients_have_to_show_the_password_and_nothing_on_disk_shows_it(lab):
+    lab.password = "a secret of 25 characters"
+    lab.environment["ZONELAB_PASSWORD"] = lab.password
+    lab.up("--zones", "1")
+    with lab.client("a") as client, lab.client("a", password="wrong") as stranger:
+        assert client.set("k", "v")
+        with pytest.raises(redis.AuthenticationError):
+            stranger.get("k")
+    lab.run("down")
+    files = [path for path in lab.folder.rglob("*") if path.is_file()]
+    assert files
+    assert not any(lab.password.encode() in path.read_bytes() for path in files)
