@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.purity import impurities
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 500
@@ -17,24 +18,6 @@ PORTS_LINES_MAX = 99
 
 BLOCKING_FACADE = "engine/sync.py"
 """For ordinary programs: it runs an event loop, so it alone of the engine's modules knows of one."""
-
-FOREIGN_MODULES = frozenset(
-    {
-        "asyncio",
-        "concurrent",
-        "datetime",
-        "multiprocessing",
-        "secrets",
-        "select",
-        "signal",
-        "socket",
-        "subprocess",
-        "threading",
-        "time",
-        "uuid",
-        "uvloop",
-    }
-)
 
 # Put together here, so that this file does not contain what it looks for.
 PACKAGE_HOSTS = re.compile(
@@ -108,40 +91,6 @@ def runs_in_simulation(name):
     return bool(pure) and name != BLOCKING_FACADE
 
 
-def impurities(source):
-    """What would make a run depend on more than its seed, or tie it to one arm: (line, what)."""
-    return [(node.lineno, fault) for node in ast.walk(ast.parse(source)) if (fault := impurity(node))]
-
-
-def impurity(node):
-    if isinstance(node, ast.Import):
-        for name in (alias.name.split(".")[0] for alias in node.names):
-            if name in FOREIGN_MODULES or name == "random":
-                return f"import {name}"
-    elif isinstance(node, ast.ImportFrom):
-        module = (node.module or "").split(".")[0]
-        names = [alias.name for alias in node.names]
-        if module in FOREIGN_MODULES or (module == "random" and names != ["Random"]):
-            return f"from {module} import {', '.join(names)}"
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id in ("hash", "id"):
-            return f"{node.func.id}()"
-        if node.func.id == "Random" and not node.args and not node.keywords:
-            return "a random stream without a seed"
-    elif isinstance(node, ast.For | ast.comprehension) and is_set(node.iter):
-        return "iteration over a set"
-    return None
-
-
-def is_set(node):
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("set", "frozenset")
-    return called or isinstance(node, ast.Set | ast.SetComp)
-
-
-# ast.comprehension has no line of its own.
-ast.comprehension.lineno = property(lambda node: node.iter.lineno)
-
-
 def found(pattern, text):
     return [(text.count("\n", 0, match.start()) + 1, match[0]) for match in pattern.finditer(text)]
 
@@ -157,38 +106,6 @@ def test_the_rules_look_at_what_there_is():
 def test_what_runs_in_simulation_knows_no_clock_no_thread_no_loop_and_no_chance_of_its_own():
     broken = {name: impurities(text_of(name)) for name in modules() if runs_in_simulation(name)}
     assert {name: faults for name, faults in broken.items() if faults} == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import time",
-        "import asyncio.events",
-        "from time import monotonic_ns",
-        "from uuid import uuid4",
-        "import random",
-        "from random import random",
-        "from random import Random, choice",
-        "from datetime import datetime",
-        "import threading",
-        "x = hash('x')",
-        "x = sorted(y, key=id(y))",
-        "x = Random()",
-        "for x in {1, 2}: pass",
-        "for x in set(y): pass",
-        "z = [x for x in frozenset(y)]",
-    ],
-)
-def test_an_impurity_is_found(source):
-    assert [line for line, _ in impurities(source)] == [1]
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["from random import Random", "x = Random(1)", "for x in sorted({1, 2}): pass", "__hash__ = object.__hash__"],
-)
-def test_what_is_pure_passes(source):
-    assert impurities(source) == []
 
 
 def test_no_module_is_longer_than_500_lines():
