@@ -57,14 +57,15 @@ def route(command: Command) -> Route:
     name = command[0]
     if name in _ROUTES:
         return _ROUTES[name]
-    return _ROUTES.get(_upper(name), Route.WRITE)
+    return _ROUTES.get(upper(name), Route.WRITE)
 
 
 def is_script(command: Command) -> bool:
-    return _upper(command[0]) in SCRIPTS
+    return upper(command[0]) in SCRIPTS
 
 
-def _upper(name: Argument) -> str:
+def upper(name: Argument) -> str:
+    """A command's name as it is listed here."""
     text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
     return text.upper()
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from cluster.batch import Batch, Channel
 from cluster.commands import is_write
 from cluster.convoy import Convoy, Member
-from cluster.levels import ZONES_MAX, Level
+from cluster.levels import ZONES_MAX, Setting
 from cluster.operation import Comparison, Done, Outcome, Poll
 from cluster.rules import Rule, Rules
 from cluster.statistics import CoordinatorStatistics, Tally
@@ -47,7 +47,7 @@ class Coordinator:
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self._zones = [zone, *(name for name in channels if name != zone)]
         self.channels = [channels[name] for name in self._zones]
-        self._levels = {level: self._prepared(level) for level in Level}
+        self._levels = _Prepared(self._prepare)
         self._running = True
         self._deaths = 0
         self._sending = False
@@ -76,11 +76,14 @@ class Coordinator:
         """Another process serves. It reaches the zones as its connections come back, after their back-off."""
         self._running = True
 
-    def connection(self, level: Level) -> Connection:
-        """A client's connection at ``level``. It holds no state, so any number of clients may share it."""
+    def connection(self, level: Setting) -> Connection:
+        """A client's connection at ``level``, which may be one for reads and one for writes.
+
+        It holds no state, so any number of clients may share it.
+        """
         return CoordinatedConnection(self, level)
 
-    async def execute(self, level: Level, commands: Sequence[Command]) -> list[Reply]:
+    async def execute(self, level: Setting, commands: Sequence[Command]) -> list[Reply]:
         """Run one pipeline; errors as in ``Connection.execute``. Its commands are voted on one by one."""
         if not self._running:
             raise Unavailable(COORDINATOR_DOWN)
@@ -92,7 +95,7 @@ class Coordinator:
             raise Indeterminate(COORDINATOR_DIED) if writes else Unavailable(COORDINATOR_DIED)
         return outcome if isinstance(outcome, list) else outcome.result()
 
-    def submit(self, level: Level, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
+    def submit(self, level: Setting, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
         """Run one pipeline without a promise or a task; ``done`` is called once, possibly within this call.
 
         It gets the replies, one a command, when none of them is an error; otherwise a ``Failure``, which has the
@@ -109,7 +112,7 @@ class Coordinator:
         self._in_order(self._send, level, commands, done, packed)
 
     def submit_together(
-        self, level: Level, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
         """Run pipelines of several callers as one batch; what each is told is as if it had been submitted by itself.
 
@@ -121,7 +124,7 @@ class Coordinator:
     def zone_name(self, position: int) -> str:
         return self._zones[position]
 
-    def _prepared(self, level: Level) -> tuple[Rules, Tally]:
+    def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
         rules = Rules(level, zones=len(self._zones))
         return rules, self.statistics.tally(level, zones=self._zones)
 
@@ -138,7 +141,7 @@ class Coordinator:
         finally:
             self._sending = False
 
-    def _send(self, level: Level, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         rules, tally = self._levels[level]
         rule = rules.common(commands)
         if rule is None:
@@ -151,7 +154,7 @@ class Coordinator:
             channels[position].submit(batch, partial(answered, position))
 
     def _send_together(
-        self, level: Level, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
         rules, tally = self._levels[level]
         rule = rules[commands[0][0]]
@@ -174,10 +177,22 @@ class Coordinator:
                 self.channels[position].submit(part, partial(answered, position))
 
 
-class CoordinatedConnection:
-    """``Connection`` through a coordinator at one level."""
+class _Prepared(dict[Setting, tuple[Rules, Tally]]):
+    """By setting, made when it is first asked for."""
 
-    def __init__(self, coordinator: Coordinator, level: Level) -> None:
+    def __init__(self, prepare: Callable[[Setting], tuple[Rules, Tally]]) -> None:
+        super().__init__()
+        self._prepare = prepare
+
+    def __missing__(self, setting: Setting) -> tuple[Rules, Tally]:
+        self[setting] = prepared = self._prepare(setting)
+        return prepared
+
+
+class CoordinatedConnection:
+    """``Connection`` through a coordinator at one setting."""
+
+    def __init__(self, coordinator: Coordinator, level: Setting) -> None:
         self._coordinator = coordinator
         self._level = level
 

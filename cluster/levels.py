@@ -9,6 +9,7 @@ A single zone at ``DC_SAFE_QUORUM`` answers normally here. In Dynomite every suc
 executed (issues 573 and 652), because the second slot of its checksum array is compared although it is empty.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.ports import Reply, ServerError
@@ -34,6 +35,29 @@ class Level(StrEnum):
     DC_SAFE_QUORUM = "DC_SAFE_QUORUM"
     DC_EACH_SAFE_QUORUM = "DC_EACH_SAFE_QUORUM"
     """DC_SAFE_QUORUM in every data centre by itself, and all must answer; with one data centre the same as that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A connection's level for reads and its level for writes, where they differ."""
+
+    read: Level
+    write: Level
+
+    def __str__(self) -> str:
+        return f"{self.read}/{self.write}"
+
+
+Setting = Level | Levels
+"""What a connection has: one level for all it does, or one each for reads and writes."""
+
+
+def read_level(setting: Setting) -> Level:
+    return setting.read if isinstance(setting, Levels) else setting
+
+
+def write_level(setting: Setting) -> Level:
+    return setting.write if isinstance(setting, Levels) else setting
 
 
 LEVELS_OF_ONE_DC = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)

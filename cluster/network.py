@@ -7,11 +7,14 @@ from cluster.batch import Channel, Upstream
 from cluster.coordinator import Coordinator
 from cluster.datastore import Datastore
 from cluster.direct import DirectConnection
+from cluster.forwarding import FarCoordinator
 from cluster.lag import Constant, Lag
-from cluster.levels import Level
+from cluster.levels import Setting
 from cluster.link import Link
-from cluster.peer import Peer
+from cluster.peer import Far, Peer
+from cluster.ring import RingCoordinator
 from cluster.timeouts import Timeouts
+from cluster.topology import Topology, one_dc
 from cluster.zone import ClusterError
 from engine.ports import Connection, Runtime
 
@@ -23,7 +26,8 @@ CONNECT_NS_MAX = 10_000_000_000
 class NetworkSettings:
     """``lags`` overrides ``lag`` for single links, by (source, target); a drawn lag holds for ``coherence_ns``.
 
-    ``loss`` is the share of transmissions that every link loses.
+    ``loss`` is the share of transmissions that every link loses. ``topology`` says where the nodes are whose names the
+    network is given; without it each is a zone of one data centre.
     """
 
     seed: int
@@ -32,6 +36,7 @@ class NetworkSettings:
     coherence_ns: int = 25_000_000
     loss: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)
+    topology: Topology | None = None
 
 
 class Network:
@@ -46,6 +51,9 @@ class Network:
         upstream: Callable[[str], Upstream],
     ) -> None:
         self._names = tuple(zones)
+        self._topology = settings.topology or one_dc(self._names)
+        if sorted(self._topology.nodes) != sorted(self._names):
+            raise ClusterError(f"servers {list(self._names)} are not the topology's nodes {list(self._topology.nodes)}")
         self._run = runtime
         self._settings = settings
         self._upstream = upstream
@@ -57,7 +65,7 @@ class Network:
         self._datastores: list[Datastore] = []
         self._peers: list[Peer] = []
 
-    def connection(self, zone: str, level: Level) -> Connection:
+    def connection(self, zone: str, level: Setting) -> Connection:
         return self.coordinators[zone].connection(level)
 
     def direct(self, zone: str) -> Connection:
@@ -77,7 +85,22 @@ class Network:
         for zone in self._names:
             self._direct[zone] = DirectConnection(self._datastore(zone), runtime=self._run)
             channels = {target: self._channel(zone, target) for target in self._names}
-            self.coordinators[zone] = Coordinator(zone=zone, channels=channels, runtime=self._run)
+            self.coordinators[zone] = self._serving(zone, channels)
+
+    def _serving(self, name: str, channels: Mapping[str, Channel]) -> Coordinator:
+        topology = self._topology
+        if topology.flat:
+            return Coordinator(zone=name, channels=channels, runtime=self._run)
+        forwards = {
+            far: self._peer(name, far, FarCoordinator(far, self.coordinators, runtime=self._run))
+            for far in topology.nodes
+            if self._apart(name, far)
+        }
+        return RingCoordinator(node=name, topology=topology, channels=channels, forwards=forwards, runtime=self._run)
+
+    def _apart(self, one: str, other: str) -> bool:
+        """In different data centres."""
+        return self._topology.places[one].dc is not self._topology.places[other].dc
 
     def _close(self) -> None:
         """Drop every connection; what is in flight fails."""
@@ -112,12 +135,16 @@ class Network:
         datastore = self._datastore(target)
         if source == target:
             return datastore
+        return self._peer(source, target, datastore)
+
+    def _peer(self, source: str, target: str, far: Far) -> Peer:
+        timeouts = self._settings.timeouts
         peer = Peer(
-            datastore=datastore,
+            datastore=far,
             outbound=self.links[source, target],
             inbound=self.links[target, source],
             runtime=self._run,
-            timeouts=self._settings.timeouts,
+            timeouts=timeouts.between_data_centres() if self._apart(source, target) else timeouts,
         )
         self._peers.append(peer)
         return peer

@@ -1,7 +1,7 @@
 """One pipeline on its way through a coordinator: the zones' answers are counted until every command has its own."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard
+from typing import Protocol, TypeGuard
 
 from cluster.batch import Answer, Batch
 from cluster.commands import is_script, is_write
@@ -13,6 +13,13 @@ from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, 
 _ERRORS = frozenset({ServerError, ZoneFailure})
 
 
+class Account(Protocol):
+    """What is known of a pipeline that was answered with an error."""
+
+    def error(self) -> PortError | None: ...
+    def anything_applied(self) -> bool: ...
+
+
 class Failure:
     """A pipeline of which at least one command was answered with an error.
 
@@ -20,11 +27,16 @@ class Failure:
     in place of an answer that no server gave.
     """
 
-    __slots__ = ("_poll", "answers")
+    __slots__ = ("_account", "answers")
 
-    def __init__(self, poll: "Poll", answers: list[Reply]) -> None:
-        self._poll = poll
+    def __init__(self, account: Account, answers: list[Reply]) -> None:
+        self._account = account
         self.answers = answers
+
+    @property
+    def maybe_applied(self) -> bool:
+        """Some zone executed a write of the pipeline, or may have, or may yet; by what is known now."""
+        return self._account.anything_applied()
 
     def result(self) -> list[Reply]:
         """``answers``, if every error among them is a server's own and a complete account of what happened.
@@ -32,7 +44,7 @@ class Failure:
         Raises ``Unavailable`` or ``Indeterminate`` otherwise, as in ``Connection.execute``, by what is known now: zones
         that had not answered when the vote was decided may have answered since.
         """
-        error = self._poll.error()
+        error = self._account.error()
         if error is not None:
             raise error
         return self.answers
@@ -135,7 +147,7 @@ class Poll:
         failures = [self._failure(index) for index in range(len(self._votes))]
         certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
         unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
-        if unclear is None and certain is not None and self._anything_applied():
+        if unclear is None and certain is not None and self.anything_applied():
             return Indeterminate(*certain.args)
         return unclear or certain
 
@@ -151,7 +163,7 @@ class Poll:
             return Indeterminate(*answer.args)
         return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
 
-    def _anything_applied(self) -> bool:
+    def anything_applied(self) -> bool:
         indexes = range(len(self._votes))
         return any(is_write(self._commands[index]) and self._maybe_applied(index) for index in indexes)
 

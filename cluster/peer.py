@@ -5,8 +5,11 @@ their own time-outs and error texts, and clients can tell them apart: a stalled 
 after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
 """
 
+from collections.abc import Callable
+from typing import Protocol
+
 from cluster.batch import Answer, Batch
-from cluster.datastore import Datastore, OnAnswer
+from cluster.datastore import OnAnswer
 from cluster.deadlines import Deadlines
 from cluster.levels import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.link import Link
@@ -64,6 +67,18 @@ def _unheard(answer: Answer) -> None:
     pass
 
 
+class Far(Protocol):
+    """What a peer passes requests to: the far zone's server, or its coordinator."""
+
+    @property
+    def connected(self) -> bool: ...
+    @property
+    def in_flight(self) -> int: ...
+    def submit(self, batch: Batch, done: OnAnswer) -> None: ...
+    def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
+        """As ``Datastore.redirect``."""
+
+
 class Peer:
     """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept.
 
@@ -73,7 +88,7 @@ class Peer:
     """
 
     def __init__(
-        self, *, datastore: Datastore, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts
+        self, *, datastore: Far, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts
     ) -> None:
         self.datastore = datastore
         self.outbound = outbound

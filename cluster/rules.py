@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.commands import Route, route
-from cluster.levels import Decision, Level, Vote, quorum
+from cluster.levels import Decision, Level, Setting, Vote, quorum, read_level, write_level
 from engine.ports import Argument, Command
 
 _NAMES_MAX = 1_000
@@ -31,13 +31,14 @@ class Rule:
 
 
 class Rules(dict[Argument, Rule]):
-    """The rules of one level, by command name. They are looked up for every command, so what was found is kept."""
+    """The rules of one setting, by command name. They are looked up for every command, so what was found is kept."""
 
-    def __init__(self, level: Level, *, zones: int) -> None:
+    def __init__(self, setting: Setting, *, zones: int) -> None:
         super().__init__()
+        reads = read_level(setting)
         self._by_route = {
-            Route.WRITE: Rule(level, zones=zones, reads=False),
-            Route.READ: Rule(level, zones=1 if level is Level.DC_ONE else zones, reads=True),
+            Route.WRITE: Rule(write_level(setting), zones=zones, reads=False),
+            Route.READ: Rule(reads, zones=1 if reads is Level.DC_ONE else zones, reads=True),
             Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
             Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
         }

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cluster.levels import Decision, Level, Vote
+from cluster.levels import Decision, Level, Setting, Vote
 from engine.ports import ServerError
 
 
 @dataclass
 class LevelStatistics:
-    """Commands at one level, by how their vote ended (``Decision``), and what the client never saw."""
+    """Commands at one setting, by how their vote ended (``Decision``), and what the client never saw."""
 
     decisions: dict[str, int] = field(default_factory=lambda: {decision.value: 0 for decision in Decision})
     error_answers: int = 0  # the answer was an error, from a server or instead of one
@@ -31,8 +31,8 @@ class CoordinatorStatistics:
     )
     zone_failures: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def tally(self, level: Level, *, zones: Sequence[str]) -> "Tally":
-        return Tally(self, level, zones)
+    def tally(self, setting: Setting, *, zones: Sequence[str]) -> "Tally":
+        return Tally(self, setting, zones)
 
     def as_dict(self) -> dict[str, Any]:
         levels = {name: {"commands": counts.commands, **asdict(counts)} for name, counts in self.levels.items()}
@@ -40,12 +40,12 @@ class CoordinatorStatistics:
 
 
 class Tally:
-    """Where the votes at one level are counted once they are complete. ``zones``: the names, by position."""
+    """Where the votes at one setting are counted once they are complete. ``zones``: the names, by position."""
 
     __slots__ = ("_counts", "_failures", "_zones")
 
-    def __init__(self, statistics: CoordinatorStatistics, level: Level, zones: Sequence[str]) -> None:
-        self._counts = statistics.levels[level]
+    def __init__(self, statistics: CoordinatorStatistics, setting: Setting, zones: Sequence[str]) -> None:
+        self._counts = statistics.levels.setdefault(str(setting), LevelStatistics())
         self._failures = statistics.zone_failures
         self._zones = zones
 

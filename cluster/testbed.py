@@ -5,7 +5,7 @@ from typing import Protocol
 
 from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
-from cluster.levels import Level
+from cluster.levels import Setting
 from cluster.link import Link
 from cluster.zone import Zone
 from engine.ports import Connection, Runtime
@@ -28,7 +28,7 @@ class Testbed(Protocol):
 
     @property
     def coordinators(self) -> Mapping[str, Coordinator]: ...
-    def connection(self, zone: str, level: Level) -> Connection:
+    def connection(self, zone: str, level: Setting) -> Connection:
         """A client's connection to the coordinator of ``zone``."""
 
     def direct(self, zone: str) -> Connection:

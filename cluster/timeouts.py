@@ -1,7 +1,7 @@
 """Time-outs and reconnection delays: Dynomite's defaults, all scaled by one factor, so short runs keep the ratios."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _NS_PER_MS = 1_000_000
 
@@ -17,6 +17,9 @@ class Timeouts:
     datastore_ms: int = 5_000
     peer_read_ms: int = 5_200
     peer_write_ms: int = 25_200
+    remote_read_ms: int = 10_000
+    remote_write_ms: int = 30_000
+    """To another data centre."""
     reconnect_ms: tuple[int, ...] = (1_000, 2_000, 4_000, 8_000, 10_000)
     factor: float = 1.0
 
@@ -29,6 +32,10 @@ class Timeouts:
     @property
     def datastore_ns(self) -> int:
         return self._scaled_ns(self.datastore_ms)
+
+    def between_data_centres(self) -> "Timeouts":
+        """The same, where peers are in another data centre."""
+        return replace(self, peer_read_ms=self.remote_read_ms, peer_write_ms=self.remote_write_ms)
 
     def peer_ns(self, *, writes: bool) -> int:
         return self._scaled_ns(self.peer_write_ms if writes else self.peer_read_ms)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from cluster.batch import Answer, Batch, Channel
 from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
-from cluster.levels import Level, ZoneFailure
+from cluster.levels import Setting, ZoneFailure
 from cluster.link import Link
 from cluster.sim.cluster import SimCluster
 from cluster.zone import Zone
@@ -92,7 +92,7 @@ class WitnessedTestbed:
     def coordinators(self) -> Mapping[str, Coordinator]:
         return self._cluster.coordinators
 
-    def connection(self, zone: str, level: Level) -> Connection:
+    def connection(self, zone: str, level: Setting) -> Connection:
         return self._cluster.connection(zone, level)
 
     def direct(self, zone: str) -> Connection:
