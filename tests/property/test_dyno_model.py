@@ -135,11 +135,6 @@ PLANTED = {
     "a bulk pop leases in the wrong shard": (engine.dyno.pop, "lease_all_together", lease_together_in_the_own_shard),
     "a pop by id asks nothing of the due time": (engine.dyno.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
     "a pop by id takes what is leased": (engine.dyno.queue, "lease_chosen", lease_chosen_over_a_lease),
-    "the unsafe pop by id asks the own shard only": (
-        engine.dyno.queue.DynoQueue,
-        "unsafe_pop_with_id_all_shards",
-        engine.dyno.queue.DynoQueue.pop_with_id,
-    ),
     "the unsafe peek forgets the order": (engine.dyno.peek, "sorted", list),
     "priority is inverted": (
         engine.dyno.queue,
@@ -181,10 +176,8 @@ PLANTED_IN_SCRIPTS = {
     ),
     "a search by pattern ignores the pattern": ("find_by_pattern", False, "string.find(payload, ARGV[1])", "true"),
     "a search by pattern ignores the shard": ("find_by_pattern", False, "not KEYS[2]", "true"),
-    "an atomic remove forgets a set": ("atomic_remove", False, "for key = 2, #KEYS do", "for key = 2, #KEYS - 1 do"),
+    "an atomic remove forgets a set": ("atomic_remove", False, "for key = 2, #KEYS do", "for key = 3, #KEYS do"),
     "an atomic remove leaves the payload": ("atomic_remove", False, "HDEL", "HEXISTS"),
-    "an atomic requeue drops the priority": ("process_unacks", False, "+ priority / 100", ""),
-    "an atomic requeue does not look at the lease": ("process_unacks", False, "redis.call('ZREM', KEYS[3], id)", ""),
     "an atomic requeue drops what has a payload": ("process_unacks", False, "if payload then", "if not payload then"),
     "the original's atomic requeue drops the lease only": (
         "process_unacks",

@@ -63,10 +63,13 @@ async def consume(queue, message_id):
 
 
 def assert_planted_bug_fails(server, monkeypatch, scripts, planted):
-    """``planted``: name of a script, a text in it and another instead, and a test that must fail then."""
+    """``planted``: name of a script, a text in it and another instead, and a test that must fail then.
+
+    A test also fails by unpacking nothing, or by looking into a delivery that is None.
+    """
     name, text, instead, test = planted
     assert scripts[name].count(text) == 1
     monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
     takes_a_bench = inspect.getfullargspec(test).args != ["server"]
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ValueError, AttributeError)):
         test(Bench(server, compat=scripts is ORIGINAL_SCRIPTS) if takes_a_bench else server)

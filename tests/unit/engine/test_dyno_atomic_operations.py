@@ -159,6 +159,24 @@ def test_the_handler_uses_the_script_if_there_is_a_single_ring(server, single_ri
 
 
 PLANTED = {
+    "an atomic requeue drops the priority": (
+        SCRIPTS,
+        (
+            "process_unacks",
+            "+ priority / 100",
+            "",
+            test_the_atomic_requeue_brings_back_what_is_expired_and_keeps_its_priority,
+        ),
+    ),
+    "an atomic requeue leaves the lease": (
+        SCRIPTS,
+        (
+            "process_unacks",
+            "redis.call('ZREM', KEYS[3], id)",
+            "",
+            test_the_atomic_requeue_brings_back_what_is_expired_and_keeps_its_priority,
+        ),
+    ),
     "an atomic requeue does not look again": (
         SCRIPTS,
         (

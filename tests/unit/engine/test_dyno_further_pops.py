@@ -8,7 +8,7 @@ import pytest
 from support.dyno import EPOCH_MS, SHARDS, Interceptor
 from support.dyno_bench import LEASE_MS, Bench, X, assert_planted_bug_fails, consume, ids, messages
 
-from engine.dyno import LocalOnly
+from engine.dyno import DynoQueue, LocalOnly
 from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 
 pytestmark = pytest.mark.real
@@ -232,6 +232,12 @@ def test_a_bulk_pop_leases_no_more_than_it_was_asked_for(bench):
     bench.lease_of("v")
     assert ids(bench(bench.queue.bulk_pop(2))) == ["w", "x"]
     assert bench.states("y", "z") == ["H Q:a", "H Q:a"]
+
+
+def test_an_unsafe_pop_by_id_that_asks_the_own_shard_only_fails_a_test(server, monkeypatch):
+    monkeypatch.setattr(DynoQueue, "unsafe_pop_with_id_all_shards", DynoQueue.pop_with_id)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'message'"):
+        test_pop_with_id_serves_the_own_shard_and_the_unsafe_one_every_shard(Bench(server))
 
 
 def the_original_pops_more_in_bulk_than_is_due(original):
