@@ -334,13 +334,15 @@ def analyze(
 
 @app.command()
 def image(*, as_json: AsJson = False) -> None:
-    """Build the image of container zones out of the packaged server."""
+    """Build the images of container zones and their coordinators out of what is installed here."""
+    from cluster.admin.image import build_coordinator_image
     from cluster.real.zones.image import build_image
 
-    built = build_image()
+    images = build_image(), build_coordinator_image()
     if as_json:
-        print_json({"image": built.name, "size_bytes": built.size_bytes})
-    else:
+        print_json([{"image": built.name, "size_bytes": built.size_bytes} for built in images])
+        return
+    for built in images:
         typer.echo(f"{built.name}: {built.size_bytes / 1e6:.1f} MB")
 
 

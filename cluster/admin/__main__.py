@@ -1,11 +1,12 @@
 """``python -m cluster.admin --config FILE --admin FILE``: ``cluster.resp`` with its administration beside it."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from cluster.admin.app import administration
-from cluster.admin.settings import read_admin_settings
+from cluster.admin.settings import TOKEN_VARIABLE, read_admin_settings
 from cluster.resp.configuration import read_configuration
 from cluster.resp.process import run
 from cluster.zone import ClusterError
@@ -17,7 +18,8 @@ def main() -> int:
     parser.add_argument("--admin", type=Path, required=True, help="JSON file of its administration")
     given = parser.parse_args()
     try:
-        run(read_configuration(given.config), companions=[administration(read_admin_settings(given.admin))])
+        settings = read_admin_settings(given.admin, token=os.environ.get(TOKEN_VARIABLE) or None)
+        run(read_configuration(given.config), companions=[administration(settings)])
     except ClusterError as error:
         sys.stderr.write(f"{error}\n")
         return 3

@@ -24,10 +24,17 @@ class AdminSettings(BaseModel):
     hosts: tuple[str, ...] = ()
 
 
-def read_admin_settings(path: Path) -> AdminSettings:
-    """Raises ``ClusterError`` with one line for each thing that is wrong."""
+TOKEN_VARIABLE = "ZONELAB_ADMIN_TOKEN"
+"""Of the environment: a token for settings whose file has none, such as one that comes with the program."""
+
+
+def read_admin_settings(path: Path, *, token: str | None = None) -> AdminSettings:
+    """``token`` is for a file without one. Raises ``ClusterError`` with one line for each thing that is wrong."""
     try:
-        return AdminSettings.model_validate_json(path.read_bytes())
+        settings = AdminSettings.model_validate_json(path.read_bytes())
+        if settings.token is None and token is not None:
+            return AdminSettings.model_validate({**settings.model_dump(), "token": token})
+        return settings
     except OSError as error:
         raise ClusterError(f"administration settings {path} cannot be read: {error.strerror}") from error
     except ValidationError as error:

@@ -9,7 +9,7 @@ import io
 import re
 import subprocess
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -52,12 +52,16 @@ def build_image(*, binary: str | Path | None = None) -> BuiltImage:
     Raises ``ZoneError`` when Docker does not answer, or a library that the server needs is missing.
     """
     server = find_binary(binary)
-    context = io.BytesIO(build_context(server))
-    with contextlib.closing(connect()) as client, daemon_errors(f"building image {_name(server)}"):
+    return built(_name(server), build_context(server))
+
+
+def built(name: str, context: bytes) -> BuiltImage:
+    """Build the image ``name`` out of the tar archive ``context``. Raises ``ZoneError`` when Docker does not answer."""
+    with contextlib.closing(connect()) as client, daemon_errors(f"building image {name}"):
         image, _log = client.images.build(
-            fileobj=context, custom_context=True, tag=_name(server), rm=True, forcerm=True
+            fileobj=io.BytesIO(context), custom_context=True, tag=name, rm=True, forcerm=True
         )
-        return BuiltImage(name=_name(server), size_bytes=int(image.attrs["Size"]))
+        return BuiltImage(name=name, size_bytes=int(image.attrs["Size"]))
 
 
 def build_context(server: ServerBinary) -> bytes:
@@ -72,6 +76,11 @@ def build_context(server: ServerBinary) -> bytes:
         server=SERVER_PATH,
     )
     files = {SERVER_PATH: server.path, **{str(library): library for library in libraries}}
+    return context_of(dockerfile, files)
+
+
+def context_of(dockerfile: str, files: Mapping[str, Path]) -> bytes:
+    """A build context whose ``root.tar`` has ``files``, by their paths in the image, and an empty ``/data``."""
     return _archive([_file("Dockerfile", dockerfile.encode()), _file("root.tar", _root(files))])
 
 
@@ -91,7 +100,7 @@ def _name(server: ServerBinary) -> str:
     return f"{REPOSITORY}:{server.product}-{server.version}"
 
 
-def _root(files: dict[str, Path]) -> bytes:
+def _root(files: Mapping[str, Path]) -> bytes:
     folders = sorted({str(parent) for path in files for parent in PurePosixPath(path).parents if parent.name})
     data = _folder("data")
     data.uid = data.gid = USER_ID

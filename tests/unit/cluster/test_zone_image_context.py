@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cluster.admin.image import coordinator_image
 from cluster.real.zones.binary import find_binary
 from cluster.real.zones.image import SERVER_PATH, USER_ID, build_context, default_image, needed_libraries
 from cluster.zone import ZoneError
@@ -62,8 +63,8 @@ def test_without_ldd_the_error_says_so(monkeypatch, tmp_path):
         needed_libraries("/x/server")
 
 
-def test_the_compose_file_uses_the_default_image_and_publishes_on_loopback_only():
+def test_the_compose_file_uses_the_images_that_are_built_and_publishes_on_loopback_only():
     compose = yaml.safe_load((Path(__file__).parents[3] / "docker" / "compose.yaml").read_text())
     services = compose["services"].values()
-    assert {service["image"] for service in services} == {default_image()}
+    assert {service["image"] for service in services} == {default_image(), coordinator_image()}
     assert all(port.startswith("127.0.0.1:") for service in services for port in service["ports"])
