@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scenarios.properties.courses import Beside, Course, CrashBefore, StallBefore, ToRest
     from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine
+    from scenarios.properties.hardened import HardenedQueueMachine
     from scenarios.properties.holdings import Holdings
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "courses": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
     "dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
+    "hardened": ("HardenedQueueMachine",),
     "holdings": ("Holdings",),
     "ledger": ("Violation",),
     "machine": ("SAFE", "QueueMachine"),
@@ -38,6 +40,7 @@ __all__ = [
     "DynoQueueMachine",
     "DynoV2QueueMachine",
     "Extending",
+    "HardenedQueueMachine",
     "Holdings",
     "Queue",
     "QueueMachine",

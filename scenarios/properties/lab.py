@@ -11,6 +11,7 @@ from cluster.levels import Level
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
 from cluster.zone import Persistence, ZoneState
+from cluster.zone_reads import ZoneReads
 from engine.message import Message
 from engine.ports import Connection
 from scenarios.crash import ProgramCrashed
@@ -244,6 +245,11 @@ class Lab:
             clock=cluster.clock(zone),
             connection=GatedConnection(cluster.connection(zone, level), gate),
             local=GatedConnection(cluster.connection(zone, Level.DC_ONE), gate),
+            safe=GatedConnection(cluster.connection(zone, Level.DC_SAFE_QUORUM), gate),
+            reads={
+                name: GatedConnection(ZoneReads(cluster.coordinators[zone], name, runtime=self.runtime), gate)
+                for name in self.settings.zones
+            },
         )
         self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=self._subject.make_queue(site))
 

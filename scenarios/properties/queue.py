@@ -1,6 +1,6 @@
 """What a queue must offer to be driven by ``QueueMachine``, and what a program that uses it is given."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -37,7 +37,8 @@ class Extending(Protocol):
 class Site:
     """What one program in ``zone`` sees of the world.
 
-    ``connection`` goes through the zone's coordinator at the machine's level, ``local`` through the same at DC_ONE.
+    ``connection`` goes through the zone's coordinator at the machine's level, ``local`` through the same at DC_ONE,
+    ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.
     """
 
     zone: str
@@ -46,3 +47,5 @@ class Site:
     clock: Clock
     connection: Connection
     local: Connection
+    safe: Connection
+    reads: Mapping[str, Connection]

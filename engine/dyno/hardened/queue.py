@@ -79,8 +79,8 @@ class HardenedQueue:
         mender = Mender(self._context)
         serving = Serving(self._context)
         self._popper = HardenedPopper(self._context, holdings=self._holdings, mender=mender, serving=serving)
-        keeper = Keeper(self._context, mender=mender, serving=serving)
-        self.keeper = self._periodic("keeper", keeper.round, settings.keeper_interval_ms)
+        self._keeper = Keeper(self._context, mender=mender, serving=serving)
+        self.keeper = self._periodic("keeper", self._keeper.round, settings.keeper_interval_ms)
         self.server = self._periodic("server", serving.renew, serving.interval_ms)
         self.heartbeat = self._periodic("heartbeat", self._beat, max(1, settings.lease_ms // HEARTBEATS))
 
@@ -194,6 +194,10 @@ class HardenedQueue:
     async def size(self) -> int:
         """Messages waiting or delayed in all shards, as the own zone has them."""
         return sum(size.waiting for size in (await self.shard_sizes()).values())
+
+    async def compare(self) -> None:
+        """Compare the zones once, as happens by itself while the queue is open. Raises ``PortError``."""
+        await self._keeper.round()
 
     async def start(self) -> None:
         """Keep leases alive, compare the zones and serve shards from now on."""

@@ -1,0 +1,87 @@
+"""The hardened dyno queue as the queue under test."""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import ClassVar
+
+from hypothesis.stateful import invariant
+
+from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
+from engine.dyno.sharding import LocalOnly
+from engine.message import Delivery, Message, Receipt
+from scenarios.properties.machine import SAFE, QueueMachine
+from scenarios.properties.queue import Queue, Site
+from scenarios.properties.troubles import RESTARTS, Trouble
+
+
+class HardenedQueueMachine(QueueMachine):
+    """A hardened queue with a shard in every zone. ``without``: mechanisms that are switched off.
+
+    Its work in the background does not run by itself: to look for ended leases is to compare the zones once. At most
+    one zone or set of links is in trouble at a time, and one zone of a run is killed.
+    """
+
+    without: ClassVar[tuple[Hardening, ...]] = ()
+    troubles = SAFE | {Trouble.KILL_KEEP, Trouble.KILL_WIPE, Trouble.KILL_WARM, Trouble.DROP}
+    commands: ClassVar[dict[str, int]] = {"push": 1, "pop": 8, "ack": 1, "process_unacks": 30}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._instances = count(1)
+        self._killed = False
+
+    def make_queue(self, site: Site) -> Queue:
+        queue = HardenedQueue(
+            "jobs",
+            runtime=site.runtime,
+            clock=site.clock,
+            quorum=site.connection,
+            safe=site.safe,
+            local=site.local,
+            zones=site.reads,
+            settings=HardenedSettings(
+                prefix="properties",
+                shards=site.zones,
+                shard=site.zone,
+                instance=f"{site.zone}-{next(self._instances)}",
+                lease_ms=self.lease_ms,
+                margin_ms=1,
+                grace_ms=0,
+                without=self.without,
+            ),
+            strategy=LocalOnly(site.zone),
+        )
+        return _Driven(queue)
+
+    def may(self, trouble: Trouble) -> bool:
+        of_programs = trouble in (Trouble.CRASH, Trouble.STALL)
+        alone = of_programs or self.lab is None or not len(self.lab.troubles)
+        if trouble not in RESTARTS:
+            return super().may(trouble) and alone
+        return super().may(trouble) and alone and not self._killed
+
+    @invariant()
+    def one_zone_was_killed_at_most(self) -> None:
+        self._killed = self._killed or (self.lab is not None and bool(self.lab.troubles.dead_zones()))
+
+
+class _Driven:
+    """Acks by id are those of the latest delivery."""
+
+    def __init__(self, queue: HardenedQueue) -> None:
+        self._queue = queue
+        self._deliveries: dict[str, Delivery] = {}
+
+    async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]:
+        return await self._queue.push(messages)
+
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
+        deliveries = await self._queue.pop(count, wait_ms=wait_ms)
+        self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
+        return deliveries
+
+    async def ack(self, message_id: str, /) -> bool:
+        return await self._queue.ack(self._deliveries[message_id])
+
+    async def process_unacks(self) -> None:
+        await self._queue.compare()

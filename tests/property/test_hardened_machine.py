@@ -1,0 +1,52 @@
+"""Goal: hardened mode keeps its promises in whatever order programs act and one zone fails, and needs its mechanisms
+for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill; then without a mechanism.
+"""
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from cluster.levels import Level
+from engine.dyno.hardened import Hardening
+from scenarios.properties import HardenedQueueMachine, Trouble, Violation
+
+KILLS = {Trouble.KILL_KEEP, Trouble.KILL_WIPE, Trouble.KILL_WARM}
+
+
+def search(machine, *, examples, steps=25, at=1):
+    """What the machine raises, or None."""
+    seed(at)(machine)
+    options = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        run_state_machine_as_test(machine, settings=options)
+    except Violation as violation:
+        return violation
+    return None
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+def test_hardened_mode_keeps_its_promises(level):
+    machine = type("Machine", (HardenedQueueMachine,), {"level": level})
+    assert search(machine, examples=25) is None
+
+
+@pytest.mark.parametrize(
+    ("without", "troubles"),
+    [
+        ((Hardening.TOMBSTONES,), {Trouble.DROP, *KILLS}),
+        ((Hardening.ANTI_ENTROPY, Hardening.HEAD_OF_LINE_REPAIR), {Trouble.DROP, *KILLS}),
+    ],
+    ids=["tombstones", "repair"],
+)
+def test_the_machine_notices_what_is_missing(without, troubles):
+    machine = type("Machine", (HardenedQueueMachine,), {"without": without, "troubles": frozenset(troubles)})
+    searches = (search(machine, examples=60, at=at) for at in range(1, 5))
+    assert next((violation for violation in searches if violation is not None), None) is not None
