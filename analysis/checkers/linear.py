@@ -7,14 +7,17 @@ not returned) that explains them so far, and let an operation take effect no ear
 configuration is kept once, however many orders lead to it. Linearizability is local (Herlihy and Wing, 1990), so a
 history of many registers is checked a key at a time.
 
-Three rules keep the configurations few; each loses no legal order:
+Four rules keep the configurations few; each loses no legal order:
 
 * A read takes effect as soon as the register holds its value: it changes nothing, so waiting cannot help.
 * A value that only one operation writes may not be overwritten while reads of it are still owed.
 * A write that nobody reads takes effect just before another write does, unless its own return comes first.
+* Of two configurations that differ only in updates in doubt, the one that has used fewer of them is enough: what is in
+  doubt need not happen.
 
-They need to know who reads what, hence they look at the whole history, as the test of Gibbons and Korach does (Testing
-shared memories, SIAM J. Computing 26, 1997). Where values repeat they do not apply, and the search is the plain one.
+The second and the third need to know who reads what, hence they look at the whole history, as the test of Gibbons and
+Korach does (Testing shared memories, SIAM J. Computing 26, 1997). Where values repeat they do not apply; there, of
+equal updates in doubt, the one that began first is used first.
 """
 
 from collections import Counter
@@ -119,6 +122,29 @@ _Configuration = tuple[Value, int]
 """The register's value, and a bit for each open operation that has taken effect."""
 
 
+class _Fewest:
+    """Configurations of which none has used all the updates in ``optional`` that another, else equal, has used."""
+
+    def __init__(self, optional: int) -> None:
+        self._optional = optional
+        self._used: dict[_Configuration, list[int]] = {}
+        self.size = 0
+
+    def add(self, value: Value, done: int) -> bool:
+        """Take it in, unless one that is there makes do with as little."""
+        used = done & self._optional
+        others = self._used.setdefault((value, done & ~self._optional), [])
+        if any(other & ~used == 0 for other in others):
+            return False
+        kept = [other for other in others if used & ~other]
+        self.size += 1 + len(kept) - len(others)
+        others[:] = [*kept, used]
+        return True
+
+    def all(self) -> set[_Configuration]:
+        return {(value, done | used) for (value, done), each in self._used.items() for used in each}
+
+
 class _Search:
     def __init__(self, operations: list[RegisterOperation], initial: Value, budget: SearchBudget) -> None:
         self._operations = relevant(operations)
@@ -141,6 +167,7 @@ class _Search:
         self._differing: dict[int, Value] = {}
         self._unread = 0  # bits of open writes that nobody reads
         self._doubtful: dict[int, RegisterOperation] = {}  # open for ever, by bit
+        self._twins: dict[int, int] = {}  # bits of equal updates in doubt that began earlier
 
     def run(self) -> Searched:
         try:
@@ -196,7 +223,15 @@ class _Search:
             elif self._can_hide and value in self._once and not self._wanted[value]:
                 self._unread |= bit
             if operation.end is None:
+                self._twins[bit] = self._bits_of_equals(operation)
                 self._doubtful[bit] = operation
+
+    def _bits_of_equals(self, operation: RegisterOperation) -> int:
+        equal = 0
+        for bit, other in self._doubtful.items():
+            if (other.kind, other.value, other.expected) == (operation.kind, operation.value, operation.expected):
+                equal |= bit
+        return equal
 
     def _end(self, position: int) -> bool:
         """Keep the configurations in which the operation has taken effect. False if there are none."""
@@ -211,6 +246,12 @@ class _Search:
 
     def _with(self, bit: int) -> set[_Configuration]:
         """Every configuration with ``bit`` that the present ones lead to, the bit itself taken out."""
+        optional = 0
+        for doubtful, update in self._doubtful.items():
+            if not self._happened(update):
+                optional |= doubtful
+        if optional:
+            return self._with_fewest(bit, optional)
         found: set[_Configuration] = set()
         seen: set[_Configuration] = set()
         stack: list[_Configuration] = []
@@ -235,6 +276,24 @@ class _Search:
                 raise _OverBudgetError
         return found
 
+    def _with_fewest(self, bit: int, optional: int) -> set[_Configuration]:
+        """As ``_with`` with updates in doubt: a step at a time, so that what uses fewer of them comes first."""
+        found, seen = _Fewest(optional), _Fewest(optional)
+        level: list[_Configuration] = []
+        reached = [(value, self._settled(value, done)) for value, done in self._configurations]
+        while reached:
+            self._steps += len(reached)
+            for value, done in reached:
+                if done & bit:
+                    found.add(value, done ^ bit)
+                elif seen.add(value, done):
+                    level.append((value, done))
+            if seen.size + found.size > self._budget.configurations or self._steps > self._budget.steps:
+                raise _OverBudgetError
+            reached = [after for value, done in level for after in self._after_one_update(value, done)]
+            level = []
+        return found.all()
+
     def _after_one_update(self, value: Value, done: int) -> list[_Configuration]:
         reached = []
         once = value in self._once
@@ -242,6 +301,9 @@ class _Search:
         owed = self._owed[value]
         for bit, update in self._updates.items():
             if done & bit or (update.kind is Kind.CAS and update.expected != value):
+                continue
+            twins = self._twins.get(bit, 0)
+            if twins & ~done:
                 continue
             after = done | bit
             if once and owed > (after & readers).bit_count():
@@ -268,7 +330,8 @@ class _Search:
         for bit, update in list(self._doubtful.items()):
             if common & bit and configurations:
                 gone |= bit
-                del self._doubtful[bit]
+                del self._doubtful[bit], self._twins[bit]
+                self._twins = {other: twins & ~bit for other, twins in self._twins.items()}
                 self._close(update, bit)
                 self._free.append(bit)
         return {(value, done & ~gone) for value, done in configurations} if gone else configurations

@@ -7,7 +7,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.linear import operation, some_order_is_legal, zones_conflict
+from support.linear import crowded_history, operation, some_order_is_legal, zones_conflict
 
 from analysis.checkers.linear import Kind, check_register
 from analysis.checkers.linear_samples import register_history
@@ -54,6 +54,13 @@ def test_reads_and_writes_of_different_values_are_judged_as_by_gibbons_and_korac
 def test_what_a_register_answered_is_linearizable(seed, clients, cas_share, doubt_share):
     history = register_history(Random(seed), 300, clients, cas_share=cas_share, doubt_share=doubt_share)
     assert check_register(history).valid is True
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9), st.integers(1, 5))
+def test_what_a_register_answered_is_linearizable_where_values_repeat_and_many_updates_are_in_doubt(seed, clients):
+    """As in the histories of etcd that Jepsen recorded: five values, refused swaps, many updates timed out."""
+    assert check_register(crowded_history(Random(seed), 100, clients)).valid is True
 
 
 @settings(max_examples=60, deadline=None)

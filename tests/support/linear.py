@@ -53,6 +53,32 @@ def some_order_is_legal(operations, initial=None):
     return explore(initial, frozenset(operations))
 
 
+def crowded_history(random, count, clients, *, values=5, doubt_share=0.3):
+    """A linearizable history in which values repeat, swaps are refused, and many updates are in doubt."""
+    value, position, done, busy = None, 0, [], {}
+    while len(done) < count:
+        client = random.randrange(clients)
+        step = busy.get(client)
+        if step is None:
+            busy[client] = [random.choice([Kind.READ, Kind.WRITE, Kind.CAS]), position, None]
+        elif step[2] is None:
+            kind, wanted, expected = step[0], random.randrange(values), random.randrange(values)
+            doubtful = kind is not Kind.READ and random.random() < doubt_share
+            applied = kind is Kind.WRITE or value == expected
+            step[2] = (value if kind is Kind.READ else wanted, expected, applied, doubtful)
+            if kind is not Kind.READ and applied and not (doubtful and random.random() < 0.5):
+                value = wanted
+        else:
+            kind, begin, (found, expected, applied, doubtful) = step
+            if kind is Kind.CAS and not applied and not doubtful:
+                done.append(differs(len(done), expected, begin, position))
+            else:
+                done.append(operation(len(done), kind, found, begin, None if doubtful else position, expected))
+            del busy[client]
+        position += 1
+    return done
+
+
 def zones_conflict(operations, initial=None):
     """Gibbons and Korach's test for histories of reads and of writes of different values, all of them answered.
 

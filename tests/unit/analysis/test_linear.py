@@ -123,6 +123,16 @@ def test_many_writes_in_doubt_at_once_cost_nothing_if_nobody_reads_them():
     assert judged.steps < 100
 
 
+def test_many_equal_writes_in_doubt_cost_little_although_any_of_them_may_have_been_seen():
+    history = [write(number, number % 4, number, None) for number in range(60)]
+    history += [read(100 + number, number % 4, 100 + 2 * number, 101 + 2 * number) for number in range(40)]
+    history.append(differs(200, 7, 300, 301))
+    judged = check_register(history)
+    assert judged.valid is True
+    assert judged.steps < 100_000
+    assert check_register([*history, read(201, 5, 310, 311)]).valid is False
+
+
 def test_many_writes_that_nobody_reads_and_that_end_together_cost_little():
     stalled = [write(number, f"w{number}", number, 10_000 + number) for number in range(200)]
     judged = check_register([*stalled, read(1_000, "w7", 20_000, 20_001)])
