@@ -13,7 +13,7 @@ from pathlib import Path
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from analysis.stats import proportion_interval
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.files import program_fingerprint
 from scenarios.load import dump_scenario
@@ -39,7 +39,7 @@ class Cell:
 
 CELLS = tuple(
     Cell(fault_class=fault_class, level=level, mode=mode)
-    for fault_class, mode, level in product(FaultClass, EngineMode, Level)
+    for fault_class, mode, level in product(FaultClass, EngineMode, LEVELS_OF_ONE_DC)
 )
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
 from analysis.stats import proportion_interval
-from cluster.levels import LEVELS_OF_ONE_DC, Level
+from cluster.levels import LEVELS_OF_ONE_DC
 from scenarios.campaign import RunBar, provenance, share
 from scenarios.fault_classes import ABOUT, EngineMode, FaultClass
 from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, MatrixState, counterexamples, fill, share_bound
@@ -151,7 +151,7 @@ class MatrixReport:
 
     def _table(self, mode: EngineMode) -> Table:
         table = Table(title=_TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
-        for heading in ("faults", *Level):
+        for heading in ("faults", *LEVELS_OF_ONE_DC):
             table.add_column(heading)
         for name, texts in self._rows(mode):
             table.add_row(name, *(f"[red]{text}[/]" if text and "held" not in text else text for text in texts))
@@ -161,8 +161,8 @@ class MatrixReport:
         lines = [
             f"## {_TITLES[mode]}",
             "",
-            f"| faults | {' | '.join(Level)} |",
-            "|---" * (len(Level) + 1) + "|",
+            f"| faults | {' | '.join(LEVELS_OF_ONE_DC)} |",
+            "|---" * (len(LEVELS_OF_ONE_DC) + 1) + "|",
         ]
         lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(mode)]
         return "\n".join(lines)
@@ -237,7 +237,7 @@ def _choice(cells: Sequence[Cell]) -> Iterator[str]:
     """The options that choose these cells."""
     axes = (
         ("--mode", EngineMode, [cell.mode for cell in cells]),
-        ("--level", Level, [cell.level for cell in cells]),
+        ("--level", LEVELS_OF_ONE_DC, [cell.level for cell in cells]),
         ("--faults", FaultClass, [cell.fault_class for cell in cells]),
     )
     for option, all_of, names in axes:

@@ -96,7 +96,7 @@ def test_scenarios_of_every_class_break_no_rule(fault_class):
 
 
 def test_a_matrix_has_every_level_class_and_mode_once():
-    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(Level) * len(EngineMode)
+    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(LEVELS_OF_ONE_DC) * len(EngineMode)
 
 
 def test_two_processes_find_what_one_finds():
