@@ -32,7 +32,7 @@ from cluster.zone import Address
 PLAIN = "plain"
 ZONES = ("a", "b", "c")
 COMMANDS = ("SET", "GET", "HSET", "ZADD")
-LOADS = {"c1": (1, 1, 20_000), "c50": (50, 1, 100_000), "c50 P16": (50, 16, 400_000)}
+LOADS = {"c1": (1, 1, 10_000), "c50": (50, 1, 50_000), "c50 P16": (50, 16, 200_000)}
 """Clients, pipelined commands, requests."""
 
 DYNOMITE = {
