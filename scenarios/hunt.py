@@ -28,7 +28,7 @@ from scenarios.swarm import drawn
 from scenarios.trial import attempt
 
 REPEAT_EVERY = 20
-"""One seed in so many is run twice, and the two runs are compared: 5 %."""
+"""One seed in so many, beginning with 1, is run twice, and the two runs are compared: 5 %."""
 
 MESSAGES = 100
 STATE_NAME = "outcomes.jsonl"
@@ -84,7 +84,7 @@ class Quarry:
 
 def hunt_seed(quarry: Quarry, seed: int) -> Outcome:
     scenario = quarry.run_of(seed)
-    repeat = seed % REPEAT_EVERY == 0
+    repeat = seed % REPEAT_EVERY == 1
     if scenario.workload is not None:
         return _outcome(seed, *_twice(partial(attempt_accesses, scenario), repeat=repeat))
     return _outcome(seed, *_twice(partial(attempt, scenario, make_queue=quarry.make_queue), repeat=repeat))
