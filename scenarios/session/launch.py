@@ -33,9 +33,10 @@ _POLL_S = 0.02
 
 def up(settings: SessionSettings, state: StateDirectory) -> dict[str, Any]:
     """Start a cluster that stays up; returns its status. Raises ``ClusterError``, and leaves nothing then."""
-    if state.is_locked():
-        raise AlreadyUp(_already_up(state))
-    clean_up(state)
+    try:
+        clean_up(state)
+    except AlreadyUp as error:
+        raise AlreadyUp(_already_up(state)) from error
     with tempfile.TemporaryFile() as errors, termination_interrupts():
         supervisor = subprocess.Popen(
             [sys.executable, "-m", "scenarios.session"],
@@ -64,14 +65,15 @@ def down(state: StateDirectory) -> dict[str, Any]:
 
 
 def clean_up(state: StateDirectory) -> list[str]:
-    """Remove what supervisors that are gone left behind, and name it."""
-    session = state.read()
+    """Remove what supervisors that are gone left behind, and name it. Raises ``AlreadyUp`` if one lives."""
     removed = asyncio.run(ProcessZone.remove_stale())
-    if session is not None:
-        if session.run_id is not None and session.kind == "docker":
-            removed += asyncio.run(remove_leftovers(session.run_id))
-        removed.append(str(state.path))
-    state.clear()
+    with state.locked():
+        session = state.read()
+        if session is not None:
+            if session.run_id is not None and session.kind == "docker":
+                removed += asyncio.run(remove_leftovers(session.run_id))
+            removed.append(str(state.path))
+        state.clear()
     return removed
 
 
