@@ -16,6 +16,7 @@ from cluster.ring import RingCoordinator
 from cluster.timeouts import Timeouts
 from cluster.topology import Topology, one_dc
 from cluster.zone import ClusterError
+from cluster.zone_servers import ZoneServers
 from engine.ports import Connection, Runtime
 
 CONNECT_NS_MAX = 10_000_000_000
@@ -69,7 +70,15 @@ class Network:
         return self.coordinators[zone].connection(level)
 
     def direct(self, zone: str) -> Connection:
-        return self._direct[zone]
+        """Straight to the server of ``zone``, or to each key's own where it has several."""
+        rack = next((rack for rack in self._topology.racks if rack.name == zone), None)
+        if rack is None or len(rack.nodes) == 1:
+            return self._direct[zone]
+        return ZoneServers(rack, self._topology, self._direct)
+
+    def one_server(self, name: str) -> Connection:
+        """Straight to one server."""
+        return self._direct[name]
 
     async def connected(self) -> None:
         """Wait until every coordinator reaches every zone. Raises ``ClusterError`` if it takes over 10 s."""

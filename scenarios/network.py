@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from cluster.lag import Lag, parse_lag
 from cluster.timeouts import Timeouts
+from cluster.topology import Topology
 from scenarios.spec import Scenario, parse_link
 
 _NS_PER_MS = 1_000_000
@@ -18,6 +19,7 @@ class NetworkOptions(TypedDict):
     coherence_ns: int
     loss: float
     timeouts: Timeouts
+    topology: Topology
 
 
 def network_options(scenario: Scenario) -> NetworkOptions:
@@ -29,4 +31,5 @@ def network_options(scenario: Scenario) -> NetworkOptions:
         coherence_ns=round(links.coherence_ms * _NS_PER_MS),
         loss=links.loss,
         timeouts=Timeouts(factor=scenario.replication.time_factor),
+        topology=scenario.topology.layout,
     )

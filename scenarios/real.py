@@ -72,7 +72,7 @@ async def _run(
     """What happened, the epoch, and the longest stall of this process in ms."""
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
-        zones(kind.value, scenario.zones, persistence=scenario.persistence), RealSettings(**network_options(scenario))
+        zones(kind.value, scenario.servers, persistence=scenario.persistence), RealSettings(**network_options(scenario))
     )
     halt = Halt(testbed.runtime)
     phase = _Phase(watcher)

@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.accesses import OPERATIONS_OF
 from cluster.lag import parse_lag
+from cluster.topology import TopologyError
 from scenarios.spec import (
     SIM_ONLY,
     AnyFault,
@@ -61,6 +62,10 @@ def path_of(steps: Sequence[int | str]) -> str:
 
 
 def problems(scenario: Scenario) -> list[Problem]:
+    try:
+        _ = scenario.servers
+    except TopologyError as error:
+        return [Problem("topology.data_centres", str(error))]
     found = [*_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += _fault(scenario, f"faults[{index}]", fault)
@@ -88,6 +93,14 @@ def fault_links(scenario: Scenario, fault: OfLinks) -> tuple[tuple[str, str], ..
 def _zone(scenario: Scenario, path: str, zone: str | None) -> Iterator[Problem]:
     if zone is not None and zone not in scenario.zones:
         yield Problem.of(path, zone, f"a zone of the topology ({', '.join(scenario.zones)})")
+
+
+def _server(scenario: Scenario, path: str, server: str | None) -> Iterator[Problem]:
+    servers = scenario.servers
+    if servers == scenario.zones:
+        yield from _zone(scenario, path, server)
+    elif server is not None and server not in servers:
+        yield Problem.of(path, server, f"a server of the topology ({', '.join(servers)})")
 
 
 def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
@@ -188,9 +201,13 @@ def _fault(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
     elif isinstance(fault, CutFault):
         yield from _cut_target(scenario, path, fault)
     else:
-        yield from _zone(scenario, f"{path}.zone", fault.zone)
-    if isinstance(fault, Kill | PowerFailure) and fault.restart == "warm" and len(scenario.zones) == 1:
-        yield Problem.of(f"{path}.restart", fault.restart, "keep, as there is no other zone to copy from")
+        of_clients = isinstance(fault, ConsumerCrash | ProducerCrash)
+        yield from (_zone if of_clients else _server)(scenario, f"{path}.zone", fault.zone)
+    if isinstance(fault, Kill | PowerFailure) and fault.restart == "warm":
+        if len(scenario.zones) == 1:
+            yield Problem.of(f"{path}.restart", fault.restart, "keep, as there is no other zone to copy from")
+        elif scenario.servers != scenario.zones:
+            yield Problem.of(f"{path}.restart", fault.restart, "keep, as no other server holds the same keys")
     if isinstance(fault, ConsumerCrash):
         yield from _consumer(scenario, path, fault)
     if isinstance(fault, ClockFault) and fault.offset_ms == fault.drift_ppm == 0:
@@ -200,7 +217,7 @@ def _fault(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
 def _links_target(scenario: Scenario, path: str, fault: LinksFault) -> Iterator[Problem]:
     if fault.zone is not None and fault.link is not None:
         yield Problem.of(f"{path}.link", fault.link, "zone or link, not both")
-    yield from _zone(scenario, f"{path}.zone", fault.zone)
+    yield from _server(scenario, f"{path}.zone", fault.zone)
     yield from _link(scenario, f"{path}.link", fault.link)
 
 
@@ -208,11 +225,11 @@ def _cut_target(scenario: Scenario, path: str, fault: CutFault) -> Iterator[Prob
     given = [name for name in ("isolate", "halves", "one_way") if getattr(fault, name) is not None]
     if len(given) != 1:
         yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of isolate, halves, one_way")
-    yield from _zone(scenario, f"{path}.isolate", fault.isolate)
+    yield from _server(scenario, f"{path}.isolate", fault.isolate)
     yield from _link(scenario, f"{path}.one_way", fault.one_way)
     for index, zone in enumerate(fault.halves or ()):
-        yield from _zone(scenario, f"{path}.halves[{index}]", zone)
-    if fault.halves is not None and not 0 < len(set(fault.halves) & set(scenario.zones)) < len(scenario.zones):
+        yield from _server(scenario, f"{path}.halves[{index}]", zone)
+    if fault.halves is not None and not 0 < len(set(fault.halves) & set(scenario.servers)) < len(scenario.servers):
         yield Problem.of(f"{path}.halves", list(fault.halves), "some zones, but not all")
 
 

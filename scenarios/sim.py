@@ -75,7 +75,7 @@ def simulate(
     on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
 ) -> Simulated:
     """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt."""
-    cluster = SimCluster(scenario.zones, settings_of(scenario, keep_trace=keep_trace))
+    cluster = SimCluster(scenario.servers, settings_of(scenario, keep_trace=keep_trace))
     testbed = cluster if observe is None else observe(cluster)
     halt = Halt(testbed.runtime)
     run = carry_out(scenario, testbed, open_table, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)

@@ -9,19 +9,20 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from analysis.accesses import WorkloadKind
 from analysis.checkers.register_verdict import Anomaly
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.lag import parse_lag
-from cluster.levels import ZONES_MAX, Level
+from cluster.levels import Level
 from cluster.sim.ties import TieBreak
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from scenarios.sections import Count, Flag, Millis, NonNegative, Positive, Section
+from scenarios.topology import Replication, Topology
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
 CLOCK_DRIFT_PPM_MAX = 500_000
@@ -75,18 +76,6 @@ def _name(text: str) -> str:
     return text
 
 
-def _zone(text: str) -> str:
-    if not _ZONE.fullmatch(text):
-        raise ValueError(f"got {text!r}; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter")
-    return text
-
-
-def _different_zones(zones: tuple[str, ...]) -> tuple[str, ...]:
-    if not 1 <= len(set(zones)) == len(zones) <= ZONES_MAX:
-        raise ValueError(f"got {list(zones)}; accepted: 1 to {ZONES_MAX} different zone names")
-    return zones
-
-
 def _duration_text(value: Any) -> Any:
     """YAML reads a bare 0 as a number; it is the shortest way to write no delay."""
     return "0" if value == 0 and not isinstance(value, bool) else value
@@ -112,27 +101,8 @@ def _consumer(value: Any) -> int | Literal["all"]:
     raise ValueError(f"got {value!r}; accepted: a consumer's number, from 0, or all")
 
 
-Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-Millis = Annotated[int, Field(strict=True, ge=1)]
-Flag = Annotated[bool, Field(strict=True)]
-ZoneName = Annotated[str, AfterValidator(_zone)]
 DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
 """A distribution of durations, written as ``cluster.lag`` reads it: ``lognormal:2ms:15ms``."""
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)
-
-
-class Topology(Section):
-    zones: Annotated[tuple[ZoneName, ...], AfterValidator(_different_zones)] = ("a", "b", "c")
-
-
-class Replication(Section):
-    time_factor: Positive = 0.1
-    """Multiplies every time-out and back-off of the replication layer; 1 is Dynomite's own (5 s, 25 s, 1 to 10 s)."""
 
 
 class Links(Section):
@@ -453,8 +423,14 @@ class Scenario(Section):
         return self.topology.zones
 
     @property
+    def servers(self) -> tuple[str, ...]:
+        """Every server's name. The first of a zone is named as the zone, the others a2, a3 and so on."""
+        return self.topology.layout.nodes
+
+    @property
     def links_all(self) -> tuple[tuple[str, str], ...]:
-        return tuple((source, target) for source in self.zones for target in self.zones if source != target)
+        servers = self.servers
+        return tuple((source, target) for source in servers for target in servers if source != target)
 
 
 def parse_link(text: str) -> tuple[str, str]:

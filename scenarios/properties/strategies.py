@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from cluster.levels import ZONES_MAX, Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from scenarios.rules import RECONNECT_MAX_S, problems
 from scenarios.spec import (
@@ -25,9 +25,9 @@ from scenarios.spec import (
     PowerFailure,
     QueueSettings,
     Scenario,
-    Topology,
     Wipe,
 )
+from scenarios.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
@@ -65,15 +65,15 @@ _LEASE_MS = 2_000
 _LEASE_LOOK_MS = 500
 
 
-def topologies(*, min_zones: int = 1, max_zones: int = ZONES_MAX) -> st.SearchStrategy[Topology]:
+def topologies(*, min_zones: int = 1, max_zones: int = len(ZONE_NAMES)) -> st.SearchStrategy[Topology]:
     """Zones ``a``, ``b``, ``c``: so many of them. Raises ``ValueError`` for numbers that no data centre can have."""
-    if not 1 <= min_zones <= max_zones <= ZONES_MAX:
-        raise ValueError(f"zones must be 1 to {ZONES_MAX}, got min_zones={min_zones} and max_zones={max_zones}")
+    if not 1 <= min_zones <= max_zones <= len(ZONE_NAMES):
+        raise ValueError(f"zones must be 1 to {len(ZONE_NAMES)}, got min_zones={min_zones} and max_zones={max_zones}")
     return st.integers(min_zones, max_zones).map(lambda count: Topology(zones=ZONE_NAMES[:count]))
 
 
 def levels() -> st.SearchStrategy[Level]:
-    return st.sampled_from(tuple(Level))
+    return st.sampled_from(LEVELS_OF_ONE_DC)
 
 
 def lags(kinds: Sequence[str] = LAG_KINDS) -> st.SearchStrategy[str]:

@@ -40,12 +40,12 @@ def play(topology, program, **settings):
 
 async def at(cluster, nodes, *command):
     """The reply of every server by itself."""
-    return [(await cluster.direct(node).execute(command))[0] for node in nodes]
+    return [(await cluster.one_server(node).execute(command))[0] for node in nodes]
 
 
 async def plant(cluster, key, values):
     for node, value in values.items():
-        await cluster.direct(node).execute(("SET", key, value))
+        await cluster.one_server(node).execute(("SET", key, value))
 
 
 async def outcome(cluster, node, level, *commands):
@@ -174,6 +174,17 @@ class TestNodesOfAZone:
             return [await outcome(cluster, node, ONE, ("GET", key)) for node in ("a", "b", "c")]
 
         assert play(SHARED, program) == [[b"x"], [b"y"], [b"z"]]
+
+    def test_a_zone_is_read_straight_from_all_its_servers_and_a_server_alone_has_a_part(self):
+        async def program(cluster):
+            await cluster.connection("a", QUORUM).execute(*[("SET", key, key) for key in KEYS])
+            reads = [("GET", key) for key in KEYS]
+            whole = [await cluster.direct(zone).execute(*reads) for zone in DC1]
+            return whole, await cluster.one_server("a").execute(*reads)
+
+        whole, part = play(SHARED, program)
+        assert whole == [[key.encode() for key in KEYS]] * 3
+        assert 0 < part.count(None) < len(KEYS)
 
     def test_a_topology_of_other_nodes_than_the_servers_is_refused(self):
         with pytest.raises(ClusterError, match="are not the topology's nodes"):

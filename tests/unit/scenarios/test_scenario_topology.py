@@ -1,0 +1,81 @@
+"""Goal: a scenario names data centres and servers, is refused where they cannot be, and runs on them.
+
+Method: documents with one value changed, printed and read again; short simulated runs.
+"""
+
+import pytest
+import yaml
+
+from cluster.levels import Level
+from scenarios.load import ScenarioError, dump_scenario, load_scenario
+from scenarios.sim import recorded, simulate
+from scenarios.tables import MemoryTables
+
+TWO_DCS = {"data_centres": {"east": {"a": 1, "b": 1, "c": 1}, "west": {"d": 1, "e": 1, "f": 1}}}
+SHARED = {"data_centres": {"east": {"a": 3, "b": 2, "c": 1}}}
+LOAD = {"duration_s": 2, "rate_per_s": 10}
+
+
+def loaded(path, topology, *overrides, **sections):
+    path = path / "drawn.yaml"
+    document = {"name": "drawn", "arm": "sim", "topology": topology, "load": LOAD, **sections}
+    path.write_text(yaml.safe_dump(document))
+    return load_scenario(str(path), overrides=overrides)
+
+
+def run(scenario):
+    tables = MemoryTables()
+    done = simulate(scenario, tables)
+    return done, recorded(scenario, done, tables)
+
+
+def test_the_zones_are_those_of_all_data_centres_and_servers_are_named_after_them(tmp_path):
+    scenario = loaded(tmp_path, SHARED | {"hash": "murmur3", "hash_tag": "{}"})
+    assert scenario.zones == ("a", "b", "c")
+    assert scenario.servers == ("a", "a2", "a3", "b", "b2", "c")
+    assert scenario.topology.layout.hash_tag == "{}"
+    assert loaded(tmp_path, TWO_DCS).servers == ("a", "b", "c", "d", "e", "f")
+
+
+@pytest.mark.parametrize("topology", [TWO_DCS, SHARED, {"zones": ["a", "b"]}])
+def test_a_printed_scenario_can_be_read_again(tmp_path, topology):
+    scenario = loaded(tmp_path, topology)
+    (tmp_path / "again.yaml").write_text(dump_scenario(scenario))
+    assert load_scenario(str(tmp_path / "again.yaml")) == scenario
+
+
+@pytest.mark.parametrize(
+    ("topology", "said"),
+    [
+        (TWO_DCS | {"zones": ["a", "b"]}, "topology.zones: got .*accepted: nothing, or those of the data centres"),
+        ({"data_centres": {"x": {"a": 1}, "y": {"a": 1}}}, "topology.zones: got .'a', 'a'.; accepted: 1 to 14"),
+        ({"data_centres": {"x": {"a": 2, "a2": 1}}}, "topology.data_centres: node names: got"),
+        ({"data_centres": {"x": {"a": 0}}}, "topology.data_centres.x.a: got 0"),
+        ({"hash": "sha1"}, "topology.hash: got 'sha1'; accepted: murmur, murmur3"),
+        ({"hash_tag": "{"}, "topology.hash_tag: got '{'; accepted: two ASCII characters"),
+    ],
+)
+def test_a_topology_that_cannot_be_is_refused(tmp_path, topology, said):
+    with pytest.raises(ScenarioError, match=said):
+        loaded(tmp_path, topology)
+
+
+def test_a_fault_may_name_any_server_but_a_program_runs_where_its_zone_is(tmp_path):
+    kill = {"kind": "kill", "zone": "a2", "at_s": 0.5, "for_s": 0.5}
+    assert loaded(tmp_path, SHARED, faults=[kill]).faults[0].zone == "a2"
+    with pytest.raises(ScenarioError, match="got 'a2'; accepted: a zone of the topology"):
+        loaded(tmp_path, SHARED, faults=[kill | {"kind": "consumer_crash"}])
+    with pytest.raises(ScenarioError, match="got 'x'; accepted: a server of the topology"):
+        loaded(tmp_path, SHARED, faults=[kill | {"zone": "x"}])
+    with pytest.raises(ScenarioError, match="got 'warm'; accepted: keep, as no other server holds the same keys"):
+        loaded(tmp_path, SHARED, faults=[kill | {"restart": "warm"}])
+
+
+@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("topology", [TWO_DCS, SHARED], ids=["two-dcs", "shared"])
+def test_a_run_on_it_delivers_every_message(tmp_path, topology, level):
+    scenario = loaded(tmp_path, topology, f"level={level}", links={"lag": "constant:1ms"})
+    done, _ = run(scenario)
+    assert done.record.status == "complete"
+    assert done.record.drained
+    assert done.trace_hash == run(scenario)[0].trace_hash
