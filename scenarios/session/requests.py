@@ -110,10 +110,12 @@ def links_of(target: str, zones: tuple[str, ...]) -> tuple[str, ...]:
         found = [link for link in every if link == tuple(ends)]
     else:
         found = [link for link in every if set(link) == set(ends)]
+    if not every:
+        raise NotAccepted(f"links {target!r} are not there: one zone alone has no links")
     if not found:
         few = ", ".join((*zones, *(f"{one}:{other}" for one, other in every if one < other)))
-        one_way = f"{every[0][0]}>{every[0][1]} (one way), " if every else ""
-        raise NotAccepted(f"links {target!r} are not there; accepted: {few}, {one_way}all")
+        one_way = f"{every[0][0]}>{every[0][1]}"
+        raise NotAccepted(f"links {target!r} are not there; accepted: {few}, {one_way} (one way), all")
     return tuple(f"{one}>{other}" for one, other in found)
 
 

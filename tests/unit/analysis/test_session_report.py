@@ -1,0 +1,127 @@
+"""Goal: a manual session becomes a page that shows what was done and how zones did, also one that was killed.
+
+Method: sessions that the recording itself writes, with made-up samples.
+"""
+
+import asyncio
+import json
+
+import pytest
+
+from analysis.report import build_report
+from analysis.rundir import RunDirectory, RunError
+from analysis.session import by_zone, samples, verbs, zone_summaries
+from scenarios.session.recording import SAMPLES_MAX, Recording
+from scenarios.session.settings import checked_settings
+
+S = 1_000_000_000
+
+
+def sample(second, zone, *, operations=None, errors=0.0, p99_ms=None, server="running"):
+    known = operations is not None
+    return {
+        "time_ns": second * S,
+        "zone": zone,
+        "server": server,
+        "coordinator": "running" if known else "paused",
+        "operations_per_s": operations,
+        "errors_per_s": errors if known else None,
+        "divergent_per_s": 0.5 if known else None,
+        "p50_ms": p99_ms,
+        "p99_ms": p99_ms,
+        "clients": 1,
+        "in_flight": 0,
+    }
+
+
+@pytest.fixture
+def recording(tmp_path):
+    return Recording(checked_settings(runs=tmp_path / "runs", zones=2), server="valkey 9.1.2")
+
+
+def recorded(recording, rounds):
+    async def run():
+        for rows in rounds:
+            await recording.sample(rows)
+
+    asyncio.run(run())
+
+
+def used(recording):
+    """Four seconds in which b did not answer for two, under one fault that ended and one that did not."""
+    recorded(
+        recording,
+        [
+            [sample(1, "a", operations=100.0, errors=5.0, p99_ms=4.0), sample(1, "b", operations=10.0, p99_ms=1.0)],
+            [sample(2, "a", operations=50.0, p99_ms=9.0), sample(2, "b", server="dead")],
+            [sample(3, "a", operations=0.0), sample(3, "b")],
+            [sample(4, "a", operations=10.0), sample(4, "b", operations=20.0)],
+        ],
+    )
+    given = {"colour": "#d62728", "detail": json.dumps({"kind": "kill"})}
+    ended = recording.fault_began(name="1:kill b", kind="kill", target="b", begin_ns=S, **given)
+    recording.fault_ended(ended)
+    recording.fault_began(name="2:cut <a>", kind="cut", target="a", begin_ns=2 * S, **given)
+    recording.verb("fault", {"kind": "kill", "target": "z"}, error="zone 'z' is not there; accepted: a, b")
+
+
+def test_totals_are_rates_times_intervals_and_silence_is_counted(recording):
+    used(recording)
+    recording.close(coordinators={}, error=None)
+    a, b = zone_summaries(RunDirectory.open(recording.directory))
+    assert (a.zone, a.operations, a.errors, a.divergent, a.worst_p99_ms, a.silent_s) == ("a", 160, 5, 2, 9.0, 0)
+    assert (b.zone, b.operations, b.silent_s, b.server_down_s, b.worst_p99_ms) == ("b", 30, 2, 1, 1.0)
+
+
+def test_the_page_shows_faults_verbs_and_figures_and_escapes_them(recording):
+    used(recording)
+    recording.close(coordinators={"a": {"port": {"commands": 160}}}, error=None)
+    page = build_report(recording.directory).read_text()
+    for words in ("1:kill b", "2:cut &lt;a&gt;", "not ended", "is not there; accepted: a, b", "no verdict", ">160<"):
+        assert words in page
+    assert "<a>" not in page
+    assert page.count("data:image/png;base64,") == 1
+    assert (recording.directory / "plots" / "session.png").stat().st_size > 10_000
+
+
+def test_a_session_whose_supervisor_was_killed_is_reported_up_to_its_last_words(recording):
+    used(recording)
+    run = RunDirectory.open(recording.directory)
+    assert run.info.status == "interrupted"
+    assert [band.fault for band in run.faults()] == ["1:kill b", "2:cut <a>"]
+    assert len(samples(run)) >= 2
+    assert "Interrupted" in build_report(recording.directory).read_text()
+
+
+def test_a_session_in_which_nothing_happened_has_a_page_as_well(recording):
+    recording.close(coordinators={}, error=None)
+    run = RunDirectory.open(recording.directory)
+    assert (by_zone(run), zone_summaries(run), verbs(run)) == ({}, [], [])
+    assert "None." in build_report(recording.directory).read_text()
+
+
+def test_a_table_that_is_missing_from_a_complete_session_is_named(recording):
+    recording.close(coordinators={}, error=None)
+    (recording.directory / "samples.parquet").unlink()
+    with pytest.raises(RunError, match=r"samples\.parquet: missing"):
+        build_report(recording.directory)
+
+
+def test_a_long_session_keeps_every_other_round_whole(recording, monkeypatch):
+    monkeypatch.setattr("scenarios.session.recording.SAMPLES_MAX", 10)
+    assert SAMPLES_MAX > 10
+    rounds = [[sample(second, zone, operations=1.0) for zone in "ab"] for second in range(1, 7)]
+    recorded(recording, rounds)
+    recording.close(coordinators={}, error=None)
+    kept = by_zone(RunDirectory.open(recording.directory))
+    assert recording.period == 2
+    assert [time_ns // S for time_ns in kept["a"]["time_ns"]] == [2, 4, 6]
+    assert list(kept["a"]["time_ns"]) == list(kept["b"]["time_ns"])
+
+
+def test_a_run_directory_that_somebody_removed_does_not_end_the_session(recording):
+    for path in sorted(recording.directory.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    recording.directory.rmdir()
+    recording.verb("heal", {})
+    recorded(recording, [[sample(1, "a", operations=1.0)]])
