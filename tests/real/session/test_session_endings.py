@@ -3,14 +3,17 @@
 Method: signals to the processes that the command line started; then processes, files and ports are looked for.
 """
 
+import contextlib
 import os
 import signal
 import socket
 import time
 
+import docker
 import pyarrow.parquet as pq
 import pytest
 
+from cluster.real.zones import build_image
 from scenarios.session import launch
 
 pytestmark = pytest.mark.real
@@ -117,3 +120,29 @@ def test_a_coordinator_or_server_that_dies_by_itself_is_seen_and_healed(lab):
     with lab.client("b") as client:
         lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
         assert client.set("k", "v")
+
+
+@pytest.mark.docker
+def test_containers_of_a_supervisor_that_was_killed_are_removed_by_the_next_down(lab):
+    build_image()
+    lab.up("--zones", "2", "--zones-kind", "docker")
+    with lab.client("a") as a, lab.client("b") as b:
+        a.set("k", "v")
+        assert b.get("k") == "v"
+        lab.run("fault", "kill", "b")
+        assert lab.zone("b")["server"]["state"] == "dead"
+        lab.run("fault", "restart", "b")
+        lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
+        assert b.get("k") == "v"
+    names = {f"zonelab-{lab.session['run_id']}-{zone}" for zone in "ab"}
+    os.kill(lab.supervisor, signal.SIGKILL)
+    lab.until(lambda: not lab.processes)
+    assert names <= containers()
+    lab.run("down")
+    lab.assert_nothing_is_left()
+    assert not names & containers()
+
+
+def containers():
+    with contextlib.closing(docker.from_env()) as client:
+        return {container.name for container in client.containers.list(all=True)}
