@@ -1,64 +1,36 @@
 """Goal: the pipelined queue keeps its promises where V1 does, and ``QueueMachine`` finds what is broken in it.
 
 Method: state machines over simulated zones, with planted bugs (subclasses of the engine) and known gaps (troubles under
-which the engine is known to break its promises). Fixed seeds make a search the same each time.
+which the engine is known to break its promises). Searches have fixed seeds.
 """
 
 from itertools import compress
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import run_state_machine_as_test
+from support.state_machines import hunt, nothing_found
 
 from analysis.checkers.verdict import MessageClass
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC
 from engine.dyno.codec import encode
 from engine.dyno.scores import due_score
 from engine.dyno.v2 import PipelinedQueue, steps
 from engine.dyno.v2.lease import Lease, deliveries_of
 from engine.dyno.v2.pop import FreshPopper
 from engine.message import Receipt
-from scenarios.properties import DynoV2QueueMachine, Trouble, Violation
+from scenarios.properties import DynoV2QueueMachine, Trouble
 
-ONE_ZONE = {"zones": ("a",)}
+ONE_ZONE = {"zones": ("a",), "delays_ms": (0,), "lags": st.just("0")}
 CRASHES = {**ONE_ZONE, "troubles": frozenset({Trouble.CRASH})}
 STALLS = {**ONE_ZONE, "troubles": frozenset({Trouble.STALL})}
 HANDLERS = {
     **STALLS,
     "repairs_together": True,
-    "delays_ms": (0,),
-    "lags": st.just("0"),
     "commands": {**DynoV2QueueMachine.commands, "process_unacks": 2},
 }
 """Programs of one zone that look for ended leases, and stand still between looking and requeuing."""
 
 GONE = {MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK}
-
-
-def search(machine, *, examples, at=1):
-    """What the machine raises, or None."""
-    seed(at)(machine)
-    options = settings(
-        max_examples=examples,
-        stateful_step_count=30,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate,),
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    try:
-        run_state_machine_as_test(machine, settings=options)
-    except Violation as violation:
-        return violation
-    return None
-
-
-def hunt(machine):
-    """What the first of some searches raises, or None: one alone may miss what takes many steps in the right order."""
-    searches = (search(machine, examples=150, at=at) for at in range(6))
-    return next((violation for violation in searches if violation is not None), None)
 
 
 class OwnLease(PipelinedQueue):
@@ -166,7 +138,7 @@ class RequeuesWithoutAsking(PipelinedQueue):
         return UnackNothing([])
 
 
-@pytest.mark.parametrize("level", tuple(Level))
+@pytest.mark.parametrize("level", LEVELS_OF_ONE_DC)
 def test_the_pipelined_queue_keeps_its_promises_while_no_write_is_missed(level):
     checked, delivered = [], []
 
@@ -177,23 +149,23 @@ def test_the_pipelined_queue_keeps_its_promises_while_no_write_is_missed(level):
             delivered.extend(fate for fate in self.lab.ledger.fates.values() if fate.delivered)
 
     Machine.level = level
-    assert search(Machine, examples=30) is None
-    assert sum(checked) > 100
-    assert len(delivered) > 40
+    nothing_found(Machine, examples=15)
+    assert sum(checked) > 50
+    assert len(delivered) > 20
 
 
 def test_the_queue_that_the_bugs_are_planted_in_is_sound():
     class Machine(DynoV2QueueMachine):
         queue_class = OwnLease
 
-    assert search(Machine, examples=30) is None
+    nothing_found(Machine, examples=15)
 
 
 def test_programs_of_a_zone_that_look_for_ended_leases_together_do_no_harm():
     """Where V1 has a known gap: the handler asks again whether a lease has ended."""
 
     machine = type("Machine", (DynoV2QueueMachine,), HANDLERS)
-    assert search(machine, examples=100) is None
+    nothing_found(machine, examples=50)
 
 
 @pytest.mark.parametrize(

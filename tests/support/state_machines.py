@@ -1,0 +1,50 @@
+"""Searches with Hypothesis's state machines whose seeds are fixed: what a machine raises, without shrinking.
+
+``ZONELAB_THOROUGH=20`` gives the searches that must find nothing twenty times as many examples.
+"""
+
+import os
+
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from scenarios.properties import Violation
+
+SEARCHES = 90
+EXAMPLES = 20
+THOROUGH = int(os.environ.get("ZONELAB_THOROUGH", "1"))
+
+
+def search(machine: type[RuleBasedStateMachine], *, examples: int, steps: int = 30, at: int = 1) -> Violation | None:
+    """What the machine raises, or None. Hypothesis's draws depend on ``at``, and a little on what is imported."""
+    seed(at)(machine)
+    options = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        run_state_machine_as_test(machine, settings=options)
+    except Violation as violation:
+        return violation
+    return None
+
+
+def hunt(machine: type[RuleBasedStateMachine]) -> Violation | None:
+    """What the first of some searches raises, or None.
+
+    Many short searches, as the examples of one search resemble each other: what a search has not found early, another
+    one finds sooner than it does.
+    """
+    searches = (search(machine, examples=EXAMPLES, at=at) for at in range(SEARCHES))
+    return next((violation for violation in searches if violation is not None), None)
+
+
+def nothing_found(machine: type[RuleBasedStateMachine], *, examples: int) -> None:
+    """Raises ``AssertionError`` with the story of what a search finds."""
+    violation = search(machine, examples=examples * THOROUGH)
+    assert violation is None, str(violation)
