@@ -70,7 +70,7 @@ The file is the first failing seed, made smaller as far as a short search goes. 
 """
 
 
-_TITLES = {
+TITLES = {
     EngineMode.DEFAULT: "The default engine",
     EngineMode.COMPAT: "With the defects of the original (compat)",
     EngineMode.HARDENED: "Hardened mode",
@@ -150,7 +150,7 @@ class MatrixReport:
             yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
 
     def _table(self, mode: EngineMode) -> Table:
-        table = Table(title=_TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
+        table = Table(title=TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
         for heading in ("faults", *LEVELS_OF_ONE_DC):
             table.add_column(heading)
         for name, texts in self._rows(mode):
@@ -159,7 +159,7 @@ class MatrixReport:
 
     def _markdown(self, mode: EngineMode) -> str:
         lines = [
-            f"## {_TITLES[mode]}",
+            f"## {TITLES[mode]}",
             "",
             f"| faults | {' | '.join(LEVELS_OF_ONE_DC)} |",
             "|---" * (len(LEVELS_OF_ONE_DC) + 1) + "|",

@@ -1,10 +1,12 @@
-"""Goal: the published counterexamples are what they say, event by event. Method: each is run again, in simulation."""
+"""Goal: the published guarantees are what they say, break by break. Method: counterexamples and cells are run again."""
 
 import shutil
 
 import pytest
-from support.counterexamples import FILES, class_in_name, linked, renew, rerun
+from support.counterexamples import FILES, broken_cells, class_in_name, held_cells, linked, renew, rerun
 
+from cluster.levels import LEVELS_OF_ONE_DC
+from scenarios.fault_classes import EngineMode
 from scenarios.load import load_scenario
 from scenarios.rules import problems
 from scenarios.trial import attempt
@@ -25,6 +27,26 @@ def test_the_page_of_guarantees_links_to_every_counterexample_and_to_no_other():
     links = linked("guarantees.md")
     assert len(links) == len(set(links)) > 0
     assert set(links) == set(FILES)
+
+
+@pytest.mark.parametrize(
+    ("cell", "broken", "seed"), broken_cells(), ids=lambda value: getattr(value, "name", None) or str(value)
+)
+def test_a_cell_that_the_page_calls_broken_breaks_as_it_says(cell, broken, seed):
+    assert broken in attempt(cell.scenario(seed)).violated
+
+
+@pytest.mark.parametrize("cell", held_cells(), ids=lambda cell: cell.name)
+def test_a_cell_that_the_page_says_has_held_holds_in_a_seed_that_the_page_had(cell):
+    assert attempt(cell.scenario(2)).violated == ()
+
+
+def test_the_page_has_a_word_on_every_cell_that_it_was_made_from():
+    broken, held = {cell for cell, _, _ in broken_cells()}, set(held_cells())
+    assert not broken & held
+    told = {(cell.mode, cell.fault_class) for cell in broken | held}
+    assert {mode for mode, _ in told} >= {EngineMode.DEFAULT, EngineMode.COMPAT}
+    assert len(broken | held) == len(told) * len(LEVELS_OF_ONE_DC)
 
 
 def test_a_counterexample_is_renewed_only_while_it_shows_its_violation(tmp_path):
