@@ -11,6 +11,9 @@ from scenarios.session.state import SessionFile, StateDirectory
 CALL_S = 90.0
 """A restart that copies another zone's data may take that long."""
 
+READ_S = 15.0
+"""What only asks has its answer at once."""
+
 _WRONG_ASKED = (409, 422)
 
 
@@ -38,12 +41,12 @@ class Control:
         return cls(session)
 
     def get(self, path: str) -> dict[str, Any]:
-        return self._asked("GET", path)
+        return self._asked("GET", path, timeout_s=min(READ_S, self._timeout_s))
 
     def post(self, path: str, body: Any = None) -> dict[str, Any]:
-        return self._asked("POST", path, body)
+        return self._asked("POST", path, body, timeout_s=self._timeout_s)
 
-    def _asked(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def _asked(self, method: str, path: str, body: Any = None, *, timeout_s: float) -> dict[str, Any]:
         """Raises ``NotAccepted`` if it was asked for what cannot be, ``ClusterError`` if it failed."""
         try:
             answer = httpx.request(
@@ -51,7 +54,7 @@ class Control:
                 self._session.control + path,
                 json=body,
                 headers={"Authorization": f"Bearer {self._session.token}"},
-                timeout=self._timeout_s,
+                timeout=timeout_s,
                 trust_env=False,
             )
         except httpx.TransportError as error:
