@@ -163,13 +163,24 @@ class Coordinator:
             self.channels[position].submit(convoy, partial(convoy.answered, position))
 
     def _send_mixed(
-        self, rules: Sequence[Rule], commands: Sequence[Command], tally: Tally, done: Done, packed: bytes | None
+        self,
+        rules: Sequence[Rule],
+        commands: Sequence[Command],
+        tally: Tally,
+        done: Done,
+        packed: bytes | None,
+        *,
+        asked: Sequence[Command] | None = None,
     ) -> None:
-        """Of a pipeline with different rules each zone gets its part, in the order of the commands."""
+        """Of a pipeline with different rules each zone gets its part, in the order of the commands.
+
+        ``asked`` is what the zones are asked, where that is not what the client has asked.
+        """
         writes = not all(rule.reads for rule in rules)
-        whole = Batch(commands, writes=writes, packed=packed)
-        everywhere = [command for command, rule in zip(commands, rules, strict=True) if rule.zones > 1]
-        part = whole if len(everywhere) == len(commands) else Batch(everywhere, writes=writes)
+        asked = commands if asked is None else asked
+        whole = Batch(asked, writes=writes, packed=packed)
+        everywhere = [command for command, rule in zip(asked, rules, strict=True) if rule.zones > 1]
+        part = whole if len(everywhere) == len(asked) else Batch(everywhere, writes=writes)
         answered = Poll(commands, rules, tally, done).answered
         self.channels[0].submit(whole, partial(answered, 0))
         if everywhere:

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from cluster.batch import Channel, Upstream
+from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
 from cluster.datastore import Datastore
 from cluster.direct import DirectConnection
 from cluster.forwarding import FarCoordinator
+from cluster.handoff import HandoffSettings, HintedChannel
 from cluster.lag import Constant, Lag
 from cluster.levels import Setting
 from cluster.link import Link
 from cluster.peer import Far, Peer
-from cluster.ring import RingCoordinator
+from cluster.read_repair import RepairingCoordinator
+from cluster.ring import MakeCoordinator, RingCoordinator, RingStatistics
+from cluster.statistics import CoordinatorStatistics
 from cluster.timeouts import Timeouts
 from cluster.topology import Topology, one_dc
 from cluster.zone import ClusterError
@@ -28,7 +33,8 @@ class NetworkSettings:
     """``lags`` overrides ``lag`` for single links, by (source, target); a drawn lag holds for ``coherence_ns``.
 
     ``loss`` is the share of transmissions that every link loses. ``topology`` says where the nodes are whose names the
-    network is given; without it each is a zone of one data centre.
+    network is given; without it each is a zone of one data centre. ``read_repair`` is Dynomite's option of this name,
+    ``hinted_handoff`` one of ours.
     """
 
     seed: int
@@ -38,10 +44,14 @@ class NetworkSettings:
     loss: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)
     topology: Topology | None = None
+    read_repair: bool = False
+    hinted_handoff: HandoffSettings | None = None
 
 
 class Network:
     """The part of a ``Testbed`` that is the same in both arms. ``upstream`` makes a connection to a zone's server."""
+
+    clocks: Mapping[str, NodeClock]
 
     def __init__(
         self,
@@ -98,14 +108,33 @@ class Network:
 
     def _serving(self, name: str, channels: Mapping[str, Channel]) -> Coordinator:
         topology = self._topology
-        if topology.flat:
-            return Coordinator(zone=name, channels=channels, runtime=self._run)
+        make: MakeCoordinator = Coordinator
+        if self._settings.read_repair:
+            make = partial(RepairingCoordinator, now_ms=self.clocks[name].now_ms)
+        statistics = CoordinatorStatistics() if topology.flat else RingStatistics()
+        if self._settings.hinted_handoff is not None:
+            channels = {
+                target: HintedChannel(
+                    channel, runtime=self._run, settings=self._settings.hinted_handoff, count=statistics.count
+                )
+                for target, channel in channels.items()
+            }
+        if not isinstance(statistics, RingStatistics):
+            return make(zone=name, channels=channels, runtime=self._run, statistics=statistics)
         forwards = {
             far: self._peer(name, far, FarCoordinator(far, self.coordinators, runtime=self._run))
             for far in topology.nodes
             if self._apart(name, far)
         }
-        return RingCoordinator(node=name, topology=topology, channels=channels, forwards=forwards, runtime=self._run)
+        return RingCoordinator(
+            node=name,
+            topology=topology,
+            channels=channels,
+            forwards=forwards,
+            runtime=self._run,
+            make=make,
+            statistics=statistics,
+        )
 
     def _apart(self, one: str, other: str) -> bool:
         """In different data centres."""

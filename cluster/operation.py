@@ -33,6 +33,10 @@ class Failure:
         self._account = account
         self.answers = answers
 
+    def with_answers(self, answers: list[Reply]) -> "Failure":
+        """The same account of other answers."""
+        return Failure(self._account, answers)
+
     @property
     def maybe_applied(self) -> bool:
         """Some zone executed a write of the pipeline, or may have, or may yet; by what is known now."""

@@ -14,6 +14,7 @@ By composition: keys have a token, a token has an owner in every zone of a data 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from cluster.assembly import Assembly, Fragment, Joint
 from cluster.batch import Answer, Batch, Channel
@@ -40,6 +41,14 @@ class RingStatistics(CoordinatorStatistics):
     remote_failed: int = 0  # given up on: time-out, or the connection broke
 
 
+class MakeCoordinator(Protocol):
+    """Makes the coordinator of a group of owners, such as ``Coordinator``."""
+
+    def __call__(
+        self, *, zone: str, channels: Mapping[str, Channel], runtime: Runtime, statistics: CoordinatorStatistics
+    ) -> Coordinator: ...
+
+
 class RingCoordinator(Coordinator):
     """``channels`` lead to every node of every data centre, ``forwards`` to every coordinator of the other ones."""
 
@@ -53,14 +62,17 @@ class RingCoordinator(Coordinator):
         channels: Mapping[str, Channel],
         forwards: Mapping[str, Channel],
         runtime: Runtime,
+        make: MakeCoordinator = Coordinator,
+        statistics: RingStatistics | None = None,
     ) -> None:
         self._topology = topology
+        self._make = make
         self._dc = topology.places[node].dc
         self._rack = topology.places[node].rack
         own = topology.places[node].zone.nodes
         token = next(each.token for each in own if each.name == node)
         home = {name: channels[name] for name in self._dc.owners(token)}
-        super().__init__(zone=node, channels=home, runtime=runtime, statistics=RingStatistics())
+        super().__init__(zone=node, channels=home, runtime=runtime, statistics=statistics or RingStatistics())
         self._nodes = list(channels)
         self.channels = [channels[node], *(channel for name, channel in channels.items() if name != node)]
         self._by_name = channels
@@ -178,7 +190,7 @@ class RingCoordinator(Coordinator):
         group = self._groups.get(owners)
         if group is None:
             own = dc is self._dc
-            self._groups[owners] = group = Coordinator(
+            self._groups[owners] = group = self._make(
                 zone=owners[self._rack if own else self._preselected(dc)],
                 channels={name: self._by_name[name] for name in owners},
                 runtime=self._runtime,

@@ -24,12 +24,20 @@ class LevelStatistics:
 
 @dataclass
 class CoordinatorStatistics:
-    """Counts since the coordinator began. ``zone_failures``: per zone and error text, the batches that got no reply."""
+    """Counts since the coordinator began. ``zone_failures``: per zone and error text, the batches that got no reply.
+
+    ``options``: what the options beyond Dynomite's defaults have done, by name; empty without them.
+    """
 
     levels: dict[str, LevelStatistics] = field(
         default_factory=lambda: {level.value: LevelStatistics() for level in Level}
     )
     zone_failures: dict[str, dict[str, int]] = field(default_factory=dict)
+    options: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str, number: int) -> None:
+        if number:
+            self.options[what] = self.options.get(what, 0) + number
 
     def tally(self, setting: Setting, *, zones: Sequence[str]) -> "Tally":
         return Tally(self, setting, zones)
