@@ -78,6 +78,6 @@ class Leaser:
             return
         self._context.counters.given_back += len(ids)
         try:
-            await self._context.store.release(ids, token=token)
+            await self._context.store.release(ids, token=token, delivered=False)
         except COMMAND_FAILURES:
             return  # they end by themselves

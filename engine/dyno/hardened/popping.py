@@ -9,6 +9,7 @@ from engine.dyno.hardened.holding import Holdings
 from engine.dyno.hardened.leasing import Leased, Leaser
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.mending import Mender
+from engine.dyno.hardened.record import Status
 from engine.dyno.hardened.serving import Serving
 from engine.dyno.hardened.store import Head, Held
 from engine.dyno.scores import eligible_until
@@ -76,7 +77,10 @@ class HardenedPopper:
                 other.update(dict.fromkeys(ids))
 
     async def _lease(self, shard: str, heads: Sequence[Head]) -> list[Delivery]:
-        messages, fatal, broken = self._sorted(heads)
+        messages, worn, unreadable, broken = self._sorted(heads)
+        fatal = unreadable + await self._worn_everywhere(worn)
+        for message_id in fatal:
+            messages.pop(message_id, None)
         if fatal:
             self._context.counters.set_aside += len(fatal)
             await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
@@ -88,10 +92,31 @@ class HardenedPopper:
             self._mend_beside(diverged)
         return deliveries
 
-    def _sorted(self, heads: Sequence[Head]) -> tuple[dict[str, Message], list[str], list[str]]:
-        """What can be leased, what has to be set aside, and ids of which the zone that listed them has nothing more."""
+    async def _worn_everywhere(self, ids: Sequence[str]) -> list[str]:
+        """Those that two zones, too, show delivered often enough, and held by nobody.
+
+        A zone that missed a lease grants one after the other to nobody, and would condemn what is at work elsewhere.
+        """
+        most = self._context.settings.deliveries_max
+        if not ids or most is None:
+            return []
+        replicas = self._context.replicas
+        ended_ms = self._context.clock.now_ms() - self._context.settings.clock_margin_ms - 1
+        records = await replicas.records(ids)
+        worn = []
+        for message_id in ids:
+            found = [record for of_zone in records.values() if (record := of_zone[message_id])]
+            free = [one for one in found if one.status is Status.WAITING or one.ends_ms <= ended_ms]
+            if len([one for one in free if one.tries >= most]) >= replicas.majority:
+                worn.append(message_id)
+        return worn
+
+    def _sorted(self, heads: Sequence[Head]) -> tuple[dict[str, Message], list[str], list[str], list[str]]:
+        """What can be leased; what of that was delivered too often; what can be delivered to nobody, being unreadable;
+        and ids of which the zone that listed them has nothing more.
+        """
         settings, messages = self._context.settings, dict[str, Message]()
-        fatal, broken = [], []
+        worn, unreadable, broken = [], [], []
         most = settings.deliveries_max if settings.has(Hardening.DEAD_LETTER) else None
         for head in heads:
             if head.record is None or head.payload is None:
@@ -100,13 +125,12 @@ class HardenedPopper:
             try:
                 message = decode(head.payload, message_id=head.id)
             except PayloadError:
-                fatal.append(head.id)  # it can be delivered to nobody
+                unreadable.append(head.id)
                 continue
+            messages[head.id] = message
             if most is not None and head.record.tries >= most:
-                fatal.append(head.id)
-            else:
-                messages[head.id] = message
-        return messages, fatal, broken
+                worn.append(head.id)
+        return messages, worn, unreadable, broken
 
     def _delivered(self, leased: Leased, messages: dict[str, Message], shard: str) -> list[Delivery]:
         leased_ms = self._context.clock.now_ms()

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from engine.dyno.codec import decode
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.dyno.errors import COMMAND_FAILURES, PayloadError
 from engine.dyno.hardened.context import HardenedContext, HardenedCounters
 from engine.dyno.hardened.deciding import decided_each
 from engine.dyno.hardened.entry import put_of
@@ -162,7 +162,7 @@ class HardenedQueue:
         holding = self._holdings.of(delivery.message.id, delivery.token)
         if holding is not None:
             self._holdings.drop(holding.held)
-        await self._store.release([delivery.message.id], token=delivery.token)
+        await self._store.release([delivery.message.id], token=delivery.token, delivered=True)
 
     async def get(self, message_id: str) -> Message | None:
         """The message, waiting, leased or set aside; None if it is unknown or acknowledged."""
@@ -174,13 +174,16 @@ class HardenedQueue:
         return await self._store.remove(message_ids, now_ms=self._clock.now_ms()) if message_ids else []
 
     async def dead_letters(self, count: int) -> list[Message]:
-        """Messages that were delivered ``deliveries_max`` times, the oldest first. ``remove`` ends one."""
-        (ids,) = await self._store.local(("ZRANGE", self.keys.dead, 0, count - 1))
-        if count < 1 or not ids:
+        """Messages that were delivered ``deliveries_max`` times or cannot be read, the oldest first.
+
+        What cannot be read has as payload all that is stored. ``remove`` ends a dead letter.
+        """
+        ids = (await self._store.local(("ZRANGE", self.keys.dead, 0, count - 1)))[0] if count > 0 else []
+        if not ids:
             return []
         (payloads,) = await self._store.local(("HMGET", self.keys.messages, *ids))
         pairs = zip(ids, payloads, strict=True)
-        return [decode(raw, message_id=message_id.decode()) for message_id, raw in pairs if raw is not None]
+        return [_readable(raw, message_id=message_id.decode()) for message_id, raw in pairs if raw is not None]
 
     async def shard_sizes(self) -> dict[str, ShardSize]:
         """As the own zone has them."""
@@ -254,3 +257,10 @@ class HardenedQueue:
 
     def _is_valid(self, held: Held, now_ms: int) -> bool:
         return now_ms <= held.ends_ms or not self.settings.has(Hardening.DELIVERY_TOKENS)
+
+
+def _readable(raw: bytes, *, message_id: str) -> Message:
+    try:
+        return decode(raw, message_id=message_id)
+    except PayloadError:
+        return Message(id=message_id, payload=raw.decode(errors="replace"))

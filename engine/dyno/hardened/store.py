@@ -122,8 +122,11 @@ class Store:
         command = self._scripts.on_messages("lease", now_ms, margin_ms, ends_ms, token, *ids)
         return [answer.decode() for answer in await self._run(self._deciding, command)]
 
-    async def release(self, ids: Sequence[str], *, token: str) -> None:
-        words = [word for message_id in ids for word in (message_id, token)]
+    async def release(self, ids: Sequence[str], *, token: str, delivered: bool) -> None:
+        """``delivered``: whether somebody had them, which counts."""
+        words: list[Argument] = [int(delivered)]
+        for message_id in ids:
+            words += [message_id, token]
         await self._run(self._level, self._scripts.on_messages("release", *words))
 
     async def ack(self, held: Sequence[Held], *, now_ms: int) -> list[bool]:

@@ -3,6 +3,8 @@
 -- and its lease set. ARGV[1] number of shards, then their names; what follows is the script's own.
 -- A record is "status shard score rank tries ends token". Status: w waiting or ready, l leased, d acknowledged, x dead.
 local payloads, records, tombstones, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+-- The version of a message that was removed is removed_base plus the time; a lease's is the end of the lease.
+local removed_base = 2 ^ 52
 local sets, first = {}, tonumber(ARGV[1]) + 2
 for position = 2, first - 1 do
   local key = 3 * position - 1
