@@ -22,6 +22,7 @@ from scenarios.spec import (
     DuplicateFault,
     Found,
     Links,
+    LossFault,
     Operation,
     PowerFailure,
     ProducerCrash,
@@ -40,6 +41,7 @@ _SHORTEST_S = 0.001
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
 _FACTOR_LEAST = 4.0
+_NEARLY_ALL = 0.99
 _LAGS = ("0", "constant:1ms", "constant:5ms")
 _PROCESSING = "constant:1ms"
 
@@ -117,6 +119,7 @@ class _Search:
             before = self.scenario
             self._fewer_faults()
             self._settle(_plainer_settings)  # while there are many operations, any of which may show the violation
+            self._settle(_less_chance)
             self._only_offenders()
             self._fewer_operations()
             for candidates in (_plainer_faults, _plainer_operations, _lower_times):
@@ -209,12 +212,30 @@ def _plainer(value: T, plain: tuple[T, ...]) -> tuple[T, ...]:
     return plain[: plain.index(value)] if value in plain else plain
 
 
-def _plainer_faults(scenario: Scenario) -> Iterator[Scenario]:
+def _faults_changed(
+    scenario: Scenario, changes_of: Callable[[AnyFault], Iterator[dict[str, Any]]]
+) -> Iterator[Scenario]:
     for index, fault in enumerate(scenario.faults):
-        for changes in _fault_changes(fault):
+        for changes in changes_of(fault):
             faults = list(scenario.faults)
             faults[index] = fault.model_copy(update=changes)
             yield _with(scenario, faults=tuple(faults))
+
+
+def _less_chance(scenario: Scenario) -> Iterator[Scenario]:
+    """Faults that hit all messages, and not some that are drawn: others, whenever an operation has gone."""
+    return _faults_changed(scenario, _for_all)
+
+
+def _for_all(fault: AnyFault) -> Iterator[dict[str, Any]]:
+    if isinstance(fault, DuplicateFault) and fault.share < 1:
+        yield {"share": 1.0}
+    elif isinstance(fault, LossFault) and fault.share < _NEARLY_ALL:
+        yield {"share": _NEARLY_ALL}
+
+
+def _plainer_faults(scenario: Scenario) -> Iterator[Scenario]:
+    return _faults_changed(scenario, _fault_changes)
 
 
 def _crash_points(scenario: Scenario) -> Iterator[Scenario]:
@@ -266,11 +287,8 @@ def _milder(fault: AnyFault) -> Iterator[dict[str, Any]]:
             for less in dict.fromkeys((0, int(value / 2))):
                 if less != value:
                     yield {name: less}
-    elif isinstance(fault, DuplicateFault):
-        if fault.share < 1:
-            yield {"share": 1.0}  # all messages, and not some that were drawn
-        if fault.after_ms:
-            yield {"after_ms": float(fault.after_ms // 2)}
+    elif isinstance(fault, DuplicateFault) and fault.after_ms:
+        yield {"after_ms": float(fault.after_ms // 2)}
     elif isinstance(fault, SwizzleClog) and fault.order:
         yield {"order": 0}
 

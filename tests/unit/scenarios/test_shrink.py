@@ -16,6 +16,7 @@ from support.sim_runs import SMALL, small
 from analysis.checkers.verdict import MessageClass
 from cluster.streams import Streams
 from scenarios.delta import minimal_part
+from scenarios.faults import COLOURS
 from scenarios.hunt import Quarry, hunt_seed
 from scenarios.rules import problems
 from scenarios.shrink import NotFailing, Shrunk, shrink
@@ -155,3 +156,37 @@ def test_a_fault_that_breaks_a_promise_is_left_alone_shorter_and_milder(kind: st
     assert problems(after) == []
     changed = left.model_dump(exclude={"at_s", "for_s", "kind"}, exclude_none=True)
     assert changed.items() != extent.items()
+
+
+BREAKING = {
+    "kill": ({"zone": "b"}, MessageClass.STUCK),
+    "wipe": ({"zone": "b"}, MessageClass.STUCK),
+    "pause": ({"zone": "b"}, MessageClass.STUCK),
+    "cut": ({"isolate": "b"}, MessageClass.STUCK),
+    "clog": ({"zone": "b"}, MessageClass.STUCK),
+    "swizzle_clog": ({"order": 3}, MessageClass.STUCK),
+    "coordinator_crash": ({"zone": "b"}, MessageClass.STUCK),
+    "slow": ({"zone": "b", "factor": 20_000.0}, MessageClass.STUCK),
+    "loss": ({"share": 0.5}, MessageClass.STUCK),
+}
+RARELY_BREAKING = {"consumer_crash", "producer_crash", "lag"}
+"""Crashes break the queues with planted bugs, above; a lag breaks the sound one in few runs of many."""
+
+
+@pytest.mark.parametrize("kind", BREAKING)
+def test_what_a_kind_of_fault_does_shrinks_to_that_fault_and_few_operations(kind: str) -> None:
+    extent, broken = BREAKING[kind]
+    fault = {"kind": kind, "at_s": 0.2, "for_s": 0.8, **extent}
+    crash = {"kind": "producer_crash", "zone": "c", "at_s": 0.1, "for_s": 0.05}
+    base = small(load={"duration_s": 1.2, "rate_per_s": 12}, faults=[crash, fault])
+    told = explicit_operations(base.load, zones=base.zones, random=Streams(base.seed).stream)
+    before = base.model_copy(update={"load": base.load.model_copy(update={"operations": told, "rate_per_s": 0.0})})
+    shrunk = shrink(before, broken, runs_max=400)
+    assert [left.kind for left in shrunk.scenario.faults] == [kind]
+    assert len(told) > OPERATIONS_TARGET >= len(shrunk.scenario.load.operations)
+    assert not shrunk.bounded
+    assert attempt(shrunk.scenario).run.trace_hash == shrunk.scenario.found.trace_hash
+
+
+def test_every_kind_of_fault_is_shrunk() -> None:
+    assert {*EXTENTS, *BREAKING, *RARELY_BREAKING} == set(COLOURS)
