@@ -68,7 +68,7 @@ class HardenedUnderTest:
             NAME,
             runtime=testbed.runtime,
             clock=testbed.clock(zone),
-            quorum=wrap(testbed.connection(zone, scenario.level)),
+            quorum=wrap(testbed.connection(zone, scenario.setting)),
             safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),
             local=wrap(testbed.connection(zone, Level.DC_ONE)),
             zones={name: wrap(connection) for name, connection in reads.items()},

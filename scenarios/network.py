@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from cluster.handoff import HandoffSettings
 from cluster.lag import Lag, parse_lag
 from cluster.timeouts import Timeouts
 from cluster.topology import Topology
@@ -20,16 +21,21 @@ class NetworkOptions(TypedDict):
     loss: float
     timeouts: Timeouts
     topology: Topology
+    read_repair: bool
+    hinted_handoff: HandoffSettings | None
 
 
 def network_options(scenario: Scenario) -> NetworkOptions:
-    links = scenario.links
+    links, replication = scenario.links, scenario.replication
+    handoff = replication.hinted_handoff
     return NetworkOptions(
         seed=scenario.seed,
         lag=parse_lag(links.lag),
         lags={parse_link(link): parse_lag(lag) for link, lag in links.overrides.items()},
         coherence_ns=round(links.coherence_ms * _NS_PER_MS),
         loss=links.loss,
-        timeouts=Timeouts(factor=scenario.replication.time_factor),
+        timeouts=Timeouts(factor=replication.time_factor),
         topology=scenario.topology.layout,
+        read_repair=replication.read_repair,
+        hinted_handoff=None if handoff is None else HandoffSettings(queue=handoff.queue),
     )

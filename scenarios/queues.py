@@ -120,7 +120,7 @@ class DynoUnderTest:
             NAME,
             runtime=self._testbed.runtime,
             clock=self._testbed.clock(zone),
-            quorum=wrap(self._testbed.connection(zone, self._scenario.level)),
+            quorum=wrap(self._testbed.connection(zone, self._scenario.setting)),
             local=wrap(self._testbed.connection(zone, Level.DC_ONE)),
             settings=DynoSettings(
                 prefix=PREFIX,
@@ -174,7 +174,7 @@ class PipelinedUnderTest:
                         yield state_row(zone, "payload", field)
 
     def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
-        quorum = wrap(self._testbed.connection(zone, self._scenario.level))
+        quorum = wrap(self._testbed.connection(zone, self._scenario.setting))
         local = wrap(self._testbed.connection(zone, Level.DC_ONE))
         queues = {shard: self._shard_queue(shard, zone, quorum, local) for shard in self.shards}
         strategy = strategy_of(self._scenario.queue.sharding, zone)

@@ -15,7 +15,7 @@ from analysis.accesses import WorkloadKind
 from analysis.checkers.register_verdict import Anomaly
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.lag import parse_lag
-from cluster.levels import Level
+from cluster.levels import Level, Levels, Setting
 from cluster.sim.ties import TieBreak
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
@@ -421,6 +421,12 @@ class Scenario(Section):
     @property
     def zones(self) -> tuple[str, ...]:
         return self.topology.zones
+
+    @property
+    def setting(self) -> Setting:
+        """The level, or levels, of the connections of queues and workloads."""
+        read = self.replication.read_level
+        return self.level if read in (None, self.level) else Levels(read=read, write=self.level)
 
     @property
     def servers(self) -> tuple[str, ...]:

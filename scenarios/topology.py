@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from cluster import topology
 from cluster.hashing import Hash
-from cluster.levels import ZONES_MAX
-from scenarios.sections import Count, Positive, Section
+from cluster.levels import ZONES_MAX, Level
+from scenarios.sections import Count, Flag, Positive, Section
 
 _ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
@@ -70,6 +70,18 @@ class Topology(Section):
         return topology.Topology(dcs, hash=self.hash, hash_tag=self.hash_tag)
 
 
+class Handoff(Section):
+    """Writes that did not reach a zone are kept and sent when it can be reached again."""
+
+    queue: Count = 100_000
+    """So many are kept for each zone by each coordinator; those beyond are dropped."""
+
+
 class Replication(Section):
     time_factor: Positive = 0.1
     """Multiplies every time-out and back-off of the replication layer; 1 is Dynomite's own (5 s, 25 s, 1 to 10 s)."""
+    read_level: Level | None = None
+    """The level of reads, where it is not the scenario's."""
+    read_repair: Flag = False
+    """Dynomite's option: versions by wall clock, the newest wins, zones seen to be behind are written to."""
+    hinted_handoff: Handoff | None = None

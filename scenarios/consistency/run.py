@@ -38,7 +38,7 @@ class AccessRun(RunPhases):
         for zone in self._scenario.zones:
             self._clients[zone] = ZoneClients(
                 zone=zone,
-                connection=self._testbed.connection(zone, self._scenario.level),
+                connection=self._testbed.connection(zone, self._scenario.setting),
                 recorder=self._recorder,
                 runtime=self._runtime,
                 halt=self._halt,

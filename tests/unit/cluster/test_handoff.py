@@ -1,4 +1,4 @@
-"""Goal: with hinted handoff a zone that was away gets what it missed, in order and never twice; without it, it does not.
+"""Goal: with hinted handoff a zone that was away gets what it missed, in order, once; without it, not.
 
 Method: simulated clusters whose servers are killed under writes; a channel whose answers the test gives.
 """

@@ -185,7 +185,19 @@ class TestCommands:
 
     @pytest.mark.parametrize(
         "command",
-        [("INCR", "n"), ("MSET", "a", 1), ("SETEX", "k", 9, 1), ("EXPIRE", "k", 9), ("LPUSH", "l", 1), ("GET",), ("ZRANGE", "z", 0, -1), ("HGETALL", "h"), ("MGET", "a", "b"), ("DEL", "a", "b"), ("HSET", "h", "f")],
+        [
+            ("INCR", "n"),
+            ("MSET", "a", 1),
+            ("SETEX", "k", 9, 1),
+            ("EXPIRE", "k", 9),
+            ("LPUSH", "l", 1),
+            ("GET",),
+            ("ZRANGE", "z", 0, -1),
+            ("HGETALL", "h"),
+            ("MGET", "a", "b"),
+            ("DEL", "a", "b"),
+            ("HSET", "h", "f"),
+        ],
     )
     def test_other_commands_go_past_the_versions(self, command):
         assert rewritten(command, 1) is None

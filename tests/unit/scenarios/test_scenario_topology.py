@@ -79,3 +79,44 @@ def test_a_run_on_it_delivers_every_message(tmp_path, topology, level):
     assert done.record.status == "complete"
     assert done.record.drained
     assert done.trace_hash == run(scenario)[0].trace_hash
+
+
+OUTAGE = [{"kind": "kill", "zone": "b", "restart": "keep", "at_s": 0.5, "for_s": 1}]
+
+
+def waiting_at_the_end(path, *overrides):
+    """Payloads that b lacks of those that a has, by the end state of a run without consumers."""
+    scenario = loaded(
+        path,
+        {"zones": ["a", "b", "c"]},
+        "replication.time_factor=0.02",
+        "drain.bound_s=3",
+        *overrides,
+        links={"lag": "constant:1ms"},
+        load={"duration_s": 2, "rate_per_s": {"a": 50}},
+        consumers={"per_zone": 0},
+        faults=OUTAGE,
+    )
+    done, found = run(scenario)
+    rows = found.tables.tables["final_state"].batch().to_pylist()
+    held = {zone: {row["message_id"] for row in rows if row["zone"] == zone} for zone in "ab"}
+    return len(held["a"] - held["b"]), done.record.coordinators["a"]["options"]
+
+
+def test_without_handoff_a_killed_zone_lacks_what_was_written_meanwhile_and_with_it_does_not(tmp_path):
+    lacking, options = waiting_at_the_end(tmp_path)
+    assert lacking > 10
+    assert options == {}
+    lacking, options = waiting_at_the_end(tmp_path, "replication.hinted_handoff={queue: 1000}")
+    assert lacking == 0
+    assert options["hints replayed"] == options["hints stored"] > 10
+
+
+def test_a_read_level_of_its_own_and_read_repair_are_settings_of_the_run(tmp_path):
+    topology = {"zones": ["a", "b", "c"]}
+    scenario = loaded(tmp_path, topology, replication={"read_level": "DC_ONE", "read_repair": True})
+    assert str(scenario.setting) == "DC_ONE/DC_QUORUM"
+    assert loaded(tmp_path, topology).setting is Level.DC_QUORUM
+    done, _ = run(scenario)
+    assert done.record.drained
+    assert done.record.coordinators["a"]["levels"]["DC_ONE/DC_QUORUM"]["commands"] > 0
