@@ -8,8 +8,9 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from cluster.admin.links import LinkState
@@ -112,17 +113,21 @@ class Board:
             return [fault.name]
 
     async def heal(self) -> list[str]:
-        """End everything and start whatever has died; says what was done, nothing if all was well."""
+        """End everything and start whatever has died; says what was done, nothing if all was well.
+
+        What cannot be healed does not keep the rest from it; its ``ClusterError`` is raised at the end.
+        """
         async with self._verbs:
             done: list[str] = []
-            for fault in list(self._faults.values()):
-                await self._end(fault)
-                done.append(f"ended {fault.name}")
-            done += [f"restarted zone {zone.name}" for zone in self._zones if await self._revive(zone)]
-            for coordinator in self._coordinators.values():
-                if coordinator.state is ZoneState.DEAD:
-                    await self._start_coordinator(coordinator)
-                    done.append(f"restarted coordinator {coordinator.zone}")
+            errors: list[ClusterError] = []
+            for work in self._healing():
+                try:
+                    if said := await work():
+                        done.append(said)
+                except ClusterError as error:
+                    errors.append(error)
+            if errors:
+                raise ClusterError("; ".join((*map(str, errors), *done)))
             await self._push()
             return done
 
@@ -245,11 +250,27 @@ class Board:
                 return zone
         raise Conflict(f"zone {name}: no other zone is running to copy the data from; accepted now: keep, wipe")
 
-    async def _revive(self, zone: RealZone) -> bool:
-        if zone.state is ZoneState.DEAD:
-            await self._restart(zone, Restart.KEEP)
-            return True
-        return False
+    def _healing(self) -> Iterator[Callable[[], Awaitable[str]]]:
+        """Everything that healing tries; each says what it has done, or nothing."""
+        yield from (partial(self._ended, fault) for fault in list(self._faults.values()))
+        yield from (partial(self._revived, zone) for zone in self._zones)
+        yield from (partial(self._replaced, coordinator) for coordinator in self._coordinators.values())
+
+    async def _ended(self, fault: Fault) -> str:
+        await self._end(fault)
+        return f"ended {fault.name}"
+
+    async def _revived(self, zone: RealZone) -> str:
+        if zone.state is not ZoneState.DEAD or self.fault_on(zone.name) is not None:
+            return ""
+        await self._restart(zone, Restart.KEEP)
+        return f"restarted zone {zone.name}"
+
+    async def _replaced(self, coordinator: CoordinatorProcess) -> str:
+        if coordinator.state is not ZoneState.DEAD or self._holding(coordinator.zone, of_coordinator=True) is not None:
+            return ""
+        await self._start_coordinator(coordinator)
+        return f"restarted coordinator {coordinator.zone}"
 
     async def _start_coordinator(self, coordinator: CoordinatorProcess) -> None:
         await coordinator.start()

@@ -12,6 +12,7 @@ from cluster.real.zones.factory import ZoneKind as FactoryKind
 from cluster.real.zones.port import PortReservation
 from cluster.real.zones.waiting import to_completion
 from cluster.real.zones.workspace import create_directory, remove_directory
+from scenarios.files import logging_to
 from scenarios.session.board import Board
 from scenarios.session.coordinators import CoordinatorProcess
 from scenarios.session.recording import Recording
@@ -108,6 +109,7 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
         await asyncio.gather(*(one.start() for one in coordinators.values()))
         server = await next(iter(zone_set)).server_version()
         recording = Recording(settings, server=server)
+        stack.enter_context(logging_to(recording.directory / "lab.log"))
         made = Session(settings, zone_set=zone_set, coordinators=coordinators, recording=recording)
         sampling = asyncio.create_task(made.sampler.run())
         error: str | None = "the supervisor failed"

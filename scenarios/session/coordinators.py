@@ -91,7 +91,9 @@ class CoordinatorProcess:
 
     async def statistics(self) -> dict[str, Any] | None:
         """What the process counts, None if it cannot be asked."""
-        told: dict[str, Any] | None = await self._asked("GET", "/statistics")
+        told: dict[str, Any] | None = None
+        with contextlib.suppress(ClusterError):
+            told = await self._asked("GET", "/statistics")
         return told
 
     async def set_links(self, states: dict[str, dict[str, Any]]) -> None:
@@ -107,7 +109,7 @@ class CoordinatorProcess:
         except httpx.TransportError:
             return None
         if answer.is_error:
-            raise ClusterError(f"coordinator {self.zone}: {answer.json()['error']}")
+            raise ClusterError(f"coordinator {self.zone} answered {answer.status_code}: {answer.text[:200]}")
         return answer.json()
 
     async def _launch(self) -> None:

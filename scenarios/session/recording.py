@@ -4,9 +4,9 @@ What single clients did is not recorded: their commands go past the supervisor, 
 """
 
 import json
+import logging
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,8 @@ from analysis.session import SAMPLES, VERBS
 from cluster.real.zones.waiting import in_thread
 from scenarios.files import create_run_directory, environment, write_json
 from scenarios.session.settings import NAME, SessionSettings
+
+LOGGER = logging.getLogger("zonelab.session")
 
 SAVE_S = 5.0
 """How much of the samples a supervisor that is killed may lose, while there are few."""
@@ -119,7 +121,7 @@ class Recording:
 
     def log(self, name: str, text: str) -> None:
         """Keep what a coordinator wrote."""
-        if text.strip():
+        if text.strip() and self.directory.is_dir():
             with (self.directory / "lab.log").open("a", encoding="utf-8") as log:
                 log.writelines(f"{name}: {line}\n" for line in text.splitlines())
 
@@ -135,7 +137,10 @@ class Recording:
             "phases": {NAME: [0, self.now_ns()]},
             "coordinators": dict(coordinators or {}),
         }
-        write_json(self.directory / "run.json", {**self._head, **ending})
+        try:
+            write_json(self.directory / "run.json", {**self._head, **ending})
+        except OSError as error:
+            LOGGER.warning("%s cannot be written: %s", self.directory / "run.json", error)
 
     def _save_faults(self) -> None:
         self._write_table("faults", FAULTS, self._faults)
@@ -149,8 +154,10 @@ class Recording:
     def _write_table(self, name: str, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
         path = self.directory / f"{name}.parquet"
         partial = path.with_name(path.name + ".partial")
-        with suppress(FileNotFoundError):  # somebody removed the run directory: the cluster stays up nevertheless
+        try:
             pq.write_table(
                 pa.Table.from_pylist(rows, schema=schema), partial, compression="zstd", write_page_checksum=True
             )
             partial.replace(path)
+        except OSError as error:  # a full disk, a directory that is gone: the cluster stays up nevertheless
+            LOGGER.warning("%s cannot be written: %s", path, error)

@@ -125,3 +125,6 @@ def test_a_run_directory_that_somebody_removed_does_not_end_the_session(recordin
     recording.directory.rmdir()
     recording.verb("heal", {})
     recorded(recording, [[sample(1, "a", operations=1.0)]])
+    recording.log("coordinator a", "a last word")
+    recording.close(coordinators={}, error=None)
+    assert not recording.directory.exists()

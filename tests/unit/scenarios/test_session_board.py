@@ -272,6 +272,20 @@ def test_a_fault_that_cannot_be_ended_stays_in_force_and_its_failure_is_recorded
     played(test)
 
 
+def test_what_cannot_be_healed_keeps_nothing_else_from_it():
+    async def test(lab):
+        lab.zones["a"].broken = True
+        await lab.board.begin(fault("kill", "a"))
+        await lab.board.begin(fault("cut", "b"))
+        lab.coordinators["c"].state = ZoneState.DEAD
+        with pytest.raises(ClusterError, match="the server ended while it started; ended 2:cut b; restarted coord"):
+            await lab.board.heal()
+        assert [one["fault"] for one in lab.board.active] == ["1:kill a"]
+        assert all(coordinator.cuts() == {} for coordinator in lab.coordinators.values())
+
+    played(test)
+
+
 def test_what_cannot_be_changes_nothing_and_is_not_recorded():
     async def test(lab):
         for request in (fault("cut", "x"), fault("kill", "x"), fault("coordinator kill", "x")):
