@@ -20,6 +20,7 @@ from scenarios.spec import (
     CutFault,
     Kill,
     LinksFault,
+    Mode,
     Pause,
     PowerFailure,
     ProducerCrash,
@@ -133,6 +134,8 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
             yield from _zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
     if load.priority.min > load.priority.max:
         yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
+    if queue.compat and queue.mode is Mode.HARDENED:
+        yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
     shortest_ms = shortest_ns(scenario.consumers.processing) / 1e6
     if queue.unack_ms <= shortest_ms:
         accepted = f"more than the shortest processing time ({shortest_ms:g} ms), or no ack could come in time"
