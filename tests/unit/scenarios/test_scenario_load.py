@@ -262,5 +262,10 @@ def test_a_library_scenario_is_valid_explains_itself_and_survives_being_printed(
 
 def test_the_printed_scenario_spells_out_every_default(good: str) -> None:
     printed = yaml.safe_load(dump_scenario(load_scenario(good)))
-    assert printed["replication"] == {"time_factor": 0.1}
+    assert printed["replication"] == {
+        "time_factor": 0.1,
+        "read_level": None,
+        "read_repair": False,
+        "hinted_handoff": None,
+    }
     assert printed["faults"][0] == {"at_s": 2.0, "for_s": 3.0, "kind": "kill", "zone": "b", "restart": "keep"}

@@ -1,0 +1,120 @@
+"""Goal: data centres and zones of several servers work on real servers as in simulation, and so do the options.
+
+Method: Valkey processes, one a node; keys are read from each by itself, servers are killed and links cut.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+import uvloop
+
+from cluster.handoff import HandoffSettings
+from cluster.levels import Level
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.zones import zones
+from cluster.timeouts import Timeouts
+from cluster.topology import DataCentre, Topology, even_rack, one_dc
+from cluster.zone import Restart
+
+pytestmark = pytest.mark.real
+
+PATIENT = Timeouts(
+    datastore_ms=60_000,
+    peer_read_ms=60_000,
+    peer_write_ms=60_000,
+    remote_read_ms=60_000,
+    remote_write_ms=60_000,
+    reconnect_ms=(50,),
+)
+SHARED = Topology(
+    (DataCentre("dc1", (even_rack("a", 2), even_rack("b", 1))), DataCentre("dc2", (even_rack("c", 2),)))
+)
+KEYS = [f"key:{number}" for number in range(20)]
+
+
+@pytest.fixture
+def run():
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        yield runner.run
+
+
+@asynccontextmanager
+async def started(topology, **settings):
+    options = RealSettings(seed=1, timeouts=PATIENT, topology=topology, **settings)
+    async with RealCluster(zones("process", topology.nodes), options) as cluster:
+        yield cluster
+
+
+async def until(read, expected):
+    """Wait until what ``read`` gives is ``expected``."""
+    async with asyncio.timeout(60):
+        while await read() != expected:  # noqa: ASYNC110 (servers have no event for it)
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_EACH_SAFE_QUORUM])
+def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_joined(run, level):
+    async def program():
+        async with started(SHARED) as cluster:
+            connection = cluster.connection("a2", level)
+            pairs = [word for key in KEYS for word in (key, f"value of {key}")]
+            assert await connection.execute(("MSET", *pairs)) == [b"OK"]
+            assert await connection.execute(("MGET", *reversed(KEYS)), ("EXISTS", *KEYS)) == [
+                [f"value of {key}".encode() for key in reversed(KEYS)],
+                len(KEYS),
+            ]
+            for node, place in SHARED.places.items():
+                own = [key for key in KEYS if place.zone.owner(SHARED.token(key.encode())).name == node]
+                server = cluster.one_server(node)
+
+                async def held(server=server):
+                    return sorted((await server.execute(("KEYS", "*")))[0])
+
+                await until(held, sorted(key.encode() for key in own))
+
+    run(program())
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(run, on):
+    async def program():
+        async with started(one_dc("abc"), hinted_handoff=HandoffSettings() if on else None) as cluster:
+            await cluster.zones["b"].kill()
+            async with asyncio.timeout(30):
+                while cluster.coordinators["a"].connected:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            connection = cluster.connection("a", Level.DC_QUORUM)
+            for number in range(50):
+                await connection.execute(("RPUSH", "list", number))
+            await cluster.zones["b"].restart(Restart.KEEP)
+            async with asyncio.timeout(30):
+                while not cluster.coordinators["a"].connected:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            await connection.execute(("RPUSH", "list", 50))
+
+            async def items():
+                return [int(item) for item in (await cluster.direct("b").execute(("LRANGE", "list", 0, -1)))[0]]
+
+            await until(items, list(range(51)) if on else [50])
+
+    run(program())
+
+
+def test_read_repair_brings_a_stale_zone_up_to_date(run):
+    async def program():
+        async with started(one_dc("abc"), read_repair=True) as cluster:
+            connection = cluster.connection("a", Level.DC_QUORUM)
+            assert await connection.execute(("SET", "k", "old")) == [b"OK"]
+            await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
+            for zone in "bc":
+                await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
+
+            async def value():
+                await connection.execute(("GET", "k"))
+                return await cluster.direct("a").execute(("GET", "k"))
+
+            await until(value, [b"new"])
+            assert await connection.execute(("GET", "k")) == [b"new"]
+
+    run(program())
