@@ -88,3 +88,12 @@ def in_one_place(ablate):
 def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):
     assert run_cli(["ablate", "--off", "gravity"]) == EXIT_USAGE
     assert "got 'gravity'; accepted: unack-handler, lease-nx" in capsys.readouterr().err
+
+
+def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_tests(monkeypatch, capsys):
+    monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
+    assert run_cli(["ablate", "--runs", "2", "--off", "warm-restart", "--off", "remove-check"]) == EXIT_VALID
+    told = capsys.readouterr().out
+    nothing = "worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests"
+    assert f"warm-restart, 2 seeds: {nothing}, or" in told
+    assert "remove-check, 2 seeds: the lease with NX alone decides between two consumers" in told
