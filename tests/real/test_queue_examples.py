@@ -1,0 +1,60 @@
+"""Goal: the programs in docs/queues-by-example.md do what the page says. Method: each is cut out of it and run by a
+Python of its own, and prints what stands under it.
+"""
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster.real.zones import ProcessZone
+
+pytestmark = pytest.mark.real
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "queues-by-example.md").read_text(encoding="utf-8")
+SECTION = re.compile(r"^## (.*?)\n.*?^```python\n(.*?)^```\n\n((?: {4}[^\n]*\n)+)", re.DOTALL | re.MULTILINE)
+EXAMPLES = {title: (program, printed) for title, program, printed in SECTION.findall(PAGE)}
+OWN_SERVER = "V1 on a server of your own"
+PATIENCE_S = 60
+
+
+def output_of(program):
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def as_printed(title):
+    return re.sub(r"^ {4}", "", EXAMPLES[title][1], flags=re.MULTILINE)
+
+
+def test_every_section_has_a_program_and_what_it_prints():
+    assert list(EXAMPLES) == re.findall(r"^## (.*)", PAGE, re.MULTILINE)
+    assert PAGE.count("```python") == len(EXAMPLES)
+
+
+@pytest.mark.parametrize("title", [title for title in EXAMPLES if title != OWN_SERVER])
+def test_an_example_prints_what_the_page_says(title):
+    assert output_of(EXAMPLES[title][0]) == as_printed(title)
+
+
+def test_the_example_with_a_server_of_ones_own_works_on_one():
+    async def started():
+        zone = ProcessZone("own")
+        await zone.start()
+        return zone
+
+    with asyncio.Runner() as runner:
+        zone = runner.run(started())
+        try:
+            program, port = EXAMPLES[OWN_SERVER][0], f'"127.0.0.1", {zone.address.port}'
+            assert program.count('"127.0.0.1", 6379') == 1
+            assert output_of(program.replace('"127.0.0.1", 6379', port)) == as_printed(OWN_SERVER)
+        finally:
+            runner.run(zone.stop())
