@@ -21,6 +21,11 @@ from scenarios.session.settings import SessionSettings
 
 TOKEN_BYTES = 32
 
+CONNECTED_S = 20.0
+"""How long a new cluster may take until every coordinator reaches every zone."""
+
+_POLL_S = 0.02
+
 
 class Session:
     """Everything that is up. Make it with ``session``."""
@@ -107,6 +112,7 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
         }
         stack.push_async_callback(_stop, coordinators)
         await asyncio.gather(*(one.start() for one in coordinators.values()))
+        await asyncio.gather(*(_until_connected(one) for one in coordinators.values()))
         server = await next(iter(zone_set)).server_version()
         recording = Recording(settings, server=server)
         stack.enter_context(logging_to(recording.directory / "lab.log"))
@@ -118,6 +124,16 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
             error = None
         finally:
             await to_completion(_recorded_end(made, sampling, directory, error))
+
+
+async def _until_connected(coordinator: CoordinatorProcess) -> None:
+    """Until it reaches every zone, so that what a user tries first works; on a machine too busy for that, go on."""
+    deadline_s = asyncio.get_running_loop().time() + CONNECTED_S
+    while asyncio.get_running_loop().time() < deadline_s:
+        told = await coordinator.statistics()
+        if told is not None and all(told["connected"].values()):
+            return
+        await asyncio.sleep(_POLL_S)
 
 
 async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory: Path, error: str | None) -> None:

@@ -12,6 +12,7 @@ import time
 import docker
 import pyarrow.parquet as pq
 import pytest
+import redis
 
 from cluster.real.zones import build_image
 from scenarios.session import launch
@@ -132,8 +133,7 @@ def test_containers_of_a_supervisor_that_was_killed_are_removed_by_the_next_down
         lab.run("fault", "kill", "b")
         assert lab.zone("b")["server"]["state"] == "dead"
         lab.run("fault", "restart", "b")
-        lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
-        assert b.get("k") == "v"
+        assert lab.until(lambda: served(b, "k")) == "v"
     names = {f"zonelab-{lab.session['run_id']}-{zone}" for zone in "ab"}
     os.kill(lab.supervisor, signal.SIGKILL)
     lab.until(lambda: not lab.processes)
@@ -141,6 +141,12 @@ def test_containers_of_a_supervisor_that_was_killed_are_removed_by_the_next_down
     lab.run("down")
     lab.assert_nothing_is_left()
     assert not names & containers()
+
+
+def served(client, key):
+    """The value, None if the coordinator does not reach its server: Docker's proxy takes connections before that does."""
+    with contextlib.suppress(redis.ResponseError):
+        return client.get(key)
 
 
 def containers():
