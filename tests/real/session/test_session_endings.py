@@ -144,7 +144,7 @@ def test_containers_of_a_supervisor_that_was_killed_are_removed_by_the_next_down
 
 
 def served(client, key):
-    """The value, None if the coordinator does not reach its server: Docker's proxy takes connections before that does."""
+    """The value, None if the coordinator does not reach its server: Docker's proxy accepts before that does."""
     with contextlib.suppress(redis.ResponseError):
         return client.get(key)
 
