@@ -62,8 +62,9 @@ WHERE: Mapping[Mechanism, tuple[Place, ...]] = {
     Mechanism.DUE_CHECK: _at_both(FaultClass.NONE),
     Mechanism.LEASE_END_CHECK: _at_both(FaultClass.WORK_OVERLONG),
     Mechanism.WARM_RESTART: _at_both(FaultClass.ZONE_KILLED_WARM),
+    Mechanism.HINTED_HANDOFF: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP),
     Mechanism.DELIVERY_TOKENS: _at_quorum(FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
-    Mechanism.LEASE_PROOF: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP, FaultClass.CUT_HOLD),
+    Mechanism.LEASE_PROOF: _at_quorum(FaultClass.ZONE_KILLED_KEEP),
     Mechanism.TOMBSTONES: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP, FaultClass.LAG_HEAVY),
     Mechanism.ANTI_ENTROPY: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.ZONE_WIPED, FaultClass.CUT_DROP),
     Mechanism.HEAD_OF_LINE_REPAIR: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP),
@@ -198,15 +199,15 @@ def ablate(
     """
     tasks = _tasks(ablations, places, runs)
     found = {ablation: AblationResult() for ablation in ablations}
-    twins: dict[tuple[EngineMode, Place, int], Measured] = {}
+    twins: dict[_Task, Measured] = {}
     done = 0
     try:
         with results(_run, tasks, jobs=jobs) as all_measured:
             for (ablation, place, seed), measured in zip(tasks, all_measured, strict=True):
                 if not ablation.off:
-                    twins[ablation.mode, place, seed] = measured
+                    twins[ablation, place, seed] = measured
                 else:
-                    found[ablation].add(place, measured, twins[ablation.mode, place, seed])
+                    found[ablation].add(place, measured, twins[ablation.twin, place, seed])
                 done += 1
                 told(done, len(tasks))
     except KeyboardInterrupt:
@@ -224,7 +225,7 @@ def _tasks(ablations: Sequence[Ablation], places: Sequence[Place], runs: int) ->
         for ablation in ablations:
             chosen = places or places_of(ablation)
             place = chosen[seed % len(chosen)]
-            tasks[Ablation(mode=ablation.mode), place, seed] = None
+            tasks[ablation.twin, place, seed] = None
             tasks[ablation, place, seed] = None
     return list(tasks)
 

@@ -21,6 +21,8 @@ class Mechanism(StrEnum):
     LEASE_END_CHECK = "lease-end-check"
     WARM_RESTART = "warm-restart"
 
+    HINTED_HANDOFF = "hinted-handoff"
+
     DELIVERY_TOKENS = "delivery-tokens"
     LEASE_PROOF = "lease-proof"
     TOMBSTONES = "tombstones"
@@ -40,6 +42,10 @@ class Mechanism(StrEnum):
         return Hardening(self.value) if self.value in list(Hardening) else None
 
 
+OPTIONS = (Mechanism.HINTED_HANDOFF,)
+"""Off unless a scenario switches them on; the runs that an ablation of one is compared with have it on."""
+
+
 WITHOUT: Mapping[Mechanism, str] = {
     Mechanism.UNACK_HANDLER: "nobody looks for leases that have ended",
     Mechanism.LEASE_NX: "pop writes its lease over any other and does not ask whether there was one",
@@ -52,6 +58,7 @@ WITHOUT: Mapping[Mechanism, str] = {
     Mechanism.DUE_CHECK: "pop takes what is not due yet",
     Mechanism.LEASE_END_CHECK: "the unack handler takes leases that have not ended",
     Mechanism.WARM_RESTART: "a zone that was to come back with a live zone's data comes back with its own",
+    Mechanism.HINTED_HANDOFF: "what a zone misses while it is away is kept for it by nobody, as in Dynomite",
     Mechanism.DELIVERY_TOKENS: "an ack ends whatever lease there is",
     Mechanism.LEASE_PROOF: "leases and acks are decided at the level of the queue, and what a vote says is believed",
     Mechanism.TOMBSTONES: "an ack leaves nothing behind",
@@ -81,6 +88,11 @@ NOT_NEEDED: Mapping[Mechanism, str] = {
     ),
     Mechanism.SHARD_TAKEOVER: "the zone's consumers come back before the run ends; the cost is lateness",
     Mechanism.LEASE_HEARTBEAT: "a lease that ends may be given to another; the cost is work that is done twice",
+    Mechanism.CLOCK_MARGIN: (
+        "consumers of a shard share the clock of their zone, unless another zone has taken the shard over; the unit tests "
+        "of the engine have two clocks"
+    ),
+    Mechanism.DELIVERY_TOKENS: "with the heartbeat on hardly a lease ends; see the row without both",
     Mechanism.ORPHAN_SWEEPER: "hardened mode leaves no orphans; clients of V1 do, in the unit tests of the engine",
     Mechanism.DEAD_LETTER: "no message of these runs kills its consumer; the unit tests of the engine have one",
     Mechanism.PRIORITY_ORDER: "these runs have no backlog; the unit tests of the engine have one",
