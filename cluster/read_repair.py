@@ -32,6 +32,9 @@ _MEMBER_WRITES = {
 }
 """Size of an item, where in it the member is, and whether the command removes."""
 
+_ZADD_OPTIONS = frozenset({"NX", "XX", "GT", "LT", "CH", "INCR"})
+"""With one of these a ZADD goes past the versions here."""
+
 _READS = {"GET": 2, "HGET": 3, "SISMEMBER": 3, "ZSCORE": 3}
 """Words of the command."""
 
@@ -49,6 +52,8 @@ def rewritten(command: Command, version_ms: int) -> Command | None:
         return ("EVAL", scripts.SET, 1, command[1], version_ms, command[2])
     if name == "DEL" and size == 2:
         return ("EVAL", scripts.DEL, 1, command[1], version_ms)
+    if name == "ZADD" and size > 2 and upper(command[2]) in _ZADD_OPTIONS:
+        return None
     if name in _MEMBER_WRITES and size > 2 and not (size - 2) % _MEMBER_WRITES[name][0]:
         return _member_write(name, command[1], version_ms, command[2:])
     return None

@@ -18,20 +18,22 @@ from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
 from scenarios.fault_classes import EngineMode
 from scenarios.hardened import HardenedUnderTest
-from scenarios.mechanisms import Mechanism
+from scenarios.mechanisms import OPTIONS, Mechanism
 from scenarios.queues import NAME, PREFIX, ConsumerQueue, DynoUnderTest, QueueUnderTest, Wrap
 from scenarios.spec import Checks, Kill, Scenario
+from scenarios.topology import Handoff
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
     """A queue, and the runs it is in, without the mechanisms ``off``. ``make_queue`` can be pickled.
 
-    ``mode``: the queue that they are switched off in.
+    ``mode``: the queue that they are switched off in. ``on``: options that are switched on.
     """
 
     off: tuple[Mechanism, ...] = ()
     mode: EngineMode = EngineMode.DEFAULT
+    on: tuple[Mechanism, ...] = ()
 
     @classmethod
     def of(cls, *off: Mechanism) -> "Ablation":
@@ -45,7 +47,16 @@ class Ablation:
     def name(self) -> str:
         return " + ".join(self.off) or "none off"
 
+    @property
+    def twin(self) -> "Ablation":
+        """What its runs are compared with: the same with nothing off."""
+        options = tuple(option for option in self.off if option in OPTIONS)
+        return Ablation(mode=self.mode, on=options) if self.off else self
+
     def scenario(self, scenario: Scenario) -> Scenario:
+        if Mechanism.HINTED_HANDOFF in self.on:
+            replication = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
+            scenario = scenario.model_copy(update={"replication": replication})
         if self.mode is EngineMode.HARDENED:
             forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
             return scenario.model_copy(update={"checks": Checks(forbid=forbid)})

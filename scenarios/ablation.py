@@ -13,7 +13,7 @@ from scipy import special
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import Level
 from scenarios.ablated import Ablation
-from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
+from scenarios.fault_classes import FaultClass, scenario_of_class
 from scenarios.matrix import Shown
 from scenarios.mechanisms import Mechanism
 from scenarios.parallel import results

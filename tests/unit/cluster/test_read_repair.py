@@ -197,6 +197,8 @@ class TestCommands:
             ("MGET", "a", "b"),
             ("DEL", "a", "b"),
             ("HSET", "h", "f"),
+            ("ZADD", "z", "nx", 1, "m"),
+            ("ZADD", "z", b"NX", "CH", 1, "m"),
         ],
     )
     def test_other_commands_go_past_the_versions(self, command):

@@ -171,6 +171,15 @@ def test_without_warm_restarts_a_killed_zone_keeps_its_files():
     assert cold.model_copy(update={"restart": "warm"}) == warm
 
 
+def test_runs_without_an_option_are_compared_with_runs_that_have_it():
+    drawn = scenario_of_class(FaultClass.ZONE_KILLED_KEEP, level=QUORUM, mode=EngineMode.DEFAULT, seed=1)
+    off = parse_ablation("hinted-handoff")
+    assert off.scenario(drawn).replication.hinted_handoff is None
+    assert off.twin.scenario(drawn).replication.hinted_handoff is not None
+    assert off.twin.twin == off.twin
+    assert parse_ablation("lease-nx").twin == NONE_OFF
+
+
 def test_every_mechanism_is_in_the_table_and_described():
     assert {mechanism for ablation in EACH_OFF for mechanism in ablation.off} == set(Mechanism) == set(WITHOUT)
 
@@ -193,6 +202,7 @@ def test_ablations_are_read_from_words_and_travel_between_processes():
         ("lease-nx,remove-check", FaultClass.ZONE_PAUSED, QUORUM, 10, MessageClass.CONCURRENT),
         ("warm-restart", FaultClass.ZONE_KILLED_WARM, QUORUM, 12, MessageClass.STUCK),
         ("payload-before-id", FaultClass.ZONE_PAUSED, ONE, 60, MessageClass.LOST),
+        ("hinted-handoff", FaultClass.ZONE_KILLED_KEEP, QUORUM, 20, MessageClass.STUCK),
         ("lease-nx", FaultClass.WORK_OVERLONG, QUORUM, 50, MessageClass.ABANDONED),
         ("requeue-before-unlease", FaultClass.CRASH_OVERLONG, ONE, 100, MessageClass.ABANDONED),
     ],
@@ -244,7 +254,7 @@ def test_every_mechanism_is_tried_where_it_matters_and_every_twin_is_run_once():
         assert [seed for _, seed in tried] == [1, 2, 3, 4, 5, 6]
         assert {place for place, _ in tried} == set(places_of(ablation))
         for place, seed in tried:
-            twin = Ablation(mode=ablation.mode)
+            twin = ablation.twin
             assert tasks.index((twin, place, seed)) < tasks.index((ablation, place, seed))
 
 
