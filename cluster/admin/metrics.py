@@ -25,6 +25,8 @@ class _GatewayCollector(Collector):
         yield from _of_port(figures["port"], zone)
         yield from _of_levels(figures["levels"], zone)
         yield _failures(figures["zone_failures"], zone)
+        done = [((zone, what), count) for what, count in figures["options"].items()]
+        yield _counter("zonelab_options", "What options beyond the defaults have done.", ["zone", "what"], done)
         yield from _of_links(figures, zone)
         yield _latency(self._view.probe.histograms, zone)
 

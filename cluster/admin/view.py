@@ -34,17 +34,19 @@ class GatewayView:
         """Counts since the coordinator began.
 
         ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
-        read repair wrote to zones that were behind. ``links``: ``in_flight`` is the length of a link's queue.
+        read repair wrote to zones that were behind, ``options`` what all options have done. ``links``: ``in_flight`` is
+        the length of a link's queue.
         """
         told = self._gateway.statistics()
-        levels = told["coordinator"]["levels"]
+        levels, options = told["coordinator"]["levels"], told["coordinator"]["options"]
         return {
             "zone": self.zone,
             "port": told["port"],
             "levels": levels,
             "zone_failures": told["coordinator"]["zone_failures"],
             "divergence": sum(map(_disagreements, levels.values())),
-            "repairs": told["coordinator"].get("repairs", 0),
+            "repairs": options.get("repairs", 0),
+            "options": options,
             "connected": self._connected(),
             "links": self.links.described(),
             "latency": {"quantiles_ms": self._quantiles_ms(), "histograms": self.probe.as_dict()},

@@ -50,6 +50,14 @@ def test_divergence_counts_votes_in_which_zones_differed_before_and_after_the_de
     assert client.get("/statistics").json()["divergence"] == 2 + 3 + 4 + 5
 
 
+def test_what_options_have_done_is_told_and_read_repair_by_its_name(client, gateway):
+    gateway.counted.count("repairs", 3)
+    gateway.counted.count("hints stored", 2)
+    told = client.get("/statistics").json()
+    assert (told["repairs"], told["options"]) == (3, {"repairs": 3, "hints stored": 2})
+    assert metrics_of(client)["zonelab_options_total", ("what", "hints stored"), ("zone", "a")] == 2
+
+
 def test_metrics_are_what_prometheus_reads(client, gateway):
     gateway.counted.levels[Level.DC_QUORUM].decisions[Decision.AGREED] = 10
     gateway.counted.zone_failures["b"] = {'Peer "Node"\n is not connected': 2}
