@@ -89,8 +89,8 @@ NOT_NEEDED: Mapping[Mechanism, str] = {
     Mechanism.SHARD_TAKEOVER: "the zone's consumers come back before the run ends; the cost is lateness",
     Mechanism.LEASE_HEARTBEAT: "a lease that ends may be given to another; the cost is work that is done twice",
     Mechanism.CLOCK_MARGIN: (
-        "consumers of a shard share the clock of their zone, unless another zone has taken the shard over; the unit tests "
-        "of the engine have two clocks"
+        "consumers of a shard share the clock of their zone, unless another zone has taken the shard over; the unit "
+        "tests of the engine have two clocks"
     ),
     Mechanism.DELIVERY_TOKENS: "with the heartbeat on hardly a lease ends; see the row without both",
     Mechanism.ORPHAN_SWEEPER: "hardened mode leaves no orphans; clients of V1 do, in the unit tests of the engine",
