@@ -18,6 +18,9 @@ from scenarios.fault_classes import ABOUT, EngineMode, FaultClass
 from scenarios.matrix import CELLS, Cell, CellResult, Failure, Matrix, MatrixState, counterexamples, fill, share_bound
 from scenarios.table import console
 
+_SMALL = 0.01
+"""Shares below this need more digits."""
+
 _PAGE = """# What holds under which faults
 
 {provenance}{interrupted}
@@ -199,7 +202,8 @@ def _words(result: CellResult) -> str:
         return "not run"
     undecided = f", {len(result.problems)} undecided" if result.problems else ""
     if not result.broken:
-        return f"held (< {share_bound(result.runs):.1%}){undecided}"
+        bound = share_bound(result.runs)
+        return f"held (< {bound:.1%}){undecided}" if bound >= _SMALL else f"held (< {bound:.3%}){undecided}"
     return ", ".join(f"{name} {share(len(result.seeds(name)), result.runs)}" for name in result.broken) + undecided
 
 
