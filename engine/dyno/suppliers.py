@@ -15,6 +15,10 @@ class Host:
     name: str
     rack: str
 
+    def __post_init__(self) -> None:
+        if not self.rack:
+            raise ValueError(f"rack of host {self.name!r} must be a non-empty string, got {self.rack!r}")
+
 
 HostSupplier = Callable[[], Sequence[Host]]
 """The hosts as they are known now."""
@@ -53,6 +57,10 @@ class RackSuffixShards:
 
     hosts: HostSupplier
     local_rack: str
+
+    def __post_init__(self) -> None:
+        if not self.local_rack:
+            raise ValueError(f"local_rack must be a non-empty string, got {self.local_rack!r}")
 
     def queue_shards(self) -> tuple[str, ...]:
         return _distinct(self.shard_of(host) for host in self.hosts())

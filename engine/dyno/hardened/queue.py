@@ -234,6 +234,8 @@ class HardenedQueue:
         puts = []
         for message in messages:
             shard = self._strategy.next_shard(self.settings.shards, message)
+            if shard not in self.settings.shards:
+                raise ValueError(f"strategy must choose one of {', '.join(self.settings.shards)}, got {shard!r}")
             puts.append(put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context))
         told = await self._store.put(puts) if puts else []
         return [

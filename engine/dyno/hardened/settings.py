@@ -57,6 +57,8 @@ class HardenedSettings:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)!r}")
         if self.deliveries_max is not None and self.deliveries_max < 1:
             raise ValueError(f"deliveries_max must be at least 1 or None, got {self.deliveries_max!r}")
+        if unknown := [name for name in self.without if name not in tuple(Hardening)]:
+            raise ValueError(f"without must be among {', '.join(Hardening)}, got {', '.join(map(repr, unknown))}")
 
     def has(self, mechanism: Hardening) -> bool:
         return mechanism not in self.without

@@ -116,6 +116,13 @@ def test_no_hosts_and_no_rack_are_refused(build, lab):
         build(servers=Cluster(hosts=lambda: HOSTS, quorum=connection))
 
 
+def test_a_rack_without_a_name_is_refused():
+    with pytest.raises(ValueError, match="rack of host 'h' must be a non-empty string, got ''"):
+        Host(name="h", rack="")
+    with pytest.raises(ValueError, match="local_rack must be a non-empty string, got ''"):
+        RackSuffixShards(hosts=lambda: HOSTS, local_rack="")
+
+
 def test_rack_suffix_supplier():
     """``DynoShardSupplierTest`` of the original."""
     supplier = RackSuffixShards(hosts=lambda: HOSTS, local_rack="us-east-1a")

@@ -490,9 +490,20 @@ def test_without_a_majority_nothing_is_promised(lab):
         ({"deliveries_max": 0}, "deliveries_max must be at least 1 or None, got 0"),
         ({"shards": ("a", "a")}, "distinct names, got"),
         ({"prefix": ""}, "non-empty string, got ''"),
+        ({"without": ("tokens",)}, "without must be among delivery-tokens, .*, got 'tokens'"),
     ],
 )
 def test_settings_are_checked(wrong, told):
     settings = {"prefix": "p", "shards": ("a", "b"), "shard": "a", "instance": "a-1", **wrong}
     with pytest.raises(ValueError, match=told):
         HardenedSettings(**settings)
+
+
+def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
+    async def program():
+        queue = lab.queue()
+        with pytest.raises(ValueError, match="one of a, b, c, got 'z'"):
+            await queue.push([message("m"), message("n", shard="z")])
+        assert await lab.statuses("m") == ["-", "-", "-"]
+
+    run_in(lab, program())
