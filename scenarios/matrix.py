@@ -182,6 +182,10 @@ class MatrixState:
             self._known = {key: shown for key, shown in map(_known_of, lines[1:]) if key is not None}
         self._write([self._program, *(_line(*key, shown) for key, shown in self._known.items())])
 
+    @property
+    def count(self) -> int:
+        return len(self._known)
+
     def of(self, cell: Cell, seed: int) -> Shown | None:
         return self._known.get((cell.name, seed))
 

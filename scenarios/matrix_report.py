@@ -88,6 +88,8 @@ class MatrixReport:
     files: Mapping[Failure, Path] = field(default_factory=dict)
     command: str
     took_s: float
+    known: int = 0
+    """Runs that had been made before, and were read from a state."""
 
     def print(self) -> None:
         for mode in EngineMode:
@@ -101,7 +103,7 @@ class MatrixReport:
         """Markdown; files are named as seen from ``path``."""
         return _PAGE.format(
             provenance=provenance(self.command, runs=self.matrix.runs, took_s=self.took_s),
-            interrupted="" if self.matrix.complete else " It was broken off, so some cells have fewer seeds.",
+            interrupted="".join(self._remarks()),
             seeds=max((result.runs for result in self.matrix.cells.values()), default=0),
             classes=", ".join(FORBIDDEN_DEFAULT),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
@@ -109,6 +111,12 @@ class MatrixReport:
             violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in FORBIDDEN_DEFAULT),
             details="\n".join(self._details(path)),
         )
+
+    def _remarks(self) -> Iterator[str]:
+        if self.known:
+            yield f" Of these, {self.known:,} runs had been made before."
+        if not self.matrix.complete:
+            yield " It was broken off, so some cells have fewer seeds."
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -224,6 +232,7 @@ def fill_matrix(
     begin_s = monotonic()
     with RunBar("matrix") as bar:
         kept = MatrixState(state) if state is not None else None
+        known = kept.count if kept is not None else 0
         matrix = fill(cells, runs=runs, jobs=jobs, told=bar.told, state=kept)
     took_s = monotonic() - begin_s
     written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
@@ -231,7 +240,7 @@ def fill_matrix(
     words += ["--shrink-runs", str(shrink_runs)]
     words += ["--state", str(state)] if state else []
     words += ["--out", str(out)] if out else []
-    report = MatrixReport(matrix=matrix, files=written, command=shlex.join(words), took_s=took_s)
+    report = MatrixReport(matrix=matrix, files=written, command=shlex.join(words), took_s=took_s, known=known)
     if out is not None:
         out.write_text(report.page(out), encoding="utf-8")
     return report
