@@ -67,7 +67,7 @@ def problems(scenario: Scenario) -> list[Problem]:
         _ = scenario.servers
     except TopologyError as error:
         return [Problem("topology.data_centres", str(error))]
-    found = [*_links(scenario), *_load(scenario), *_workload(scenario)]
+    found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += _fault(scenario, f"faults[{index}]", fault)
     if not found:
@@ -115,6 +115,11 @@ def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
         return
     if pair not in scenario.links_all:
         yield Problem.of(path, text, f"a link of the topology ({links})")
+
+
+def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
+    if scenario.queue.mode is Mode.HARDENED and scenario.servers != scenario.zones:
+        yield Problem.of("queue.mode", scenario.queue.mode.value, "default, as hardened mode compares zones of one server")
 
 
 def _links(scenario: Scenario) -> Iterator[Problem]:
