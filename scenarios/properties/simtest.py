@@ -1,6 +1,7 @@
 """``sim_test``: a coroutine as a test, run on a fresh simulated cluster for each of many seeds."""
 
 import inspect
+import os
 import shlex
 from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
@@ -82,10 +83,16 @@ def _run(
         runtime.run_until_complete(body(cluster))
     except Exception as error:
         when = f"seed {seed} failed at {runtime.now_ns() / 1e9:.6f} s of virtual time"
-        error.add_note(f"zonelab: {when}; again: pytest {shlex.quote(request.node.nodeid)} --zonelab-replay {seed}")
+        error.add_note(f"zonelab: {when}; again: pytest {shlex.quote(_address(request))} --zonelab-replay {seed}")
         abandon(cluster)
         raise
     except BaseException:
         abandon(cluster)
         raise
     close(cluster)
+
+
+def _address(request: pytest.FixtureRequest) -> str:
+    """The test as pytest takes it where it was called; its node id begins at pytest's root directory."""
+    names = request.node.nodeid.partition("::")[2]
+    return f"{os.path.relpath(request.node.path, request.config.invocation_params.dir)}::{names}"

@@ -149,6 +149,19 @@ def test_what_waits_for_ever_fails_at_once(pytester):
     result.stdout.fnmatch_lines(["*nothing is left to happen*"])
 
 
+def test_the_command_that_repeats_a_seed_works_from_where_pytest_was_called(pytester, monkeypatch):
+    pytester.makeini("[pytest]")
+    pytester.makepyfile(**{"suite/test_luck": UNLUCKY})
+    (pytester.path / "elsewhere").mkdir()
+    monkeypatch.chdir(pytester.path / "elsewhere")
+    first = pytester.runpytest_subprocess("../suite/test_luck.py")
+    again = shlex.split(re.search(r"again: pytest (.*)", first.stdout.str())[1])
+    assert again[0] == "../suite/test_luck.py::test_unlucky"
+    second = pytester.runpytest_subprocess(*again)
+    second.assert_outcomes(failed=1)
+    assert failing_seed(second) == failing_seed(first)
+
+
 @pytest.mark.parametrize("words", [("--zonelab-seeds", "0"), ("--zonelab-seeds", "many"), ("--zonelab-replay", "-1")])
 def test_an_option_without_meaning_is_refused(pytester, words):
     pytester.makepyfile(UNLUCKY)
