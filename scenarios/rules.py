@@ -119,7 +119,7 @@ def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
 
 def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
     if scenario.queue.mode is Mode.HARDENED and scenario.servers != scenario.zones:
-        yield Problem.of("queue.mode", scenario.queue.mode.value, "default, as hardened mode compares zones of one server")
+        yield Problem.of("queue.mode", scenario.queue.mode.value, "default; hardened needs zones of one server")
 
 
 def _links(scenario: Scenario) -> Iterator[Problem]:
