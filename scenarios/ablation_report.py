@@ -169,6 +169,8 @@ class AblationReport:
 
 def run_ablations(chosen: Sequence[Ablation], *, runs: int, jobs: int, out: Path | None) -> AblationReport:
     """Run the ``chosen`` ablations, or else ``EACH_OFF``, and write their page to ``out``. Raises ``OSError``."""
+    if out is not None:
+        out.touch()  # what cannot be written is told before the runs, not after them
     begin_s = monotonic()
     with RunBar("ablations") as bar:
         ablations = ablate(chosen or EACH_OFF, runs=runs, jobs=jobs, told=bar.told)

@@ -229,6 +229,9 @@ def fill_matrix(
 
     With ``state`` a matrix that was broken off goes on from there.
     """
+    if out is not None:
+        out.touch()  # what cannot be written is told before the runs, not after them
+    files.mkdir(parents=True, exist_ok=True)
     begin_s = monotonic()
     with RunBar("matrix") as bar:
         kept = MatrixState(state) if state is not None else None

@@ -97,3 +97,13 @@ def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_te
     nothing = "worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests"
     assert f"warm-restart, 2 seeds: {nothing}, or" in told
     assert "remove-check, 2 seeds: the lease with NX alone decides between two consumers" in told
+
+
+@pytest.mark.parametrize(("command", "module"), [("matrix", matrix_report), ("ablate", ablation_report)])
+def test_a_page_that_cannot_be_written_is_refused_before_the_first_run(tmp_path, monkeypatch, capsys, command, module):
+    begun = []
+    monkeypatch.setattr(module, "fill" if command == "matrix" else "ablate", lambda *_, **__: begun.append(command))
+    page = tmp_path / "missing" / "page.md"
+    assert run_cli([command, "--runs", "1", "--out", str(page)]) == EXIT_LAB_FAILED
+    assert f"{page}: No such file or directory" in capsys.readouterr().err
+    assert begun == []
