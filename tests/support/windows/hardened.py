@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from support.dyno import SHARDS
+from support.windows import hardened_replicas
 from support.windows.hardened_stage import HardenedStage
 from support.windows.stage import (
     LEASE_MS,
@@ -395,6 +396,7 @@ async def outage_under_keepers(stage: HardenedStage) -> str:
 
 
 HARDENED_COURSES: dict[str, HardenedCourse] = {
+    **hardened_replicas.COURSES,
     "crash_push_after_payload": push_dies,
     "payload_without_id_and_tests_of_existence": push_dies,
     "crash_push_batch_retried_round_robin": batch_again,
