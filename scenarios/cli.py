@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from analysis.checkers.verdict import MessageClass
-from cluster.levels import Level
+from cluster.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError
 from scenarios import cli_cluster
 from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
@@ -377,6 +377,8 @@ def matrix(
         levels=level or (),
         fault_classes=[_one_of(FaultClass, "--faults", name) for name in faults or ()],
     )
+    if not cells:
+        raise UsageProblem(f"--level: got {', '.join(level or ())}; accepted: {', '.join(LEVELS_OF_ONE_DC)}")
     report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     if as_json:
         print_json(report.to_json())

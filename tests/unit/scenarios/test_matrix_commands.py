@@ -15,6 +15,7 @@ from scenarios.matrix import Cell, CellResult, Matrix
 
 @pytest.fixture
 def two_cells(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
     cells = tuple(
         Cell(fault_class=fault_class, level=Level.DC_ONE, mode=EngineMode.DEFAULT)
         for fault_class in (FaultClass.NONE, FaultClass.ZONE_WIPED)
@@ -54,10 +55,12 @@ def test_matrix_runs_the_cells_that_are_asked_for_and_says_so(tmp_path, capsys):
     assert " ".join(choice) in document["command"]
 
 
-@pytest.mark.parametrize("choice", [["--mode", "hard"], ["--faults", "meteorite"]])
+@pytest.mark.parametrize(
+    "choice", [["--mode", "hard"], ["--faults", "meteorite"], ["--level", Level.DC_EACH_SAFE_QUORUM]]
+)
 def test_matrix_says_which_modes_and_classes_there_are(choice, capsys):
     assert run_cli(["matrix", *choice]) == EXIT_USAGE
-    assert f"{choice[0]}: got '{choice[1]}'; accepted: " in capsys.readouterr().err
+    assert f"{choice[0]}: got {choice[1]}; accepted: " in capsys.readouterr().err.replace("'", "")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,7 @@ def test_matrix_says_by_its_exit_that_something_is_missing(two_cells, tmp_path, 
 
 def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
+    monkeypatch.setenv("COLUMNS", "250")
     page = tmp_path / "page.md"
     assert run_cli(["ablate", "--runs", "8", "--off", "due-check", "--out", str(page)]) == EXIT_VALID
     assert "detected: early" in capsys.readouterr().out
