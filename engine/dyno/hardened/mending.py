@@ -23,6 +23,8 @@ def planned(found: Mapping[str, Record | None], *, zones: int) -> Plan | None:
     Two tombstones win. One wins if no zone that was read has a newer lease: then the ack may have been confirmed, and
     no newer lease can have been. If a majority has a newer lease, the ack was refused, and its tombstone goes. What is
     merely absent in a zone is copied from the zone with the newest record. Leases that differ are left alone: they end.
+    What waits in another shard than elsewhere is moved: each zone serves its own shard by its own lists, and a message
+    that every zone lists for another one would be seen by none.
     """
     there = {zone: record for zone, record in found.items() if record is not None}
     buried = {zone: record for zone, record in there.items() if record.buried}
@@ -37,7 +39,19 @@ def planned(found: Mapping[str, Record | None], *, zones: int) -> Plan | None:
         for record in found.values()
         if record is None or (dead and record.status is not Status.DEAD and record.ends_ms <= there[source].ends_ms)
     )
-    return Plan(older, there[source], source) if older else None
+    return Plan(older, there[source], source) if older else _move(there, zones=zones)
+
+
+def _move(there: Mapping[str, Record], *, zones: int) -> Plan | None:
+    """To the shard that a majority of the zones has, or if all were read and none has, to the first in alphabet."""
+    shards = [record.shard for record in there.values()]
+    shard = max(sorted(dict.fromkeys(shards)), key=shards.count)
+    if shards.count(shard) <= zones // 2 and len(shards) < zones:
+        return None
+    for zone, record in there.items():
+        if record.shard != shard and record.status is Status.WAITING:
+            return Plan((record,), record.moved(shard), zone)
+    return None
 
 
 def _burial(

@@ -34,6 +34,11 @@ class Record:
         status, shard, _, _, tries, ends, token = raw.decode().split(" ")
         return cls(raw, _STATUS[status], shard, int(tries), int(ends), token)
 
+    def moved(self, shard: str) -> "Record":
+        """The same in another shard."""
+        status, _, *rest = self.raw.decode().split(" ")
+        return self.parse(" ".join([status, shard, *rest]).encode())
+
     @property
     def buried(self) -> bool:
         return self.status is Status.DONE

@@ -6,6 +6,8 @@ Method: three simulated zones, one handmade course a test; each course went wron
 import pytest
 from support.hardened import KEYS, ZONES, hardened_lab, run_in
 
+from cluster.levels import Level
+from cluster.link import Cut
 from engine.message import Message
 
 
@@ -99,5 +101,32 @@ def test_a_dead_letter_that_cannot_be_read_does_not_hide_the_others(lab):
         assert await queue.dead_letters(0) == await queue.dead_letters(-1) == []
         assert await queue.remove([dead.id]) == [True]
         assert await queue.dead_letters(5) == []
+
+    run_in(lab, program())
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+def test_a_retried_push_that_left_zones_with_two_opinions_about_the_shard_is_delivered(lab, level):
+    """Zone c has the message in a's shard, zones a and b have it in c's: nobody would find it in the own list."""
+
+    async def program():
+        links = [lab.cluster.links[pair] for pair in (("a", "c"), ("c", "a"), ("b", "c"), ("c", "b"))]
+        for link in links:
+            link.cut(Cut.DROP)
+        await lab.queue("c", level=Level.DC_ONE).push([Message(id="m", shard="a")])
+        await lab.queue("a", level=level).push([Message(id="m", shard="c")])
+        for link in links:
+            link.mend()
+        await lab.cluster.connected()
+        shards = [(await lab.record(zone, "m")).split(" ")[1] for zone in ZONES]
+        assert shards == ["c", "c", "a"]
+        queues = [lab.queue(zone, level=level) for zone in ZONES]
+        for queue in queues:
+            await queue.start()
+        await lab.sleep(300)
+        delivered = [delivery for queue in queues for delivery in await queue.pop(1, wait_ms=50)]
+        assert ids(delivered) == ["m"]
+        for queue in queues:
+            await queue.close()
 
     run_in(lab, program())

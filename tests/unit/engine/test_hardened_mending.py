@@ -9,11 +9,12 @@ from engine.dyno.hardened.record import Record, Status, rank
 from engine.dyno.scores import due_score
 
 
-def record(status, ends_ms=0, token="-"):
-    return Record.parse(f"{status} a 1000 1000 1 {ends_ms} {token}".encode())
+def record(status, ends_ms=0, token="-", *, shard="a"):
+    return Record.parse(f"{status} {shard} 1000 1000 1 {ends_ms} {token}".encode())
 
 
 WAITING, LEASED, LATER = record("w"), record("l", 500, "t1"), record("l", 900, "t2")
+IN_B, IN_C, LEASED_IN_B = record("w", shard="b"), record("w", shard="c"), record("l", 500, "t1", shard="b")
 BURIED, BURIED_LATER, DEAD = record("d", 500, "t1"), record("d", 900, "t2"), record("x", 500, "t1")
 
 
@@ -31,6 +32,12 @@ def plan_of(*records, zones=3):
         ((WAITING, None, None), (WAITING, {None})),
         ((WAITING, LEASED, None), (LEASED, {None})),
         ((WAITING, LEASED, LATER), None),
+        ((IN_B, IN_B, WAITING), (IN_B, {WAITING})),
+        ((WAITING, IN_B, IN_C), (WAITING, {IN_B})),
+        ((WAITING, IN_B), None),
+        ((WAITING, None, IN_B), (IN_B, {None})),
+        ((WAITING, LATER, LEASED_IN_B), None),
+        ((IN_B, LATER, LEASED), (WAITING, {IN_B})),
         ((WAITING, None), (WAITING, {None})),
         ((BURIED, BURIED, LATER), (BURIED, {LATER})),
         ((BURIED, BURIED, None), (BURIED, {None})),
@@ -50,7 +57,7 @@ def test_a_plan_follows_from_what_the_zones_prove(found, expected):
     assert plan_of(*found) == expected
 
 
-RECORDS = st.sampled_from([None, WAITING, LEASED, LATER, BURIED, BURIED_LATER, DEAD])
+RECORDS = st.sampled_from([None, WAITING, IN_B, IN_C, LEASED, LEASED_IN_B, LATER, BURIED, BURIED_LATER, DEAD])
 
 
 @given(st.lists(RECORDS, min_size=2, max_size=3))
@@ -67,7 +74,7 @@ def test_two_tombstones_always_win_and_no_plan_takes_a_majority_of_newer_leases_
 
 @given(st.lists(RECORDS, min_size=3, max_size=3))
 def test_mending_settles(found):
-    """Carried out in every zone, again and again, plans come to an end after at most two rounds."""
+    """Carried out in every zone, again and again, plans come to an end after at most three rounds."""
     zones = dict(zip("abc", found, strict=True))
     for _ in range(3):
         plan = planned(zones, zones=3)
