@@ -8,7 +8,7 @@ from support.hardened import KEYS, ZONES, hardened_lab, run_in
 from cluster.link import Cut
 from cluster.zone import Restart
 from engine.dyno.codec import encode
-from engine.dyno.hardened import HardenedSettings, Hardening
+from engine.dyno.hardened import Hardening
 from engine.dyno.scores import due_score
 from engine.message import Message
 from engine.ports import Indeterminate, PortError
@@ -476,34 +476,5 @@ def test_without_a_majority_nothing_is_promised(lab):
         with pytest.raises(PortError) as failure:
             await queue.push([message("n")])
         assert failure.value.failed_ids == ("n",)
-
-    run_in(lab, program())
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"instance": "a b"}, "without blanks, got 'a b'"),
-        ({"shard": "z"}, "shard must be one of a, b, got 'z'"),
-        ({"lease_ms": 0}, "lease_ms must be at least 1, got 0"),
-        ({"margin_ms": -1}, "margin_ms must be at least 0, got -1"),
-        ({"deliveries_max": 0}, "deliveries_max must be at least 1 or None, got 0"),
-        ({"shards": ("a", "a")}, "distinct names, got"),
-        ({"prefix": ""}, "non-empty string, got ''"),
-        ({"without": ("tokens",)}, "without must be among delivery-tokens, .*, got 'tokens'"),
-    ],
-)
-def test_settings_are_checked(wrong, told):
-    settings = {"prefix": "p", "shards": ("a", "b"), "shard": "a", "instance": "a-1", **wrong}
-    with pytest.raises(ValueError, match=told):
-        HardenedSettings(**settings)
-
-
-def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
-    async def program():
-        queue = lab.queue()
-        with pytest.raises(ValueError, match="one of a, b, c, got 'z'"):
-            await queue.push([message("m"), message("n", shard="z")])
-        assert await lab.statuses("m") == ["-", "-", "-"]
 
     run_in(lab, program())
