@@ -1,4 +1,4 @@
-"""Goal: wrong settings and strategies of a hardened queue are refused with what is accepted. Method: a table of them."""
+"""Goal: wrong settings and strategies of a hardened queue are refused with what is accepted. Method: a table."""
 
 import pytest
 from support.hardened import hardened_lab, run_in
