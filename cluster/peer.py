@@ -87,9 +87,7 @@ class Peer:
     link is not clear any more, all that is at the server goes on as a flight.
     """
 
-    def __init__(
-        self, *, datastore: Far, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts
-    ) -> None:
+    def __init__(self, *, datastore: Far, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts) -> None:
         self.datastore = datastore
         self.outbound = outbound
         self.inbound = inbound

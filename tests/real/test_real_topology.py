@@ -27,9 +27,7 @@ PATIENT = Timeouts(
     remote_write_ms=60_000,
     reconnect_ms=(50,),
 )
-SHARED = Topology(
-    (DataCentre("dc1", (even_rack("a", 2), even_rack("b", 1))), DataCentre("dc2", (even_rack("c", 2),)))
-)
+SHARED = Topology((DataCentre("dc1", (even_rack("a", 2), even_rack("b", 1))), DataCentre("dc2", (even_rack("c", 2),))))
 KEYS = [f"key:{number}" for number in range(20)]
 
 
