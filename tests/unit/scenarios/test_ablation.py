@@ -279,7 +279,7 @@ def test_the_sign_test_is_the_tail_of_coin_tosses(worse, better, chance):
 
 def measured(seed, *, deliveries, **violated):
     shown = Shown(seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=10, problem=None)
-    return Measured(shown=shown, deliveries=deliveries, delivered=10)
+    return Measured(shown=shown, deliveries=deliveries, delivered=10, latest_ms=100.0 * deliveries + seed)
 
 
 @pytest.fixture
@@ -303,8 +303,8 @@ def test_twins_count_by_which_of_them_has_more_cases(counted):
 def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
     report = AblationReport(ablations=found, command="zonelab ablate", took_s=1.0)
-    words = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) | 200 (0) | detected: stuck |"
-    assert words in report.page()
+    failing = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) |"
+    assert f"{failing} 200 (0) | 1210 (1010) | detected: stuck |" in report.page()
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
     assert (row["off"], row["failing"], row["failing_with_it_on"]) == (["lease-nx"], 20, 1)
     assert row["classes"] == {"stuck": {"failing": 20, "worse": 19, "better": 1}}

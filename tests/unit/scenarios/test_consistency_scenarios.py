@@ -102,7 +102,7 @@ def test_a_hunt_groups_seeds_by_anomaly_and_its_counterexample_replays_event_by_
     hunting = ["hunt", "registers", "--runs", "21", "--messages", "150", "--json"]
     assert run_cli(hunting) == 1
     hunted = json.loads(capsys.readouterr().out)
-    assert (hunted["runs"], hunted["repeated"], hunted["broken"]) == (21, 1, {})
+    assert (hunted["runs"], hunted["repeated"], hunted["broken"]) == (21, 2, {})
     group = hunted["groups"]["nonlinearizable"]
     assert group["runs"] == len(group["seeds"]) > 0
     assert run_cli(["replay", group["counterexample"], "--json"]) == 1
