@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -43,7 +44,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def _hear_signals() -> None:
+    """A shell's background jobs ignore Ctrl-C, programs under nohup SIGHUP, and what they start inherits that."""
+    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heard)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _hear_signals()
     for tool in sorted(_required()):
         if _missing(tool):
             raise pytest.UsageError(f"ZONELAB_REQUIRE names {tool}, but {PROBES[tool][1]}")
