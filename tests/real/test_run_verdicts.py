@@ -210,7 +210,7 @@ PLANTED: dict[str, tuple[type[DynoUnderTest], MessageClass, dict[str, Any]]] = {
     "messages removed before they are leased": (
         LeaseForgotten,
         MessageClass.ABANDONED,
-        {"faults": CRASH, "consumers": {"processing": "constant:60ms"}},
+        {"faults": CRASH, "consumers": {"processing": "constant:150ms"}},
     ),
     "receipts of pushes that were never made": (ReceiptsForged, MessageClass.LOST, {}),
     "a clock that is fast": (ClockFast, MessageClass.EARLY, {}),
@@ -231,7 +231,7 @@ def test_the_same_crash_without_the_bug_abandons_nothing(tmp_path: Path) -> None
         tmp_path,
         level="DC_QUORUM",
         faults=CRASH,
-        consumers={"processing": "constant:60ms"},
+        consumers={"processing": "constant:150ms"},
         queue={"unack_ms": 3000, "unack_interval_ms": 200},
     )
     verdict = run.check()
