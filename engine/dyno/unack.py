@@ -10,12 +10,10 @@ from typing import Any
 
 from engine.dyno.codec import decode
 from engine.dyno.context import Context
-from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.errors import PayloadError
 from engine.dyno.measure import record, timed
+from engine.dyno.periodic import Periodic
 from engine.dyno.scores import due_score
-from engine.ports import Task
-
-NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,49 +119,14 @@ def _score(message_id: str, raw: bytes, lease_end: bytes) -> float | bytes:
     return due_score(math.floor(float(lease_end)), priority=priority)
 
 
-class UnackHandler:
-    """Runs ``process_unacks``, or with ``single_ring`` its script, at a fixed rate until it is closed.
-
-    An outage does not end it: a run that fails is counted in ``failures`` and kept in ``last_error``, and the next run
-    comes at its time. Runs that are overdue because one took long are skipped, not caught up.
-    """
+class UnackHandler(Periodic):
+    """Runs ``process_unacks``, or with ``single_ring`` its script, at a fixed rate; an outage does not end it."""
 
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._process_unacks = atomic_process_unacks if context.settings.single_ring else process_unacks
-        self._task: Task[None] | None = None
-        self.runs = 0
-        self.failures = 0
-        self.last_error: Exception | None = None
-
-    def start(self) -> None:
-        if self._task is not None:
-            raise RuntimeError("the unack handler is already running")
-        name = f"unack {self._context.keys.queue} {self._context.settings.shard}"
-        self._task = self._context.runtime.spawn(self._loop(), name=name)
-
-    async def close(self) -> None:
-        """Stop. A run cut in the middle leaves what a crash would: the next handler mends it."""
-        task, self._task = self._task, None
-        if task is not None and task.done():
-            await task.join()
-        elif task is not None:
-            task.cancel()
-
-    async def _loop(self) -> None:
-        runtime = self._context.runtime
-        interval_ns = self._context.settings.unack_interval_ms * NS_PER_MS
-        due_ns = runtime.now_ns() + interval_ns
-        while True:
-            await runtime.sleep(max(0, due_ns - runtime.now_ns()))
-            await self._run()
-            overdue = max(0, runtime.now_ns() - due_ns) // interval_ns
-            due_ns += (overdue + 1) * interval_ns
-
-    async def _run(self) -> None:
-        self.runs += 1
-        try:
-            await self._process_unacks(self._context)
-        except COMMAND_FAILURES as error:
-            self.failures += 1
-            self.last_error = error
+        process = atomic_process_unacks if context.settings.single_ring else process_unacks
+        super().__init__(
+            lambda: process(context),
+            interval_ms=context.settings.unack_interval_ms,
+            runtime=context.runtime,
+            name=f"unack {context.keys.queue} {context.settings.shard}",
+        )

@@ -19,12 +19,12 @@ from engine.dyno.hardened.keeping import Keeper
 from engine.dyno.hardened.keys import HardenedKeys
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.mending import Mender
-from engine.dyno.hardened.periodic import Periodic
 from engine.dyno.hardened.popping import HardenedPopper
 from engine.dyno.hardened.replicas import Replicas
 from engine.dyno.hardened.serving import Serving
 from engine.dyno.hardened.settings import HardenedSettings
 from engine.dyno.hardened.store import Held, Store
+from engine.dyno.periodic import Periodic
 from engine.dyno.queue import ShardSize
 from engine.dyno.sharding import RoundRobin, ShardingStrategy
 from engine.dyno.v2.errors import batch_ack_failure, batch_push_failure
@@ -227,7 +227,7 @@ class HardenedQueue:
 
     def _periodic(self, what: str, action: Callable[[], Awaitable[None]], interval_ms: int) -> Periodic:
         name = f"{what} {self.name} {self.settings.instance}"
-        return Periodic(action, interval_ms=interval_ms, runtime=self._context.runtime, name=name)
+        return Periodic(action, interval_ms=interval_ms, runtime=self._context.runtime, name=name, spread=True)
 
     async def _push(self, messages: Sequence[Message]) -> list[Receipt]:
         now_ms = self._clock.now_ms()

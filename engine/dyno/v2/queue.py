@@ -13,6 +13,7 @@ from engine.dyno.codec import decode, encode
 from engine.dyno.context import Counters
 from engine.dyno.errors import PayloadError, operation
 from engine.dyno.measure import MetricsSource, QueueMetrics, record, timed
+from engine.dyno.periodic import Periodic
 from engine.dyno.queue import ShardSize
 from engine.dyno.scores import due_score, eligible_until
 from engine.dyno.unack import UnackResult
@@ -20,7 +21,6 @@ from engine.dyno.v2 import steps
 from engine.dyno.v2.acks import BatchAcks
 from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.errors import UnsupportedOperation
-from engine.dyno.v2.handler import PeriodicHandler
 from engine.dyno.v2.keys import PipelinedKeys
 from engine.dyno.v2.pipeline import read, write
 from engine.dyno.v2.pop import FreshPopper, OriginalPopper, Popper
@@ -74,10 +74,10 @@ class PipelinedQueue(Unsupported):
         self._local = local
         self._acks = BatchAcks(self._context)
         self._popper: Popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
-        self.unack_handler = PeriodicHandler(
-            runtime,
+        self.unack_handler = Periodic(
             self.process_unacks,
             interval_ms=settings.unack_interval_ms,
+            runtime=runtime,
             name=f"unack {self.keys.tag}",
             dies_on_error=settings.compat,
         )
