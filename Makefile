@@ -7,6 +7,8 @@ OUTSIDE := real or docker or java or chromium
 
 .PHONY: demo test lint image bench clean
 .DELETE_ON_ERROR:
+# Modules and rewritten assertions are compiled once, not by every process that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(READY)
 	@$(BIN)/zonelab demo

@@ -3,25 +3,20 @@
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable
 from functools import cache
 
 import pytest
-
-
-def _answers(*command: str) -> bool:
-    try:
-        return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-
+from support.compose import answers, compose_command
 
 PROBES: dict[str, tuple[Callable[[], bool], str]] = {
-    "docker": (lambda: _answers("docker", "info"), "no Docker daemon answers"),
-    "java": (lambda: _answers("java", "-version"), "no Java on the PATH"),
+    "docker": (lambda: answers("docker", "info"), "no Docker daemon answers"),
+    "compose": (lambda: compose_command() is not None, "neither docker compose nor docker-compose answers"),
+    "java": (lambda: answers("java", "-version"), "no Java on the PATH"),
     "chromium": (lambda: shutil.which("chromium") is not None, "no Chromium on the PATH"),
 }
+# Whoever requires the one requires the others with it.
+BROUGHT_ALONG = {"docker": ["compose"]}
 
 
 @cache
@@ -33,7 +28,7 @@ def _required() -> set[str]:
     required = {tool for tool in os.environ.get("ZONELAB_REQUIRE", "").split(",") if tool}
     if unknown := required - PROBES.keys():
         raise pytest.UsageError(f"ZONELAB_REQUIRE names {sorted(unknown)}; accepted: {sorted(PROBES)}")
-    return required
+    return required.union(*(BROUGHT_ALONG.get(tool, []) for tool in required))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -165,7 +165,6 @@ def test_a_planted_bug_is_found(lab, monkeypatch, bug):
 
 
 PLANTED_IN_SCRIPTS = {
-    "a bulk pop writes over leases": ("bulk_pop", False, "'NX', lease_end", "lease_end"),
     "a bulk pop leaves the message waiting": ("bulk_pop", False, "redis.call('ZREM', waiting, id)", ""),
     "a pop by pattern takes the last match": ("pop_by_pattern", False, "score >= best_score", "score <= best_score"),
     "a pop by pattern leaves the message waiting": (

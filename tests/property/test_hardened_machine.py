@@ -3,39 +3,20 @@ for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill
 """
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
+from support.state_machines import search
 
 from cluster.levels import Level
 from engine.dyno.hardened import Hardening
-from scenarios.properties import HardenedQueueMachine, Trouble, Violation
+from scenarios.properties import HardenedQueueMachine, Trouble
 
+STEPS = 25
 KILLS = {Trouble.KILL_KEEP, Trouble.KILL_WIPE, Trouble.KILL_WARM}
-
-
-def search(machine, *, examples, steps=25, at=1):
-    """What the machine raises, or None."""
-    seed(at)(machine)
-    options = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate,),
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    try:
-        run_state_machine_as_test(machine, settings=options)
-    except Violation as violation:
-        return violation
-    return None
 
 
 @pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
 def test_hardened_mode_keeps_its_promises(level):
     machine = type("Machine", (HardenedQueueMachine,), {"level": level})
-    assert search(machine, examples=25) is None
+    assert search(machine, examples=25, steps=STEPS) is None
 
 
 @pytest.mark.parametrize(
@@ -48,5 +29,5 @@ def test_hardened_mode_keeps_its_promises(level):
 )
 def test_the_machine_notices_what_is_missing(without, troubles):
     machine = type("Machine", (HardenedQueueMachine,), {"without": without, "troubles": frozenset(troubles)})
-    searches = (search(machine, examples=60, at=at) for at in range(1, 5))
+    searches = (search(machine, examples=60, steps=STEPS, at=at) for at in range(1, 5))
     assert next((violation for violation in searches if violation is not None), None) is not None

@@ -31,13 +31,13 @@ def histories(draw, kinds, *, doubt, most=7, different=False):
     return made
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(histories(list(Kind), doubt=True))
 def test_any_history_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(histories([Kind.READ, Kind.WRITE, Kind.CAS], doubt=True, different=True))
 def test_a_history_in_which_no_value_is_written_twice_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
@@ -61,6 +61,12 @@ def test_what_a_register_answered_is_linearizable(seed, clients, cas_share, doub
 def test_what_a_register_answered_is_linearizable_where_values_repeat_and_many_updates_are_in_doubt(seed, clients):
     """As in the histories of etcd that Jepsen recorded: five values, refused swaps, many updates timed out."""
     assert check_register(crowded_history(Random(seed), 100, clients)).valid is True
+
+
+def test_a_history_that_stops_among_updates_holds_those_that_were_read():
+    """Five of 3,000 drawn histories had left out an update under way whose value the last operations read."""
+    for seed, clients in ((41, 3), (370, 3), (315, 4), (348, 4), (490, 5)):
+        assert check_register(crowded_history(Random(seed), 100, clients)).valid is True
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ promises. Searches have fixed seeds.
 
 import pytest
 from hypothesis import strategies as st
-from support.state_machines import hunt, nothing_found
+from support.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
 from analysis.checkers.verdict import MessageClass
 from cluster.levels import LEVELS_OF_ONE_DC, Level
@@ -19,8 +19,6 @@ from scenarios.properties import DynoQueueMachine, Trouble
 
 ONE_ZONE = {"zones": ("a",), "commands": {"push": 2, "pop": 4, "ack": 2, "process_unacks": 5}}
 STALLS = {**ONE_ZONE, "troubles": frozenset({Trouble.STALL}), "delays_ms": (0,), "lags": st.just("0")}
-
-GONE = {MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK}
 
 
 class OwnPop(DynoQueue):
@@ -111,18 +109,9 @@ class ForgetsTheAck(DynoQueue):
 
 @pytest.mark.parametrize("level", LEVELS_OF_ONE_DC)
 def test_dyno_queues_keeps_its_promises_while_no_write_is_missed(level):
-    checked, delivered = [], []
-
-    class Machine(DynoQueueMachine):
-        def teardown(self):
-            super().teardown()
-            checked.append(self.rests_checked)
-            delivered.extend(fate for fate in self.lab.ledger.fates.values() if fate.delivered)
-
-    Machine.level = level
-    nothing_found(Machine, examples=20)
-    assert sum(checked) > 100
-    assert len(delivered) > 20
+    checked, delivered = promises_kept(DynoQueueMachine, level=level, examples=20)
+    assert checked > 100
+    assert delivered > 20
 
 
 def test_the_queue_that_the_bugs_are_planted_in_is_sound():
@@ -147,10 +136,7 @@ def test_the_queue_that_the_bugs_are_planted_in_is_sound():
     ],
 )
 def test_a_planted_bug_is_found(queue, changes, kinds):
-    machine = type("Machine", (DynoQueueMachine,), {"queue_class": queue, **changes})
-    violation = hunt(machine)
-    assert violation is not None
-    assert violation.kind in kinds
+    assert kind_found(DynoQueueMachine, queue_class=queue, **changes) in kinds
 
 
 @pytest.mark.parametrize(
@@ -178,10 +164,7 @@ def test_a_planted_bug_is_found(queue, changes, kinds):
     ],
 )
 def test_a_known_gap_of_dyno_queues_is_found(changes, kinds):
-    machine = type("Machine", (DynoQueueMachine,), changes)
-    violation = hunt(machine)
-    assert violation is not None
-    assert violation.kind in kinds
+    assert kind_found(DynoQueueMachine, **changes) in kinds
 
 
 @pytest.mark.parametrize("trouble", [Trouble.KILL_KEEP, Trouble.POWER_FAILURE])

@@ -8,7 +8,7 @@ from itertools import compress
 
 import pytest
 from hypothesis import strategies as st
-from support.state_machines import hunt, nothing_found
+from support.state_machines import GONE, kind_found, nothing_found, promises_kept
 
 from analysis.checkers.verdict import MessageClass
 from cluster.levels import LEVELS_OF_ONE_DC
@@ -29,8 +29,6 @@ HANDLERS = {
     "commands": {**DynoV2QueueMachine.commands, "process_unacks": 2},
 }
 """Programs of one zone that look for ended leases, and stand still between looking and requeuing."""
-
-GONE = {MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK}
 
 
 class OwnLease(PipelinedQueue):
@@ -140,18 +138,9 @@ class RequeuesWithoutAsking(PipelinedQueue):
 
 @pytest.mark.parametrize("level", LEVELS_OF_ONE_DC)
 def test_the_pipelined_queue_keeps_its_promises_while_no_write_is_missed(level):
-    checked, delivered = [], []
-
-    class Machine(DynoV2QueueMachine):
-        def teardown(self):
-            super().teardown()
-            checked.append(self.rests_checked)
-            delivered.extend(fate for fate in self.lab.ledger.fates.values() if fate.delivered)
-
-    Machine.level = level
-    nothing_found(Machine, examples=15)
-    assert sum(checked) > 50
-    assert len(delivered) > 20
+    checked, delivered = promises_kept(DynoV2QueueMachine, level=level, examples=15)
+    assert checked > 50
+    assert delivered > 20
 
 
 def test_the_queue_that_the_bugs_are_planted_in_is_sound():
@@ -183,10 +172,7 @@ def test_programs_of_a_zone_that_look_for_ended_leases_together_do_no_harm():
     ],
 )
 def test_a_bug_planted_in_the_pipelined_queue_is_found(queue, changes, kinds):
-    machine = type("Machine", (DynoV2QueueMachine,), {"queue_class": queue, **changes})
-    violation = hunt(machine)
-    assert violation is not None
-    assert violation.kind in kinds
+    assert kind_found(DynoV2QueueMachine, queue_class=queue, **changes) in kinds
 
 
 @pytest.mark.parametrize(
@@ -198,7 +184,4 @@ def test_a_bug_planted_in_the_pipelined_queue_is_found(queue, changes, kinds):
     ],
 )
 def test_a_known_gap_of_the_pipelined_queue_is_found(changes, kinds):
-    machine = type("Machine", (DynoV2QueueMachine,), changes)
-    violation = hunt(machine)
-    assert violation is not None
-    assert violation.kind in kinds
+    assert kind_found(DynoV2QueueMachine, **changes) in kinds

@@ -1,12 +1,13 @@
 """Goal: every command exits with the code of its outcome, tells errors in lines, and with --json prints JSON only.
 
-Method: the command line as a subprocess; what costs no servers is tried in every wrong way.
+Method: the command line, as a subprocess where a run is involved; what costs no servers is tried in every wrong way.
 """
 
 import json
 from pathlib import Path
 
 import pytest
+from support.commands import zonelab_here
 from support.short_runs import scenario_file, zonelab
 
 from scenarios.load import library_names
@@ -15,6 +16,11 @@ from scenarios.load import library_names
 def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:
     done = zonelab(*arguments, cwd=cwd)
     assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
+    done = zonelab_here(*arguments, cwd=cwd)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -37,7 +43,7 @@ def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:
     ],
 )
 def test_bad_usage_exits_64_with_one_line(tmp_path: Path, arguments: tuple[str, ...], line: str) -> None:
-    code, out, err = told(tmp_path, *arguments)
+    code, out, err = told_here(tmp_path, *arguments)
     assert (code, out) == (64, "")
     assert line in err
     assert len(err.splitlines()) == 1
@@ -47,7 +53,7 @@ def test_bad_usage_exits_64_with_one_line(tmp_path: Path, arguments: tuple[str, 
 def test_two_faults_on_a_dead_zone_exit_64_and_start_nothing(tmp_path: Path) -> None:
     faults = [{"kind": kind, "zone": "b", "at_s": at_s, "for_s": 1} for kind, at_s in (("kill", 0.2), ("pause", 0.7))]
     path = scenario_file(tmp_path, faults=faults)
-    code, out, err = told(tmp_path, "run", str(path))
+    code, out, err = told_here(tmp_path, "run", str(path))
     assert (code, out) == (64, "")
     assert err == (
         f"zonelab: {path}: faults[1].at_s: got pause at 0.7 s for 1 s; accepted: a time when "
@@ -57,7 +63,7 @@ def test_two_faults_on_a_dead_zone_exit_64_and_start_nothing(tmp_path: Path) -> 
 
 
 def test_bad_usage_with_json_prints_json_only(tmp_path: Path) -> None:
-    code, out, _ = told(tmp_path, "run", "nowhere", "--json")
+    code, out, _ = told_here(tmp_path, "run", "nowhere", "--json")
     assert code == 64
     answer = json.loads(out)
     assert answer["exit_code"] == 64
@@ -65,35 +71,41 @@ def test_bad_usage_with_json_prints_json_only(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_no_run_exits_3(tmp_path: Path) -> None:
-    code, out, err = told(tmp_path, "check", str(tmp_path))
+    code, out, err = told_here(tmp_path, "check", str(tmp_path))
     assert (code, out) == (3, "")
     assert err.startswith(f"zonelab: {tmp_path}: not a run directory")
 
 
 def test_a_directory_for_runs_that_cannot_be_made_exits_3(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    code, out, err = told(tmp_path, "run", "steady", "--runs", str(tmp_path / "taken"))
+    code, out, err = told_here(tmp_path, "run", "steady", "--runs", str(tmp_path / "taken"))
     assert (code, out) == (3, "")
     assert str(tmp_path / "taken") in err
 
 
 def test_help_and_version_exit_0(tmp_path: Path) -> None:
-    code, out, _ = told(tmp_path, "--version")
+    code, out, _ = told_here(tmp_path, "--version")
     assert (code, out.split()[0]) == (0, "zonelab")
-    code, out, _ = told(tmp_path, "--help")
+    code, out, _ = told_here(tmp_path, "--help")
     assert code == 0
     assert "0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64" in " ".join(out.split())
-    _, out, _ = told(tmp_path, "demo", "--help")
+    _, out, _ = told_here(tmp_path, "demo", "--help")
     assert "Exits 0 when the lab did its job" in " ".join(out.split())
 
 
 def test_the_library_is_listed_in_words_and_as_json(tmp_path: Path) -> None:
-    code, out, _ = told(tmp_path, "scenarios")
+    code, out, _ = told_here(tmp_path, "scenarios")
     assert code == 0
     assert all(name in out for name in library_names())
-    code, out, _ = told(tmp_path, "scenarios", "--json")
+    code, out, _ = told_here(tmp_path, "scenarios", "--json")
     assert code == 0
     assert [item["name"] for item in json.loads(out)] == library_names()
+
+
+def test_a_process_of_the_command_line_ends_with_its_code_and_its_line(tmp_path: Path) -> None:
+    code, out, err = told(tmp_path, "run", "nowhere")
+    assert (code, out) == (64, "")
+    assert err.startswith("zonelab: nowhere: no such scenario; accepted: ")
 
 
 @pytest.mark.real

@@ -76,6 +76,10 @@ def crowded_history(random, count, clients, *, values=5, doubt_share=0.3):
                 done.append(operation(len(done), kind, found, begin, None if doubtful else position, expected))
             del busy[client]
         position += 1
+    # an update that took effect and was not answered yet may have been read: without it the reads would be lies
+    for kind, begin, step in busy.values():
+        if step is not None and kind is not Kind.READ:
+            done.append(operation(len(done), kind, step[0], begin, None, step[1]))
     return done
 
 

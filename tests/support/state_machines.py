@@ -4,11 +4,17 @@
 """
 
 import os
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from scenarios.properties import Violation
+from analysis.checkers.verdict import MessageClass
+from cluster.levels import Level
+from scenarios.properties import QueueMachine, Violation
+from scenarios.properties.ledger import Fate
+
+GONE = frozenset({MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK})
 
 SEARCHES = 90
 EXAMPLES = 20
@@ -42,6 +48,28 @@ def hunt(machine: type[RuleBasedStateMachine]) -> Violation | None:
     """
     searches = (search(machine, examples=EXAMPLES, at=at) for at in range(SEARCHES))
     return next((violation for violation in searches if violation is not None), None)
+
+
+def kind_found(machine: type[RuleBasedStateMachine], **changes: Any) -> MessageClass | None:
+    """What kind of violation ``hunt`` finds in ``machine`` with ``changes``."""
+    violation = hunt(type("Machine", (machine,), changes))
+    return None if violation is None else violation.kind
+
+
+def promises_kept(machine: type[QueueMachine], *, level: Level, examples: int) -> tuple[int, int]:
+    """How often a cluster at rest was checked, and how many messages had been delivered, while nothing was found."""
+    checked: list[int] = []
+    delivered: list[Fate] = []
+
+    class Watched(machine):  # type: ignore[misc, valid-type]
+        def teardown(self) -> None:
+            super().teardown()
+            checked.append(self.rests_checked)
+            delivered.extend(fate for fate in self.lab.ledger.fates.values() if fate.delivered)
+
+    Watched.level = level
+    nothing_found(Watched, examples=examples)
+    return sum(checked), len(delivered)
 
 
 def nothing_found(machine: type[RuleBasedStateMachine], *, examples: int) -> None:

@@ -2,11 +2,7 @@
 
 import asyncio
 import contextlib
-import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -15,6 +11,7 @@ from docker.client import DockerClient
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from support.programs import Program
 
 from cluster.real.zones import DockerZone, DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
 from cluster.zone import Address, Persistence
@@ -145,24 +142,14 @@ else:
 """
 
 
-class Lab:
+class Lab(Program):
     """A lab in a program of its own, whose temporary directories are under ``temporary``."""
 
     def __init__(
         self, what: str, *, temporary: Path, kind: str = "process", argument: str = "test", loop: str = "asyncio"
     ) -> None:
         self.temporary = temporary
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", LAB, loop, what, kind, argument],
-            env={**os.environ, "TMPDIR": str(temporary)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        line = self.process.stdout.readline()
-        if not line:
-            raise AssertionError(self.process.communicate()[1])
-        self.said = json.loads(line)
+        super().__init__("-c", LAB, loop, what, kind, argument, environment={"TMPDIR": str(temporary)})
 
     @property
     def pids(self) -> list[int]:
@@ -170,15 +157,6 @@ class Lab:
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
-
-    def wait(self) -> tuple[int, str]:
-        """Exit code and what the program wrote to stderr."""
-        try:
-            _, errors = self.process.communicate(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode, errors
 
     def servers_gone(self) -> bool:
         """Whether all server processes have ended by a deadline; the kernel needs a moment after the lab's end."""

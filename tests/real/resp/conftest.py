@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 import uvloop
+from support.programs import Program
 
 from cluster.levels import Level
 from cluster.real.zones import zones
@@ -20,23 +19,14 @@ ZONES = ("a", "b", "c")
 DEADLINE_S = 60
 
 
-class Gateway:
+class Gateway(Program):
     """A gateway process."""
 
     def __init__(self, zone, addresses, directory, **options):
         configuration = Path(directory) / f"{zone}.json"
         settings = {"zone": zone, "zones": {name: str(address) for name, address in addresses.items()}, **options}
         configuration.write_text(json.dumps(settings))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "cluster.resp", "--config", str(configuration)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        line = self.process.stdout.readline()
-        if not line:
-            raise AssertionError(self.process.communicate()[1])
-        self.said = json.loads(line)
+        super().__init__("-m", "cluster.resp", "--config", str(configuration))
         host, _, port = self.said["port"].rpartition(":")
         self.host, self.port = host, int(port)
 
@@ -65,12 +55,7 @@ class Gateway:
 
     def stop(self):
         self.process.terminate()
-        try:
-            _, errors = self.process.communicate(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode, errors
+        return self.wait()
 
 
 class Cluster:

@@ -6,9 +6,10 @@ where there is one.
 
 import contextlib
 import io
+import os
 import re
 import secrets
-import shutil
+import socket
 import subprocess
 import tarfile
 import time
@@ -19,9 +20,11 @@ import httpx
 import pytest
 import redis
 import yaml
+from support.compose import compose_command
 
 from cluster.admin.image import build_coordinator_image
 from cluster.real.zones.image import build_image
+from cluster.real.zones.port import PortReservation
 
 pytestmark = pytest.mark.docker
 
@@ -119,6 +122,15 @@ def write_and_read(ports):
             assert client.mget(*(f"by {writer}" for writer in ports)) == list(ports)
 
 
+def until_written(port):
+    """A zone may be behind its clients' quorum for as long as a link is."""
+    deadline = time.monotonic() + DEADLINE_S
+    with redis.Redis(port=port, decode_responses=True) as server:
+        while server.get("by a") != "a":
+            assert time.monotonic() < deadline, f"the server on {port} lacks what was written through zone a"
+            time.sleep(0.1)
+
+
 def test_the_services_of_the_compose_file_are_a_cluster(images):
     token = secrets.token_urlsafe(24)
     composed = Composed(token=token)
@@ -140,20 +152,77 @@ def test_the_services_of_the_compose_file_are_a_cluster(images):
         composed.remove()
 
 
-def compose_tool():
-    for command in (["docker", "compose"], ["docker-compose"]):
-        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True).returncode == 0:
-            return command
-    return None
+class ByTool:
+    """The compose file brought up by a compose tool, on free ports of 127.0.0.1."""
+
+    def __init__(self):
+        self.project = f"zonelab-test-{secrets.token_hex(4)}"
+        self._reserved = {kind: {zone: PortReservation(None) for zone in "abc"} for kind in ("zone", "client", "page")}
+        self.ports = {
+            kind: {zone: one.port for zone, one in reserved.items()} for kind, reserved in self._reserved.items()
+        }
+
+    def run(self, *arguments):
+        chosen = {
+            f"ZONELAB_{kind}_PORT_{zone}".upper(): str(port)
+            for kind, ports in self.ports.items()
+            for zone, port in ports.items()
+        }
+        command = [*compose_command(), "--file", str(FILE), "--project-name", self.project, *arguments]
+        done = subprocess.run(
+            command, env=os.environ | chosen, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        )
+        assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def release_ports(self):
+        for reserved in self._reserved.values():
+            for one in reserved.values():
+                one.release()
+
+    def left_over(self):
+        with contextlib.closing(docker.from_env()) as client:
+            mine = {"label": f"com.docker.compose.project={self.project}"}
+            kinds = (client.containers.list(all=True, filters=mine), client.networks.list(filters=mine))
+            return [one.name for kind in (*kinds, client.volumes.list(filters=mine)) for one in kind]
+
+    def published(self):
+        """Host address and port of everything that the containers publish."""
+        with contextlib.closing(docker.from_env()) as client:
+            mine = {"label": f"com.docker.compose.project={self.project}"}
+            bindings = [one.ports.values() for one in client.containers.list(filters=mine)]
+        return sorted((bound["HostIp"], int(bound["HostPort"])) for ports in bindings for one in ports for bound in one)
 
 
-@pytest.mark.skipif(compose_tool() is None, reason="no compose tool")
-def test_a_compose_tool_brings_the_cluster_up_and_down(images):
-    command = [*compose_tool(), "--file", str(FILE), "--project-name", f"zonelab-test-{secrets.token_hex(4)}"]
+@pytest.mark.compose
+def test_a_compose_tool_brings_the_cluster_up_and_down_and_leaves_nothing(images):
+    composed = ByTool()
+    pages = {zone: f"http://127.0.0.1:{port}" for zone, port in composed.ports["page"].items()}
     try:
-        subprocess.run([*command, "up", "--detach"], check=True, timeout=DEADLINE_S)
-        for port in (8001, 8002, 8003):
-            until_healthy(f"http://127.0.0.1:{port}")
-        write_and_read({"a": 7401, "b": 7402, "c": 7403})
+        composed.run("up", "--detach")
+        for page in pages.values():
+            until_healthy(page)
+        write_and_read(composed.ports["client"])
+        for port in composed.ports["zone"].values():
+            until_written(port)
+        for zone, page in pages.items():
+            assert f"<h1>Zone {zone}</h1>" in httpx.get(page).text
+        chosen = sorted(("127.0.0.1", port) for ports in composed.ports.values() for port in ports.values())
+        assert composed.published() == chosen
+    except Exception as error:
+        error.add_note(composed.run("logs", "--no-color"))
+        raise
     finally:
-        subprocess.run([*command, "down", "--volumes"], check=True, timeout=DEADLINE_S)
+        composed.run("down", "--volumes")
+        composed.release_ports()
+    assert composed.left_over() == []
+    for ports in composed.ports.values():
+        for port in ports.values():
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_the_file_publishes_on_the_loopback_alone_and_on_the_ports_that_the_docs_name():
+    named = re.sub(r"\$\{\w+:-(\d+)\}", r"\1", FILE.read_text())
+    published = [port.rpartition(":")[0] for one in yaml.safe_load(named)["services"].values() for port in one["ports"]]
+    assert sorted(published) == [f"127.0.0.1:{base + zone}" for base in (7000, 7400, 8000) for zone in (1, 2, 3)]

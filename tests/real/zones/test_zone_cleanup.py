@@ -2,6 +2,7 @@
 every way; starts that fail; then a look at processes, containers and the disk."""
 
 import asyncio
+import os
 import secrets
 import signal
 import socket
@@ -217,6 +218,9 @@ def test_files_are_for_the_owner_only_and_the_server_listens_on_loopback_only():
         async with ZoneSet([zone]):
             assert zone.directory.stat().st_mode & 0o777 == 0o700
             assert listening_addresses(zone.address.port) == ["0100007F"]
+            assert zone.socket == str(zone.directory / "server.sock")
+            assert os.stat(zone.socket).st_mode & 0o777 == 0o700
+        assert zone.socket is None
 
     asyncio.run(scenario())
 

@@ -1,19 +1,14 @@
-"""Goal: ``zonelab compare`` shows two runs side by side. Method: compare two short runs in simulation, as a program."""
+"""Goal: ``zonelab compare`` shows two runs side by side. Method: compare two short simulated runs by its command."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ZONELAB = Path(sys.executable).with_name("zonelab")
+from support.commands import zonelab_here
 
 
 def zonelab(*words):
-    wide = {**os.environ, "COLUMNS": "160"}
-    return subprocess.run([ZONELAB, *words], capture_output=True, text=True, timeout=120, check=False, env=wide)
+    return zonelab_here(*map(str, words), cwd=Path.cwd(), columns=160)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +16,9 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     directories = []
     for seed in ("1", "2"):
-        ran = zonelab("run", "steady", "--arm", "sim", "--seed", seed, "--json", "--runs", folder)
+        ran = zonelab(
+            "run", "steady", "--arm", "sim", "--seed", seed, "--json", "--runs", folder, "--set", "load.duration_s=5"
+        )
         directories.append(json.loads(ran.stdout)["run"])
     return directories
 

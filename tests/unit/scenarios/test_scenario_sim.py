@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.short_runs import Phases, zonelab
+from support.commands import zonelab_here
+from support.short_runs import Phases
 from support.sim_runs import run_in_memory, small
 
 from analysis.checkers.queue import check
@@ -119,7 +120,7 @@ def test_a_wiped_zone_loses_at_level_one() -> None:
 
 def test_the_command_line_runs_a_scenario_in_simulation_and_tells_how_to_repeat_it(tmp_path: Path) -> None:
     command = ["run", "steady", "--arm", "sim", "--seed", "7", "--set", "load.duration_s=1", "--json"]
-    runs = [zonelab(*command, cwd=tmp_path) for _ in range(2)]
+    runs = [zonelab_here(*command, cwd=tmp_path) for _ in range(2)]
     told = [json.loads(run.stdout) for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
     assert "--arm sim --seed 7" in told[0]["command"]

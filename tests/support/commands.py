@@ -1,0 +1,34 @@
+"""The ``zonelab`` command within the test's own process: what a new process would only spend on imports is saved."""
+
+import contextlib
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from scenarios.cli import run_cli
+
+
+@dataclass(frozen=True)
+class Done:
+    """Named as in ``subprocess.CompletedProcess``."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def zonelab_here(*arguments: str, cwd: Path, columns: int | None = None) -> Done:
+    """Run one command line in ``cwd``, on a terminal of so many columns, or on none."""
+    out, err = io.StringIO(), io.StringIO()
+    told = {} if columns is None else {"COLUMNS": str(columns)}
+    without = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with (
+        contextlib.chdir(cwd),
+        patch.dict(os.environ, without | told, clear=True),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = run_cli(arguments)
+    return Done(code, out.getvalue(), err.getvalue())
