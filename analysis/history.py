@@ -12,7 +12,6 @@ Simulation and real servers write the same columns, and every checker works from
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self
@@ -213,17 +212,8 @@ def _record_batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Reco
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-@dataclass(slots=True)
-class _Open:
-    """An operation that has begun and not ended."""
-
-    time_ns: int
-    intended_ns: int | None
-    process: str
-    zone: str
-    f: str
-    messages: Sequence[Touched]
-
+_Who = tuple[int | None, str, str, str]
+"""Intended time, process, zone and f."""
 
 _UNTOUCHED: Sequence[tuple[Any, ...]] = ((None,) * len(Touched._fields),)
 
@@ -237,7 +227,7 @@ class History:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, tuple[int, _Who, Sequence[Touched]]] = {}  # op_id → when, who, what
         self._next_op = 0
         self._next_index = 0
         self._last_ns = 0
@@ -254,9 +244,9 @@ class History:
     ) -> int:
         op_id = self._next_op
         self._next_op += 1
-        operation = _Open(time_ns, intended_ns, process, zone, f, messages)
-        self._open[op_id] = operation
-        self._write(op_id, operation, "invoke", time_ns, None, messages, None)
+        who = (intended_ns, process, zone, f)
+        self._open[op_id] = (time_ns, who, messages)
+        self._write(op_id, who, "invoke", time_ns, None, messages, None)
         return op_id
 
     def complete(
@@ -269,9 +259,8 @@ class History:
         error: str | None = None,
     ) -> None:
         """End the operation. ``messages`` default to those of the invocation. ``KeyError`` if it is not open."""
-        operation = self._open.pop(op_id)
-        touched = operation.messages if messages is None else messages
-        self._write(op_id, operation, type, time_ns, operation.time_ns, touched, error)
+        invoke_ns, who, invoked = self._open.pop(op_id)
+        self._write(op_id, who, type, time_ns, invoke_ns, invoked if messages is None else messages, error)
 
     def close(self) -> None:
         for op_id in list(self._open):
@@ -281,17 +270,17 @@ class History:
     def _write(
         self,
         op_id: int,
-        operation: _Open,
+        who: _Who,
         type: EventType,
         time_ns: int,
         invoke_ns: int | None,
         messages: Sequence[Touched],
         error: str | None,
     ) -> None:
-        self._last_ns = max(self._last_ns, time_ns)
+        if time_ns > self._last_ns:
+            self._last_ns = time_ns
         index = self._next_index
         self._next_index += 1
-        who = (operation.intended_ns, operation.process, operation.zone, operation.f)
         event = (index, time_ns, invoke_ns, *who, type, op_id)
         for touched in messages or _UNTOUCHED:
             self._table.append_values((*event, *touched, error))

@@ -29,7 +29,13 @@ def quantiles(sample: ArrayLike, names: Sequence[str] = tuple(QUANTILES)) -> dic
     values = np.asarray(sample)
     if not values.size:
         return {}
-    found = np.quantile(values, [QUANTILES[name] for name in names])
+    ordered = np.sort(values)
+    places = np.array([QUANTILES[name] for name in names]) * (ordered.size - 1)
+    before = places.astype(np.int64)
+    low, high = ordered[before], ordered[np.minimum(before + 1, ordered.size - 1)]
+    share, gap = places - before, high - low
+    # As ``np.quantile``, to the last bit, which takes ten times as long for the few values of a hunted run.
+    found = np.where(share < 0.5, low + gap * share, high - gap * (1 - share))
     return dict(zip(names, found.tolist(), strict=True))
 
 

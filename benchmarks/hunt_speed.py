@@ -1,31 +1,38 @@
-"""Speed of hunting: complete schedules a second on one core, with what they did, beside bare SimPy.
+"""Speed of hunting: complete schedules a second on one core, by kind of queue, beside bare SimPy.
 
     python benchmarks/hunt_speed.py
 
 A schedule is one seed: about 100 messages over three zones at DC_QUORUM, with drawn faults, and all checks. Times are
-processor time. Bare SimPy, with 20 processes that do nothing, takes turns with the schedules, so that a busy machine
-slows both; the ratio of the two says more than either.
+processor time. The kinds and bare SimPy, with 20 processes that do nothing, take turns, so that a busy machine slows
+all of them: a share of bare SimPy's speed says more than a figure of its own.
 """
 
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
 
 import simpy
 from environment import environment
 
+from analysis.checkers.queue import check_recorded
 from cluster.sim.cluster import SimCluster
 from cluster.testbed import Testbed
-from scenarios.hunt import Quarry, hunt_seed
+from scenarios.hunt import Outcome, Quarry, hunt_seed
 from scenarios.load import scenario_of
+from scenarios.sim import recorded, simulate
+from scenarios.tables import MemoryTables
 from scenarios.trial import attempt
 
-SEEDS = range(1, 41)
+TURNS = 5
+SEEDS_PER_TURN = 8
 BARE_PROCESSES = 20
-BARE_EVENTS = 5_000  # about as long as a quarter of a schedule
+BARE_EVENTS = 40_000  # about as long as two schedules
 
-SCENARIO = {
+SCENARIO: Mapping[str, Any] = {
     "name": "hunt-speed",
     "level": "DC_QUORUM",
     "persistence": "none",
@@ -41,6 +48,40 @@ SCENARIO = {
     "drain": {"bound_s": 5},
 }
 
+KINDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "dyno, 1 a push": {},
+    "dyno-v2, 10 a push": {"queue": {"engine": "dyno-v2"}, "load": {"batch": 10}},
+    "hardened, 10 a push": {"queue": {"mode": "hardened"}, "load": {"batch": 10}},
+}
+"""Where a kind's scenario differs, by section."""
+
+
+@dataclass
+class Measured:
+    """What the schedules of one kind took, by turn, and what they did."""
+
+    quarry: Quarry
+    spent_s: list[float] = field(default_factory=list)
+    per_s: list[float] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def turn(self, seeds: range) -> None:
+        found: list[Outcome] = []
+        spent_s = seconds(lambda: found.extend(hunt_seed(self.quarry, seed) for seed in seeds))
+        # One seed in twenty is run twice.
+        runs = [outcome for outcome in found for _ in range(1 + outcome.repeated)]
+        self.spent_s.append(spent_s)
+        self.per_s.append(len(runs) / spent_s)
+        self.outcomes += runs
+
+    def a_second(self, amount: Callable[[Outcome], float]) -> float:
+        return sum(map(amount, self.outcomes)) / sum(self.spent_s)
+
+
+def quarry_of(changes: Mapping[str, Mapping[str, Any]]) -> Quarry:
+    sections = {section: {**SCENARIO[section], **changed} for section, changed in changes.items()}
+    return Quarry(scenario=scenario_of({**SCENARIO, **sections}, source="hunt_speed.py"), messages=100)
+
 
 def seconds(body: Callable[[], object]) -> float:
     begin_s = time.process_time()
@@ -51,7 +92,7 @@ def seconds(body: Callable[[], object]) -> float:
 def bare_simpy() -> None:
     bare = simpy.Environment()
 
-    def process() -> Iterator[simpy.Event]:
+    def process() -> Generator[simpy.Event, Any, None]:
         for _ in range(BARE_EVENTS // BARE_PROCESSES):
             yield bare.timeout(1)
 
@@ -72,28 +113,53 @@ def link_messages(quarry: Quarry, seed: int) -> int:
     return sum(link.sent for link in clusters[0].links.values())
 
 
+def beside_the_run_ms(quarry: Quarry, seeds: range) -> tuple[float, float]:
+    """What drawing a schedule takes, and checking it."""
+    drawn_s = checked_s = 0.0
+    for seed in seeds:
+        drawn_s += seconds(lambda seed=seed: quarry.run_of(seed))  # type: ignore[misc]
+        scenario, tables = quarry.run_of(seed), MemoryTables()
+        run = recorded(scenario, simulate(scenario, tables, make_queue=quarry.make_queue), tables)
+        checked_s += seconds(lambda run=run: check_recorded(run))  # type: ignore[misc]
+    return 1e3 * drawn_s / len(seeds), 1e3 * checked_s / len(seeds)
+
+
+def report(name: str, kind: Measured, bare_per_s: float) -> None:
+    schedules_per_s, events_per_s = kind.a_second(lambda _: 1), kind.a_second(lambda one: one.events)
+    seeds = range(1, 1 + SEEDS_PER_TURN)
+    carried = sum(link_messages(kind.quarry, seed) for seed in seeds) / len(seeds)
+    drawn_ms, checked_ms = beside_the_run_ms(kind.quarry, seeds)
+    took_ms, events = 1e3 / schedules_per_s, events_per_s / schedules_per_s
+    low, high = min(kind.per_s), max(kind.per_s)
+    rows = {
+        "schedules": (median(kind.per_s), f"a second of one core's time ({low:.1f} to {high:.1f})"),
+        "a schedule": (took_ms, f"ms, with drawing {drawn_ms:.1f} and checking {checked_ms:.1f}; {events:,.0f} events"),
+        "messages": (kind.a_second(lambda one: one.pushed), "a second, pushed, delivered, acknowledged and checked"),
+        "link messages": (carried * schedules_per_s, f"a second, {carried:,.0f} a schedule"),
+        "events": (events_per_s, f"a second, {events_per_s / bare_per_s:.3f} of bare SimPy's"),
+        "virtual time": (kind.a_second(lambda one: one.virtual_ns / 1e9), "seconds a second"),
+    }
+    print(f"\n{name}")
+    for what, (figure, unit) in rows.items():
+        print(f"  {what:<14} {figure:10,.1f} {unit}")
+
+
 def main() -> None:
-    quarry = Quarry(scenario=scenario_of(SCENARIO, source="hunt_speed.py"), messages=100)
-    attempt(quarry.run_of(0))
-    spent_s = bare_s = 0.0
-    outcomes = []
-    for seed in SEEDS:
+    kinds = {name: Measured(quarry_of(changes)) for name, changes in KINDS.items()}
+    for kind in kinds.values():
+        attempt(kind.quarry.run_of(0))
+    bare_s = 0.0
+    for turn in range(TURNS):
         bare_s += seconds(bare_simpy)
-        spent_s += seconds(lambda seed=seed: outcomes.append(hunt_seed(quarry, seed)))  # type: ignore[misc]
-    runs = [outcome for outcome in outcomes for _ in range(1 + outcome.repeated)]
-    schedules = len(runs)
-    messages = sum(outcome.pushed for outcome in runs)
-    events = sum(outcome.events for outcome in runs)
-    virtual_s = sum(outcome.virtual_ns for outcome in runs) / 1e9
-    carried = sum(link_messages(quarry, outcome.seed) * (1 + outcome.repeated) for outcome in outcomes)
-    bare_per_s = BARE_EVENTS * len(SEEDS) / bare_s
+        for kind in kinds.values():
+            kind.turn(range(1 + turn * SEEDS_PER_TURN, 1 + (turn + 1) * SEEDS_PER_TURN))
     print(json.dumps({**environment(), "load_average": [round(load, 1) for load in os.getloadavg()]}))
-    print(f"schedules      {schedules / spent_s:10,.1f} a second of one core's time ({schedules} in {spent_s:.1f} s)")
-    print(f"messages       {messages / spent_s:10,.0f} a second, pushed, delivered, acknowledged and checked")
-    print(f"link messages  {carried / spent_s:10,.0f} a second, {carried / messages:.1f} a message")
-    print(f"events         {events / spent_s:10,.0f} a second, {events / schedules:,.0f} a schedule")
-    print(f"virtual time   {virtual_s / spent_s:10,.1f} seconds a second")
-    print(f"bare SimPy     {bare_per_s:10,.0f} events a second; {events / spent_s / bare_per_s:.3f} of it is reached")
+    bare_per_s = BARE_EVENTS * TURNS / bare_s
+    print(
+        f"bare SimPy       {bare_per_s:8,.0f} events a second; figures are medians of {TURNS} turns, with their range"
+    )
+    for name, kind in kinds.items():
+        report(name, kind, bare_per_s)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from enum import StrEnum
 from hashlib import md5
+from struct import unpack
 
 _MASK = 0xFFFFFFFF
 _MASK_64 = 0xFFFFFFFFFFFFFFFF
@@ -34,8 +35,8 @@ def murmur(key: bytes) -> int:
     factor, length = 0x5BD1E995, len(key)
     value = (0xDEADBEEF * length ^ length) & _MASK
     whole = length & ~3
-    for begin in range(0, whole, 4):
-        block = int.from_bytes(key[begin : begin + 4], "little") * factor & _MASK
+    for word in unpack(f"<{length >> 2}I", key[:whole]):
+        block = word * factor & _MASK
         block = (block ^ block >> 24) * factor & _MASK
         value = value * factor & _MASK ^ block
     if length & 3:

@@ -3,7 +3,8 @@
 A lag is written as text, in scenario files and on the command line, and ``str`` gives the text back::
 
     0                                       no delay, and no timer either
-    constant:2ms   uniform:1ms:5ms          normal:2ms:0.5ms (mean, deviation; cut off at 0)
+    constant:2ms, or just 2ms               uniform:1ms:5ms
+    normal:2ms:0.5ms (mean, deviation; cut off at 0)
     exponential:2ms (mean)                  lognormal:2ms:15ms (median, 99th percentile)
     pareto:1ms:1.5 (scale, shape)           0.9*constant:1ms + 0.1*exponential:50ms
     trace:lags.csv (milliseconds, one a line, replayed in order from a drawn position)
@@ -27,7 +28,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
 _NORMAL_P99 = 2.3263478740408408  # 99th percentile of the standard normal distribution
 
 ACCEPTED = (
-    "0, constant:2ms, uniform:1ms:5ms, normal:2ms:0.5ms, exponential:2ms, lognormal:2ms:15ms, pareto:1ms:1.5, "
+    "0, 2ms, constant:2ms, uniform:1ms:5ms, normal:2ms:0.5ms, exponential:2ms, lognormal:2ms:15ms, pareto:1ms:1.5, "
     "trace:FILE, lnkd-ssd, lnkd-disk-w, ymmr-w, ymmr-ars, or a mixture such as 0.9*constant:1ms + 0.1*exponential:50ms"
 )
 
@@ -257,6 +258,8 @@ def _parse_one(text: str) -> Lag:
         return Constant()
     if text in FITS:
         return FITS[text]
+    if _DURATION.fullmatch(text):
+        return Constant(*_numbers(text, "d", [text]))
     name, _, rest = text.partition(":")
     if name == "trace" and rest:
         return read_trace(rest)

@@ -63,6 +63,7 @@ class Link:
         self._held: list[Callable[[], None]] = []
         self._timer: Timer | None = None
         self.clear = False
+        self._plain = True  # nothing but lag
         self._update_clear()
 
     @property
@@ -148,6 +149,9 @@ class Link:
         if self.clear:
             deliver()
             return
+        if self._plain:
+            self._depart(deliver)
+            return
         self._set_out(deliver)
         if self._duplication and self._random.random() < self._duplication:
             self._copies += 1
@@ -172,9 +176,10 @@ class Link:
         arrival_ns = now_ns + self._drawn_ns
         if self._loss:
             arrival_ns += self._retransmission_ns()
-        if self._moving and self._moving[-1][0] > arrival_ns:
-            arrival_ns = self._moving[-1][0]
-        self._moving.append((arrival_ns, deliver))
+        moving = self._moving
+        if moving and moving[-1][0] > arrival_ns:
+            arrival_ns = moving[-1][0]
+        moving.append((arrival_ns, deliver))
         if self.clear:
             self._tell_clear(clear=False)
         if self._timer is None:
@@ -188,7 +193,8 @@ class Link:
         return wait_ns
 
     def _start_timer(self, now_ns: int) -> None:
-        self._timer = self._runtime.call_later(max(0, self._moving[0][0] - now_ns), self._arrive)
+        wait_ns = self._moving[0][0] - now_ns
+        self._timer = self._runtime.call_later(wait_ns if wait_ns > 0 else 0, self._arrive)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -209,8 +215,8 @@ class Link:
             self._update_clear()
 
     def _update_clear(self) -> None:
-        whole = self._cut is None and self._loss == 0 and self._duplication == 0
-        self._free = whole and self._lag.zero
+        self._plain = self._cut is None and self._loss == 0 and self._duplication == 0
+        self._free = self._plain and self._lag.zero
         self._tell_clear(clear=self._free and not self._moving)
 
     def _tell_clear(self, *, clear: bool) -> None:

@@ -23,11 +23,11 @@ class _Flight:
 
     __slots__ = ("_batch", "_done", "_lost", "_peer", "_reached", "answer", "answered", "deadline_ns")
 
-    def __init__(self, peer: "Peer", batch: Batch, done: OnAnswer, deadline_ns: int, *, reached: bool) -> None:
+    def __init__(self, peer: "Peer", batch: Batch, done: OnAnswer, deadline_ns: int) -> None:
         self._peer = peer
         self._batch = batch
         self._done = done
-        self._reached = reached
+        self._reached = False
         self._lost = False
         self.deadline_ns = deadline_ns
         self.answered = False
@@ -122,14 +122,13 @@ class Peer:
         if self._straight:
             self.datastore.submit(batch, done)
         elif self._up:
-            flight = self._take_off(batch, done, self._runtime.now_ns(), reached=False)
-            self.outbound.send(flight.arrive)
+            self.outbound.send(self._take_off(batch, done, self._runtime.now_ns()).arrive)
         else:
             done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
 
-    def _take_off(self, batch: Batch, done: OnAnswer, sent_ns: int, *, reached: bool) -> _Flight:
+    def _take_off(self, batch: Batch, done: OnAnswer, sent_ns: int) -> _Flight:
         deadline_ns = sent_ns + self._timeouts_ns[batch.writes]
-        flight = _Flight(self, batch, done, deadline_ns, reached=reached)
+        flight = _Flight(self, batch, done, deadline_ns)
         self.flights[flight] = None
         if deadline_ns < self._deadlines.armed_ns:
             self._deadlines.watch(deadline_ns)
@@ -145,7 +144,9 @@ class Peer:
     def _to_flight(self, batch: Batch, done: OnAnswer, sent_ns: int) -> OnAnswer:
         if isinstance(done, _Flight) or done is _unheard:
             return done
-        return self._take_off(batch, done, sent_ns, reached=True)
+        flight = self._take_off(batch, done, sent_ns)
+        flight._reached = True
+        return flight
 
     def _connect(self) -> None:
         cut = self.outbound.cut_mode or self.inbound.cut_mode

@@ -1,7 +1,7 @@
 """What a coordinator counts, beside what Dynomite itself would show."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from cluster.levels import Decision, Level, Setting, Vote
@@ -20,6 +20,14 @@ class LevelStatistics:
     def commands(self) -> int:
         """Commands that every zone has answered which they went to."""
         return sum(self.decisions.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "commands": self.commands,
+            "decisions": dict(self.decisions),
+            "error_answers": self.error_answers,
+            "late_disagreements": self.late_disagreements,
+        }
 
 
 @dataclass
@@ -43,8 +51,8 @@ class CoordinatorStatistics:
         return Tally(self, setting, zones)
 
     def as_dict(self) -> dict[str, Any]:
-        levels = {name: {"commands": counts.commands, **asdict(counts)} for name, counts in self.levels.items()}
-        return {**asdict(self), "levels": levels}
+        others = asdict(replace(self, levels={}))
+        return {**others, "levels": {name: counts.as_dict() for name, counts in self.levels.items()}}
 
 
 class Tally:

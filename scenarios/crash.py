@@ -1,5 +1,8 @@
 """How programs die: between two commands, or with commands on their way."""
 
+from collections.abc import Coroutine
+from typing import Any
+
 from engine.ports import Command, Connection, Reply
 
 
@@ -33,11 +36,11 @@ class CrashSwitch:
 
     def count(self, commands: int) -> None:
         """So many commands are about to be sent together."""
-        self.check()
-        if self._commands_left is not None:
+        if self._commands_left is not None and not self._crashed:
             self._commands_left -= commands
             self._crashed = self._commands_left < 0
-            self.check()
+        if self._crashed:
+            raise ProgramCrashed
 
     def wrap(self, connection: Connection) -> Connection:
         """The program hears what it is answered and ends where it would send the next command."""
@@ -55,9 +58,9 @@ class CrashableConnection:
         self._connection = connection
         self._switch = switch
 
-    async def execute(self, *commands: Command) -> list[Reply]:
+    def execute(self, *commands: Command) -> Coroutine[Any, Any, list[Reply]]:
         self._switch.count(len(commands))
-        return await self._connection.execute(*commands)
+        return self._connection.execute(*commands)
 
 
 class DeafConnection:

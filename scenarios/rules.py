@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -190,6 +191,7 @@ def _workload(scenario: Scenario) -> Iterator[Problem]:
             yield Problem.of(f"faults[{index}].kind", fault.kind, "faults of servers and links, beside a workload")
 
 
+@lru_cache(maxsize=256)  # each of a hunt's runs has one of a few
 def shortest_ns(text: str) -> int:
     """The shortest of a fixed sample of a distribution's draws."""
     draw = parse_lag(text).sampler(Random(0))

@@ -11,7 +11,7 @@ from cluster.clock import NodeClock
 _NS_PER_MS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
     """A clock when an operation began: the true wall time, and how far the clock was ahead of it."""
 
@@ -22,10 +22,13 @@ class Reading:
     @classmethod
     def of(cls, clock: NodeClock) -> "Reading":
         offset_ns = clock.offset_ns
-        return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, round(offset_ns / _NS_PER_MS))
+        offset_ms = round(offset_ns / _NS_PER_MS) if offset_ns else 0
+        return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, offset_ms)
 
     def ahead_ms(self, read_ms: int) -> int:
         """How far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""
+        if self.offset_ms == self.clock.offset_ns == 0:
+            return 0
         now = Reading.of(self.clock)
         if now.offset_ms == self.offset_ms:
             return now.offset_ms

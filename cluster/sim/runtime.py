@@ -10,7 +10,7 @@ from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from cluster.sim.ties import Actor, Environment, Schedule, Timer, environment
+from cluster.sim.ties import Actor, Environment, Schedule, environment
 from cluster.sim.trace import Trace
 from cluster.streams import Streams
 from engine.ports import Promise
@@ -23,11 +23,12 @@ class SimPromise:
 
     __slots__ = ("_actor", "_done", "_environment", "_result", "waiters")
 
+    _actor: Actor  # of whoever awaits it
+    _result: Any
+
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._actor: Actor | None = None
         self._done = False
-        self._result: Any = None
         self.waiters: list[Callable[[Any], None]] = []
 
     def set_result(self, result: Any, /) -> None:
@@ -36,7 +37,6 @@ class SimPromise:
         self._done = True
         self._result = result
         if self.waiters:
-            assert self._actor is not None
             self._environment.put(0, self._resume, self._actor)
 
     def done(self) -> bool:
@@ -108,9 +108,9 @@ class SimTask(Generic[T]):
         self._result: T | None = None
         self._error: BaseException | None = None
         self._promise: SimPromise | None = None  # what it waits for: this, or the timer
-        self._timer: Timer | None = None
+        self._timer: int | None = None  # its key in the environment
         self._send = coroutine.send
-        self._resume = self._wake  # one bound method for all waiting: it is put in and taken out by identity
+        self._resume = self._go_on  # one bound method for all waiting: it is put in and taken out by identity
         self._note("spawn")
         self._soon(self._begin)
 
@@ -136,27 +136,24 @@ class SimTask(Generic[T]):
     def _begin(self) -> None:
         self._begun = True
         if self._doomed:
-            self._go_on(self._coroutine.throw, Cancelled())
+            self._go_on(Cancelled(), self._coroutine.throw)
         else:
-            self._go_on(self._send, None)
-
-    def _wake(self, value: Any = None) -> None:
-        self._go_on(self._send, value)
+            self._go_on()
 
     def _interrupt(self) -> None:
         if self.done():
             return
         if self._timer is not None:
-            self._timer.cancel()
+            self._environment.cancel(self._timer)
         elif self._promise is not None and self._resume in self._promise.waiters:
             self._promise.waiters.remove(self._resume)
-        self._go_on(self._coroutine.throw, Cancelled())
+        self._go_on(Cancelled(), self._coroutine.throw)
 
-    def _go_on(self, step: Callable[[Any], Any], value: Any) -> None:
+    def _go_on(self, value: Any = None, step: Callable[[Any], Any] | None = None) -> None:
         environment = self._environment
         environment.actor = self._actor
         try:
-            target = step(value)
+            target = self._send(value) if step is None else step(value)
             if type(target) is SimPromise:
                 self._timer = None
                 self._promise = target
@@ -181,9 +178,11 @@ class SimTask(Generic[T]):
             self._end("ended")
 
     def _end(self, how: str) -> None:
+        del self._send, self._resume, self._coroutine  # they lead back here, and would have to be collected
         self._note(how)
-        if self._on_end is not None:
-            self._on_end()
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()
         self._ended.set_result(None)
 
     def _note(self, kind: str) -> None:
@@ -202,6 +201,8 @@ class SimRuntime:
         self._streams = Streams(seed)
         random = self._streams.stream("order of simultaneous events")
         self.environment = environment(schedule, trace=self.trace, random=random)
+        self.call_later = self.environment.call_later
+        self.promise: Callable[[], Promise[Any]] = partial(SimPromise, self.environment)
         self._tasks: dict[SimTask[Any], None] = {}
 
     @property
@@ -216,20 +217,11 @@ class SimRuntime:
             raise ValueError(f"a sleep must be 0 or more nanoseconds, got {duration_ns}")
         await _Sleep(duration_ns)
 
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
-        if delay_ns < 0:
-            raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
-        environment = self.environment
-        return environment.put(delay_ns, callback, environment.actor)
-
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> SimTask[T]:
         task = SimTask(self, coroutine, name)
         self._tasks[task] = None
         task._on_end = partial(self._tasks.pop, task)
         return task
-
-    def promise(self) -> Promise[Any]:
-        return SimPromise(self.environment)
 
     def random(self, user: str) -> Random:
         return self._streams.stream(user)

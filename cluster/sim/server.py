@@ -8,13 +8,13 @@ from random import Random
 from cluster.batch import Batch
 from cluster.clock import NodeClock
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
-from cluster.sim.redis import Prepared, RedisModel
+from cluster.sim.redis import Pipeline, RedisModel
 from cluster.sim.redis.registry import Args
 from cluster.sim.redis.store import Snapshot
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.upstream import SimConnection
 from cluster.zone import Persistence
-from engine.ports import Reply, Timer
+from engine.ports import Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,7 @@ class SimServer:
         self._request_ns = settings.request_ns
         self._fsyncs = settings.persistence is Persistence.AOF_ALWAYS
         self._runtime = runtime
+        self._environment = runtime.environment
         self._trace = runtime.trace
         self._clock = clock
         self._random = random
@@ -73,7 +74,7 @@ class SimServer:
         )
         self._connections: dict[SimConnection, None] = {}
         self._inbox: deque[_Request] = deque()
-        self._timer: Timer | None = None
+        self._timer: int | None = None  # its key in the environment
         self._serving_ns = 0
         self._spent_ns = 0
 
@@ -141,9 +142,9 @@ class SimServer:
 
     def receive(self, connection: SimConnection, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
         """``batch`` is on its way here."""
-        now_ns = self._runtime.now_ns()
-        self._inbox.append((connection, batch, on_replies, now_ns + self._request_ns))
-        if len(self._inbox) == 1 and not self._paused:
+        now_ns, inbox = self._environment._now, self._inbox
+        inbox.append((connection, batch, on_replies, now_ns + self._request_ns))
+        if len(inbox) == 1 and not self._paused:
             self._serve(now_ns)
 
     def _serve(self, now_ns: int) -> None:
@@ -156,7 +157,8 @@ class SimServer:
                 cost_ns += self.settings.fsync_ns
             left_ns = begins_ns - now_ns + cost_ns - self._spent_ns
             if left_ns > 0:
-                self._timer = self._runtime.call_later(left_ns, self._served)
+                environment = self._environment
+                self._timer = environment.put(left_ns, self._served, environment.actor)
                 return
             self._finish()
 
@@ -164,27 +166,18 @@ class SimServer:
         self._timer = None
         self._finish()
         if self._inbox:
-            self._serve(self._runtime.now_ns())
+            self._serve(self._environment._now)
 
     def _finish(self) -> None:
         connection, batch, on_replies, _ = self._inbox[0]
-        self._spent_ns = 0
-        replies = self._execute(batch, len(batch.commands))
-        self._inbox.popleft()
-        connection.reply(on_replies, replies)
-
-    def _execute(self, batch: Batch, count: int) -> list[Reply]:
         model = self._model
         assert model is not None
-        prepared: list[Prepared] | None = batch.prepared
-        if prepared is None:
-            prepared = batch.prepared = [Prepared(command) for command in batch.commands]
-        now_ns, note = self._runtime.now_ns(), self._trace.note
-        replies: list[Reply] = []
-        for command in prepared if count == len(prepared) else prepared[:count]:
-            note(now_ns, self.name, command.label)
-            replies.append(model.execute_prepared(command))
-        return replies
+        self._spent_ns = 0
+        pipeline: Pipeline = batch.prepared or _prepare(batch)
+        self._trace.note_each(self._environment._now, self.name, pipeline.labels)
+        replies = model.execute_each(pipeline.commands)
+        self._inbox.popleft()
+        connection.reply(on_replies, replies)
 
     def _die(self) -> None:
         self._execute_begun()
@@ -205,14 +198,24 @@ class SimServer:
         spent_ns = self._spent_ns
         if self._timer is not None:
             spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
-        batch = self._inbox[0][1]
-        self._execute(batch, min(len(batch.commands), spent_ns // service_ns))
+        assert self._model is not None
+        pipeline, count = _prepare(self._inbox[0][1]), spent_ns // service_ns
+        self._trace.note_each(self._environment._now, self.name, pipeline.labels[:count])
+        self._model.execute_each(pipeline.commands[:count])
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
-            self._timer.cancel()
+            self._environment.cancel(self._timer)
             self._timer = None
 
     def _written(self, effects: list[Args]) -> None:
         assert self._model is not None
         self._disk.append(effects, time_us=self._model.store.now_us)
+
+
+def _prepare(batch: Batch) -> Pipeline:
+    """What the first server makes of a batch serves all."""
+    if batch.prepared is None:
+        batch.prepared = Pipeline(batch.commands)
+    pipeline: Pipeline = batch.prepared
+    return pipeline

@@ -23,6 +23,10 @@ _RANK_BITS = 23
 """Ranks and numbers together stay within one machine word."""
 
 
+_CANCELLED_MAX = 1_000
+"""When more than this are remembered as cancelled, it is time to forget those that have come up."""
+
+
 class TieBreak(StrEnum):
     """The order of events that have the same time and the same priority."""
 
@@ -63,16 +67,16 @@ class Actor:
 
 
 class Timer:
-    """Something that is to happen, on behalf of ``actor``; ``callback`` is None once it is cancelled."""
+    """Something that is to happen and can be called off."""
 
-    __slots__ = ("actor", "callback")
+    __slots__ = ("_environment", "_key")
 
-    def __init__(self, actor: Actor, callback: Callable[[], None]) -> None:
-        self.actor = actor
-        self.callback: Callable[[], None] | None = callback
+    def __init__(self, environment: "Environment", key: int) -> None:
+        self._environment = environment
+        self._key = key
 
     def cancel(self) -> None:
-        self.callback = None
+        self._environment.cancel(self._key)
 
 
 class Environment(simpy.Environment):
@@ -88,18 +92,32 @@ class Environment(simpy.Environment):
         self.actor = Actor()
         self.stopped = False
         self._now: int = 0
-        self._agenda: list[tuple[int, int, Timer]] = []
+        self._agenda: list[tuple[int, int, Callable[[], None], Actor]] = []
+        self._cancelled: dict[int, None] = {}
+        self._cancelled_max = _CANCELLED_MAX
         self._scheduled = 0
 
     def new_actor(self) -> Actor:
         return self.actor
 
-    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
-        """Call ``callback`` after ``delay_ns``, on behalf of ``actor``."""
-        timer = Timer(actor, callback)
-        self._scheduled = number = self._scheduled + 1
-        heappush(self._agenda, (self._now + delay_ns, number, timer))
-        return timer
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> int:
+        """Call ``callback`` after ``delay_ns``, on behalf of ``actor``. The result is what ``cancel`` knows it by."""
+        self._scheduled = key = self._scheduled + 1
+        heappush(self._agenda, (self._now + delay_ns, key, callback, actor))
+        return key
+
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        """As in ``Runtime``."""
+        if delay_ns < 0:
+            raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
+        return Timer(self, self.put(delay_ns, callback, self.actor))
+
+    def cancel(self, key: int) -> None:
+        """Let what was put under ``key`` not happen: its time comes, and that is all."""
+        self._cancelled[key] = None
+        if len(self._cancelled) > self._cancelled_max:  # of some the time is past by now
+            self._cancelled = {key: None for _, key, _, _ in self._agenda if key in self._cancelled}
+            self._cancelled_max = max(_CANCELLED_MAX, 2 * len(self._cancelled))
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
         """SimPy's own way of scheduling; ``delay`` in whole nanoseconds."""
@@ -112,11 +130,11 @@ class Environment(simpy.Environment):
         """Let the next event happen."""
         if not self._agenda:
             raise simpy.core.EmptySchedule
-        self._now, _, timer = heappop(self._agenda)
+        self._now, key, callback, actor = heappop(self._agenda)
         self.trace.times_ns.append(self._now)
-        if timer.callback is not None:
-            self.actor = timer.actor
-            timer.callback()
+        if key not in self._cancelled:
+            self.actor = actor
+            callback()
 
     def process_events(self, *, before_ns: int | None = None) -> None:
         """Let events happen until ``stopped`` is set, nothing is left to happen, or the next is not before that time.
@@ -128,12 +146,11 @@ class Environment(simpy.Environment):
         while agenda and not self.stopped:
             if bounded and agenda[0][0] >= before_ns:  # type: ignore[operator]
                 return
-            now_ns, _, timer = heappop(agenda)  # ``step``, written out: it is most of what happens here
+            now_ns, key, callback, actor = heappop(agenda)  # ``step``, written out: it is most of what happens here
             self._now = now_ns
             add_time(now_ns)
-            callback = timer.callback
-            if callback is not None:
-                self.actor = timer.actor
+            if key not in self._cancelled:
+                self.actor = actor
                 callback()
 
     def pass_time(self, until_ns: int) -> None:
@@ -156,11 +173,11 @@ class RandomEnvironment(Environment):
         super().__init__(trace)
         self._draw = random.getrandbits
 
-    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
-        timer = Timer(actor, callback)
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> int:
         self._scheduled = number = self._scheduled + 1
-        heappush(self._agenda, (self._now + delay_ns, self._draw(_RANK_BITS) << _NUMBER_BITS | number, timer))
-        return timer
+        key = self._draw(_RANK_BITS) << _NUMBER_BITS | number
+        heappush(self._agenda, (self._now + delay_ns, key, callback, actor))
+        return key
 
 
 class PctEnvironment(Environment):
@@ -181,14 +198,14 @@ class PctEnvironment(Environment):
     def new_actor(self) -> Actor:
         return Actor(self._draw(_RANK_BITS - 1))
 
-    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> Timer:
+    def put(self, delay_ns: int, callback: Callable[[], None], actor: Actor) -> int:
         if self._scheduled in self._change_at:
             self.actor.rank = self._lowest
             self._lowest += 1
-        timer = Timer(actor, callback)
         self._scheduled = number = self._scheduled + 1
-        heappush(self._agenda, (self._now + delay_ns, actor.rank << _NUMBER_BITS | number, timer))
-        return timer
+        key = actor.rank << _NUMBER_BITS | number
+        heappush(self._agenda, (self._now + delay_ns, key, callback, actor))
+        return key
 
 
 def environment(schedule: Schedule, *, trace: Trace, random: Random) -> Environment:

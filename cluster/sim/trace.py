@@ -1,6 +1,8 @@
 """The fingerprint of a run: equal for equal runs, different as soon as one event differs."""
 
 from array import array
+from collections import defaultdict
+from collections.abc import Iterable
 from hashlib import sha256
 
 _FLUSH_NUMBERS = 1 << 13
@@ -20,9 +22,10 @@ class Trace:
         self.times_ns = array("q")
         """Where the times of the events are to be appended; it takes integers only. Emptied now and then."""
         self._events = 0
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._numbers: dict[str, dict[str, int]] = defaultdict(dict)  # kind → name → number
+        self._numbered = 0
         self._next_number = 0
-        self._noted = array("q")  # time and number, time and number, …
+        self._noted: list[int] = []  # time and number, time and number, …
         self._event_digest = sha256()
         self._note_digest = sha256()
         self._name_digest = sha256()
@@ -32,14 +35,18 @@ class Trace:
         return self._events + len(self.times_ns)
 
     def note(self, time_ns: int, kind: str, name: str) -> None:
-        number = self._numbers.get((kind, name))
-        if number is None:
-            number = self._introduce(kind, name)
-        noted = self._noted
-        noted.append(time_ns)
-        noted.append(number)
-        if self.notes is not None:
-            self.notes.append(f"{time_ns} {kind} {name}")
+        self.note_each(time_ns, kind, (name,))
+
+    def note_each(self, time_ns: int, kind: str, names: Iterable[str]) -> None:
+        """``note`` for several of one kind at one time."""
+        numbers, noted = self._numbers[kind], self._noted
+        for name in names:
+            number = numbers.get(name)
+            if number is None:
+                number = self._introduce(kind, name)
+            noted += (time_ns, number)
+            if self.notes is not None:
+                self.notes.append(f"{time_ns} {kind} {name}")
         if len(noted) >= _FLUSH_NUMBERS:
             self.flush()
 
@@ -54,13 +61,16 @@ class Trace:
         self._events += len(self.times_ns)
         self._event_digest.update(self.times_ns.tobytes())
         del self.times_ns[:]
-        self._note_digest.update(self._noted.tobytes())
-        del self._noted[:]
+        self._note_digest.update(array("q", self._noted).tobytes())
+        self._noted.clear()
 
     def _introduce(self, kind: str, name: str) -> int:
-        if len(self._numbers) == _NAMES_MAX:
-            self._numbers.clear()
-        number = self._numbers[kind, name] = self._next_number
+        if self._numbered == _NAMES_MAX:
+            for numbers in self._numbers.values():
+                numbers.clear()
+            self._numbered = 0
+        number = self._numbers[kind][name] = self._next_number
+        self._numbered += 1
         self._next_number += 1
         self._name_digest.update(f"{kind} {name}\n".encode("utf-8", "surrogateescape"))
         return number

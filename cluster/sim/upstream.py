@@ -22,13 +22,9 @@ class SimConnection:
         self._runtime = runtime
         self._on_close = on_close
         self._open = True
-        self._broken = False
+        self.carries = True
+        """Else it is closed, or broken and nobody has noticed yet: what is sent goes nowhere."""
         self._returning: deque[tuple[OnReplies, list[Reply]]] = deque()
-
-    def send(self, batch: Batch, on_replies: OnReplies) -> None:
-        """What is sent on a broken connection whose end has not been noticed yet goes nowhere."""
-        if self._open and not self._broken:
-            self._server.receive(self, batch, on_replies)
 
     def reply(self, on_replies: OnReplies, replies: list[Reply]) -> None:
         if not self._open:
@@ -41,13 +37,13 @@ class SimConnection:
 
     def break_off(self) -> None:
         """The server is gone: replies on their way are lost, and the client learns of it a moment later."""
-        self._broken = True
+        self.carries = False
         self._returning.clear()
         self._runtime.call_later(self._reply_ns, self._closed)
 
     def close(self) -> None:
         """Hang up. What was sent stays in the server's buffer."""
-        self._open = False
+        self._open = self.carries = False
         self._returning.clear()
         self._server.disconnect(self)
 
@@ -59,7 +55,7 @@ class SimConnection:
 
     def _closed(self) -> None:
         if self._open:
-            self._open = False
+            self._open = self.carries = False
             self._on_close()
 
 
@@ -84,8 +80,10 @@ class SimUpstream:
         self._runtime.call_later(settings.request_ns + settings.reply_ns, answered)
 
     def send(self, batch: Batch, on_replies: OnReplies) -> None:
-        assert self._connection is not None, "send on a closed connection"
-        self._connection.send(batch, on_replies)
+        connection = self._connection
+        assert connection is not None, "send on a closed connection"
+        if connection.carries:
+            self._server.receive(connection, batch, on_replies)
 
     def close(self) -> None:
         self._attempt += 1

@@ -143,6 +143,7 @@ SETS = st.one_of(
     words(st.sampled_from(["SADD", "SREM", "SMISMEMBER"]), keys, some(members)),
     words("SISMEMBER", keys, members),
     words(st.sampled_from(["SMEMBERS", "SCARD"]), keys),
+    words("SORT", keys, "ALPHA", st.sampled_from(["ASC", "DESC"])),
     words("SMOVE", keys, keys, members),
     words(st.sampled_from(["SUNION", "SINTER", "SDIFF", "SUNIONSTORE", "SINTERSTORE", "SDIFFSTORE"]), some(keys)),
 )

@@ -1,5 +1,5 @@
 """A model of the Redis server, held against a real one by the conformance tests."""
 
-from cluster.sim.redis.model import Prepared, RedisModel
+from cluster.sim.redis.model import Pipeline, RedisModel
 
-__all__ = ["Prepared", "RedisModel"]
+__all__ = ["Pipeline", "RedisModel"]

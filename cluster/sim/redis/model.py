@@ -4,11 +4,12 @@ It answers as Valkey 9.1 does, byte for byte, error texts included. Source: http
 own behaviour; the conformance tests run the same commands on both and compare.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from typing import Any
 
 from cluster.sim.redis import commands
-from cluster.sim.redis.registry import COMMANDS, Args, CommandSpec, lookup
+from cluster.sim.redis.registry import COMMANDS, Args, CommandSpec, Handler, lookup
 from cluster.sim.redis.reply import CommandError, text
 from cluster.sim.redis.reply import error as error_reply
 from cluster.sim.redis.scripting import Scripts
@@ -40,26 +41,22 @@ class RedisModel:
 
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
-        return self.execute_prepared(Prepared(command))
+        return self.execute_each((prepare(command),))[0]
 
-    def execute_prepared(self, command: "Prepared") -> Reply:
-        """As ``execute``."""
-        store, spec = self.store, command.spec
+    def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
+        """As ``execute``, for several at one time."""
+        store, tells = self.store, self._on_write is not None
         store.tick()
-        if spec is None:
-            reply = self._run(command.words)
-        elif self._on_write is None:
+        replies: list[Reply] = []
+        for handler, parsed, words in commands:
+            if handler is None or tells:
+                replies.append(self._run_and_tell(words))
+                continue
             try:
-                return spec.handler(store, command.args)
+                replies.append(handler(store, parsed))
             except CommandError as failure:
-                return error_reply(*failure.args)
-        else:
-            reply = self._carry_out(spec, command.words)
-        if self._written:
-            written, self._written = self._written, []
-            assert self._on_write is not None
-            self._on_write(written)
-        return reply
+                replies.append(error_reply(*failure.args))
+        return replies
 
     def replay(self, effects: list[Args], *, now_us: int) -> None:
         """Repeat what ``on_write`` was told of, at the time at which it happened. It is not told again."""
@@ -68,6 +65,14 @@ class RedisModel:
         for effect in effects:
             self._run(effect)
         self._on_write = on_write
+
+    def _run_and_tell(self, args: Args) -> Reply:
+        reply = self._run(args)
+        if self._written:
+            written, self._written = self._written, []
+            assert self._on_write is not None
+            self._on_write(written)
+        return reply
 
     def _run(self, args: Args) -> Reply:
         spec = COMMANDS.get(args[0]) or lookup(args[0]) or self._script_commands.get(args[0].lower())
@@ -82,7 +87,7 @@ class RedisModel:
         before = store.changes
         scripted = len(self._written)
         try:
-            reply = spec.handler(store, args[1:])
+            reply = spec.run(store, args[1:])
         except CommandError as failure:
             reply = error_reply(*failure.args)
         if store.changes != before and self._on_write is not None and len(self._written) == scripted:
@@ -90,31 +95,69 @@ class RedisModel:
         return reply
 
     def _call_from_script(self, args: Args) -> Reply:
-        if args[0].lower() in self._script_commands:
-            return ServerError(_NO_SCRIPTS)
-        spec = lookup(args[0])
+        spec = COMMANDS.get(args[0]) or lookup(args[0])
         if spec is None:
-            return ServerError("ERR Unknown command called from script")
+            known = args[0].lower() in self._script_commands
+            return ServerError(_NO_SCRIPTS if known else "ERR Unknown command called from script")
         if not spec.accepts(len(args)):
             return ServerError("ERR Wrong number of args calling command from script")
-        return self._carry_out(spec, args)
+        if self._on_write is not None:
+            return self._carry_out(spec, args)
+        try:
+            return spec.run(self.store, args[1:])
+        except CommandError as failure:
+            return error_reply(*failure.args)
 
 
-class Prepared:
-    """A command in the words that a server reads, and the function for it: the same for all servers.
+Prepared = tuple[Handler | None, Any, Args]
+"""The function for a command, what that takes, and the command in the words that a server reads.
 
-    ``spec`` is None if the command is unknown here, is called with a wrong number of words, or runs scripts.
-    """
+The function is None if the command is refused whatever a server holds, or runs scripts.
+"""
 
-    __slots__ = ("args", "label", "spec", "words")
+_READINGS_MAX = 1 << 12
+_readings: dict[Command, Prepared] = {}
+"""Commands of a name and a key, such as ZCARD: whoever watches a queue asks the same ones all the time."""
 
-    def __init__(self, command: Command) -> None:
-        self.words: Args = [word.encode() if type(word) is str else encode(word) for word in command]
-        self.args: Args = self.words[1:]
-        spec = lookup(self.words[0])
-        self.spec = spec if spec is not None and spec.accepts(len(self.words)) else None
-        self.label = f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0])
-        """Name and key."""
+
+def prepare(command: Command) -> Prepared:
+    """What a command is, whatever server executes it: work that is done once for all of them."""
+    if len(command) != 2 or type(command[1]) is not str:
+        return _prepare(command)
+    prepared = _readings.get(command)
+    if prepared is None:
+        if len(_readings) == _READINGS_MAX:
+            _readings.clear()
+        prepared = _readings[command] = _prepare(command)
+    return prepared
+
+
+def _prepare(command: Command) -> Prepared:
+    words: Args = [word.encode() if type(word) is str else encode(word) for word in command]
+    spec = COMMANDS.get(words[0]) or lookup(words[0])
+    if spec is None or not spec.accepts(len(words)):
+        return None, None, words
+    parsed = words[1:]
+    if spec.parse is not None:
+        try:
+            parsed = spec.parse(parsed)
+        except CommandError:
+            return None, None, words
+    return spec.handler, parsed, words
+
+
+class Pipeline:
+    """Prepared commands, and the label of each: its name and its key."""
+
+    __slots__ = ("commands", "labels")
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self.commands = list(map(prepare, commands))
+        self.labels = list(map(_label, commands))
+
+
+def _label(command: Command) -> str:
+    return f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0])
 
 
 def _effect(name: str, args: Args, reply: Reply) -> Args:
@@ -129,9 +172,7 @@ def encode(word: Argument) -> bytes:
     """A word as the client library sends it."""
     if isinstance(word, bytes):
         return word
-    if isinstance(word, str):
-        return word.encode()
-    return repr(word).encode()
+    return word.encode() if isinstance(word, str) else repr(word).encode()
 
 
 def _unknown(args: Args) -> str:
@@ -143,4 +184,4 @@ def _unknown(args: Args) -> str:
     return f"ERR unknown command '{text(args[0])[:_ARGUMENTS_SHOWN]}', with args beginning with: {shown}"
 
 
-__all__ = ["Prepared", "RedisModel", "commands", "encode"]
+__all__ = ["Pipeline", "RedisModel", "commands", "encode"]

@@ -21,10 +21,14 @@ _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 _FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 _NOT_ZERO = re.compile(rb"[+-]?[0.]*[1-9]")
 _LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|[+-]?0x[0-9a-f]+", re.IGNORECASE)
+_PLAIN_MAX = 300
+"""Decimals of fewer digits are neither too large for a double nor too small."""
+
 _EXACT = float(INTEGER_MAX // 2)
 """Doubles up to here that are whole are written as integers."""
 
 
+@lru_cache(maxsize=1 << 12)  # mostly the same few: limits and numbers of keys
 def integer(text: bytes, error: str = NOT_AN_INTEGER) -> int:
     """A signed 64-bit integer in its only accepted spelling: no plus sign, no leading zeros, no spaces."""
     if not _INTEGER.fullmatch(text):
@@ -42,6 +46,8 @@ def positive(text: bytes, error: str) -> int:
 @lru_cache(maxsize=1 << 12)  # several servers read the same score, and one is read again and again
 def double(text: bytes, error: str = NOT_A_FLOAT) -> float:
     """A double, infinities included. A number too large or too small for a double is refused."""
+    if len(text) < _PLAIN_MAX and text.replace(b".", b"", 1).isdigit():
+        return float(text)
     if not _FLOAT.fullmatch(text):
         fail(error)
     value = float(text)
@@ -64,6 +70,11 @@ def format_double(value: float) -> bytes:
         return b"inf" if value > 0 else b"-inf"
     sign = b"-" if value < 0 else b""
     return sign + _layout(*digits(abs(value)))
+
+
+def format_17_digits(value: float) -> bytes:
+    """As ZSCAN writes the scores of a skip list."""
+    return b"%.17g" % value
 
 
 def _layout(text: str, exponent: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cluster.sim.redis.store import Store
 from engine.ports import Reply
@@ -9,16 +10,24 @@ from engine.ports import Reply
 Args = list[bytes]
 """The words of a command after its name."""
 
-Handler = Callable[[Store, Args], Reply]
+Handler = Callable[[Store, Any], Reply]
+"""Carries a command out, given its arguments, or what its ``parse`` makes of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """``arity``: number of words with the name, or if negative the smallest number."""
+    """``arity``: number of words with the name, or if negative the smallest number.
+
+    ``parse`` is all of a command's work that can be done before a server is known: it is done once for all servers.
+    """
 
     name: str
     arity: int
     handler: Handler
+    parse: Callable[[Args], Any] | None = None
+
+    def run(self, store: Store, args: Args) -> Reply:
+        return self.handler(store, args if self.parse is None else self.parse(args))
 
     def accepts(self, words: int) -> bool:
         return words == self.arity if self.arity >= 0 else words >= -self.arity
@@ -28,11 +37,11 @@ COMMANDS: dict[bytes, CommandSpec] = {}
 """By name, in lower and in upper case."""
 
 
-def command(name: str, arity: int) -> Callable[[Handler], Handler]:
+def command(name: str, arity: int, *, parse: Callable[[Args], Any] | None = None) -> Callable[[Handler], Handler]:
     """Register the decorated function under ``name``; several names may share one."""
 
     def register(handler: Handler) -> Handler:
-        spec = CommandSpec(name, arity, handler)
+        spec = CommandSpec(name, arity, handler, parse)
         COMMANDS[name.encode()] = spec
         COMMANDS[name.upper().encode()] = spec
         return handler

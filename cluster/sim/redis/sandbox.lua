@@ -2,7 +2,8 @@
 -- Arguments: what the host lends; failure_text(failure) is the text of what one of its functions raised.
 local call, protected_call, sha1hex, failure_text, fraction, reseed = ...
 local error, setmetatable, getmetatable, type, select, tostring = error, setmetatable, getmetatable, type, select, tostring
-local getinfo, loadstring, setfenv, getfenv, unpack, rawset = debug.getinfo, loadstring, setfenv, getfenv, unpack, rawset
+local getinfo, loadstring, setfenv, getfenv, unpack = debug.getinfo, loadstring, setfenv, getfenv, unpack
+local rawget, rawset = rawget, rawset
 local SOURCE = "@user_script"
 local READONLY = "Attempt to modify a readonly table"
 local protected = {}
@@ -140,4 +141,11 @@ local function run(chunk, keys, argv)
   return false, result.text, result.line
 end
 
-return compile, run, rawget
+local function parts(table)
+  local size = 0
+  while rawget(table, size + 1) ~= nil do size = size + 1 end
+  if size > 200 then return rawget(table, "err"), rawget(table, "ok"), size end  -- a stack has an end
+  return rawget(table, "err"), rawget(table, "ok"), size, unpack(table, 1, size)
+end
+
+return compile, run, parts, rawget

@@ -5,6 +5,7 @@ fails with the error for an unknown global.
 """
 
 from collections.abc import Callable
+from functools import cache, lru_cache
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from engine.ports import Reply, ServerError
 
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
 
+_SCRIPTS_MAX = 256
+"""So many scripts are kept compiled, for the next server that gets them."""
+
 _DIGEST_LENGTH = 40
 _NO_SCRIPT = "NOSCRIPT No matching script."
 
@@ -28,11 +32,11 @@ Call = Callable[[Args], Reply]
 
 
 class Scripts:
-    """The script cache and the Lua interpreter of one server, which is made when the first script arrives."""
+    """The script cache of one server, and what its scripts draw at random. ``call`` runs a command of a script."""
 
     def __init__(self, *, call: Call) -> None:
         self._call = call
-        self._lua: _Lua | None = None
+        self._random = Random48()
         self._chunks: dict[bytes, Any] = {}
 
     def evaluate(self, args: Args) -> Reply:
@@ -63,19 +67,19 @@ class Scripts:
         self._chunks.clear()
         return OK
 
-    def _interpreter(self) -> "_Lua":
-        if self._lua is None:
-            self._lua = _Lua(self._call)
-        return self._lua
-
     def _load(self, script: bytes) -> bytes:
-        digest = sha1(script, usedforsecurity=False).hexdigest().encode()
+        digest = _digest(script)
         if digest not in self._chunks:
-            self._chunks[digest] = self._interpreter().compile(script)
+            self._chunks[digest] = _interpreter().compile(script)
         return digest
 
     def _run(self, digest: bytes, keys: Args, argv: Args) -> Reply:
-        return self._interpreter().run(self._chunks[digest], keys, argv)
+        return _interpreter().run(self._chunks[digest], keys, argv, call=self._call, random=self._random)
+
+
+@lru_cache(maxsize=_SCRIPTS_MAX)
+def _digest(script: bytes) -> bytes:
+    return sha1(script, usedforsecurity=False).hexdigest().encode()
 
 
 def _split(args: Args) -> tuple[Args, Args]:
@@ -88,32 +92,42 @@ def _split(args: Args) -> tuple[Args, Args]:
 
 
 class _Lua:
-    """One interpreter, and the conversions between its values and replies."""
+    """An interpreter, and the conversions between its values and replies.
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self._random = Random48()
+    One does for all servers: a script is carried out at once, and nothing that it does outlives it but what it draws.
+    """
+
+    def __init__(self) -> None:
+        self._call: Call
+        self._random: Random48
+        self._compiled: dict[bytes, Any] = {}
         self._runtime = lua51.LuaRuntime(
             encoding=None, register_eval=False, register_builtins=False, unpack_returned_tuples=True
         )
-        self._compile, self._run, self._rawget = self._runtime.execute(
+        self._compile, self._run, self._parts, self._rawget = self._runtime.execute(
             _SANDBOX,
             self._called,
             self._called_protected,
             _sha1hex,
             _failure_text,
-            self._random.fraction,
+            lambda: self._random.fraction(),
             lambda seed: self._random.seed(_truncated(seed)),
         )
 
     def compile(self, script: bytes) -> Any:
+        if script in self._compiled:
+            return self._compiled[script]
         compiled = self._compile(script)
         if isinstance(compiled, tuple):
             problem = text(compiled[1])
             fail(f"ERR Error compiling script (new function): {problem}")
+        if len(self._compiled) == _SCRIPTS_MAX:
+            self._compiled.clear()
+        self._compiled[script] = compiled
         return compiled
 
-    def run(self, chunk: Any, keys: Args, argv: Args) -> Reply:
+    def run(self, chunk: Any, keys: Args, argv: Args, *, call: Call, random: Random48) -> Reply:
+        self._call, self._random = call, random
         outcome = self._run(chunk, self._table(keys), self._table(argv))
         if not isinstance(outcome, tuple):
             return None  # done, and nothing was returned
@@ -124,6 +138,8 @@ class _Lua:
     def _called(self, *words: Any) -> Any:
         """``redis.call``"""
         reply = self._dispatch(words)
+        if type(reply) is bytes or type(reply) is int:
+            return reply
         if isinstance(reply, ServerError):
             raise _ScriptFailure(*reply.args)
         return self._value(reply)
@@ -140,7 +156,7 @@ class _Lua:
             return ServerError("ERR Please specify at least one argument for this call")
         args = []
         for word in words:
-            if isinstance(word, bytes):
+            if type(word) is bytes:
                 args.append(word)
             elif isinstance(word, int | float) and not isinstance(word, bool):
                 args.append(format_double(word + 0.0))
@@ -153,6 +169,8 @@ class _Lua:
 
     def _value(self, reply: Reply) -> Any:
         """A reply as a script sees it: nil is false, a status is a table with ``ok``."""
+        if type(reply) is bytes or type(reply) is int:
+            return reply
         if isinstance(reply, Status):
             return self._runtime.table_from({b"ok": bytes(reply)})
         if isinstance(reply, list):
@@ -161,26 +179,28 @@ class _Lua:
 
     def _reply(self, value: Any) -> Reply:
         """A value that a script returned as a reply: numbers lose their fraction, a table ends at its first nil."""
+        if type(value) is bytes:
+            return value
         if isinstance(value, bool):
             return 1 if value else None
         if isinstance(value, int | float):
             return _truncated(value)
-        if isinstance(value, bytes):
-            return value
         if lua51.lua_type(value) != "table":
             return None
-        error, status = self._rawget(value, b"err"), self._rawget(value, b"ok")
+        error, status, size, *items = self._parts(value)
         if isinstance(error, bytes):
             return error_reply(text(error))
         if isinstance(status, bytes):
             return Status(_one_line(status))
-        return self._array(value)
+        if not items:
+            items = [self._rawget(value, place) for place in range(1, size + 1)]
+        return [self._reply(item) for item in items]
 
-    def _array(self, table: Any) -> list[Reply]:
-        replies: list[Reply] = []
-        while (item := self._rawget(table, len(replies) + 1)) is not None:
-            replies.append(self._reply(item))
-        return replies
+
+@cache
+def _interpreter() -> _Lua:
+    """Made when the first script arrives."""
+    return _Lua()
 
 
 class _ScriptFailure(Exception):

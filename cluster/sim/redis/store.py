@@ -1,7 +1,6 @@
 """The key space of a server: values by key, with the time at which a key expires."""
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -141,4 +140,4 @@ def _copied(values: dict[bytes, Value]) -> dict[bytes, Value]:
 
 
 def _copy(value: Value) -> Value:
-    return deepcopy(value) if isinstance(value, SortedSet) else type(value)(value)  # type: ignore[arg-type]
+    return value.copy() if isinstance(value, SortedSet) else type(value)(value)  # type: ignore[arg-type]

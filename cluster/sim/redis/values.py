@@ -1,12 +1,20 @@
 """The types of values that a key can hold. None is iterated in an order that depends on Python's hash seed."""
 
 import math
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator
+from typing import Self
 
 from sortedcontainers import SortedList
 
 Scored = tuple[float, bytes]
+
+COMPACT_MAX = 128
+COMPACT_BYTES_MAX = 64
+"""Up to so many members, none longer, the server keeps a sorted set as one list (zset-max-listpack-entries, -value)."""
+
+_LIST_MAX = 1_000
+"""A ranking of so many entries is faster as a plain list, in which an insertion moves all entries behind it."""
 
 
 class Hash(dict[bytes, bytes]):
@@ -26,42 +34,66 @@ class SortedSet:
 
     def __init__(self) -> None:
         self.scores: dict[bytes, float] = {}
-        self._ranking = SortedList()
+        self.indexed = False
+        """Whether the server keeps it as a skip list by now. It shows in the digits of ZSCAN."""
+        self._ranking: list[Scored] | SortedList = []
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied.scores = dict(self.scores)
+        copied._ranking = self._ranking.copy()
+        copied.indexed = self.indexed
+        return copied
 
     def set(self, member: bytes, score: float) -> None:
         score += 0.0  # the server keeps no negative zero
         old = self.scores.get(member)
         if old is not None:
-            self._ranking.remove((old, member))
+            self._unrank((old, member))
+        elif len(self.scores) >= COMPACT_MAX:
+            self.indexed = True
         self.scores[member] = score
-        self._ranking.add((score, member))
+        ranking = self._ranking
+        if not isinstance(ranking, list):
+            ranking.add((score, member))
+            return
+        insort(ranking, (score, member))
+        if len(ranking) > _LIST_MAX:
+            self._ranking = SortedList(ranking)
 
     def remove(self, member: bytes) -> bool:
         score = self.scores.pop(member, None)
         if score is None:
             return False
-        self._ranking.remove((score, member))
+        self._unrank((score, member))
         return True
 
     def rank(self, member: bytes) -> int | None:
         score = self.scores.get(member)
-        return None if score is None else int(self._ranking.index((score, member)))
+        return None if score is None else self._place((score, member))
 
-    def between(self, start: int, stop: int, *, reverse: bool = False) -> Iterator[Scored]:
+    def between(self, start: int, stop: int, *, reverse: bool = False) -> list[Scored]:
         """Entries of the ranks ``start`` up to but not ``stop``, last one first if ``reverse``."""
-        found: Iterator[Scored] = self._ranking.islice(start, stop, reverse=reverse)
-        return found
+        found: list[Scored] = self._ranking[start:stop]
+        return found[::-1] if reverse else found
 
     def first_from(self, score: float, *, exclusive: bool) -> int:
         """The rank of the first entry with at least ``score``, or above it if ``exclusive``."""
         if not exclusive:
-            return int(self._ranking.bisect_left((score,)))
+            return self._place((score,))
         if score == math.inf:
             return len(self.scores)
-        return int(self._ranking.bisect_left((math.nextafter(score, math.inf),)))
+        return self._place((math.nextafter(score, math.inf),))
+
+    def _place(self, entry: tuple[float] | Scored) -> int:
+        ranking = self._ranking
+        return bisect_left(ranking, entry) if isinstance(ranking, list) else int(ranking.bisect_left(entry))
+
+    def _unrank(self, entry: Scored) -> None:
+        del self._ranking[self._place(entry)]
 
 
 Value = bytes | Hash | Set | List | SortedSet

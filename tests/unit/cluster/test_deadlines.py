@@ -1,24 +1,17 @@
 """Goal: one timer watches all requests of a connection. Method: deadlines in virtual time, timers counted."""
 
+from support.timers import CountedTimers
+
 from cluster.deadlines import Deadlines
-from cluster.sim.runtime import SimRuntime
 
 
 class Watched:
     """Requests as a list of deadlines, and when each look found one expired."""
 
     def __init__(self):
-        self.runtime = SimRuntime(seed=1)
+        self.runtime = CountedTimers()
         self.requests = []
         self.expired_at = []
-        self.timers = 0
-        call_later = self.runtime.call_later
-
-        def counted(delay_ns, callback):
-            self.timers += 1
-            return call_later(delay_ns, callback)
-
-        self.runtime.call_later = counted
         self.deadlines = Deadlines(runtime=self.runtime, earliest_ns=self.earliest, expired=self.expire)
 
     def earliest(self):
@@ -55,10 +48,10 @@ def test_many_requests_cost_one_timer_until_it_fires_and_then_the_earliest_left_
     watched = Watched()
     for deadline_ns in range(50, 80):
         watched.add(deadline_ns)
-    assert watched.timers == 1
+    assert watched.runtime.timers == 1
     watched.requests[:] = [70, 79]
     watched.run()
-    assert (watched.expired_at, watched.timers) == ([70], 2)
+    assert (watched.expired_at, watched.runtime.timers) == ([70], 2)
 
 
 def test_a_later_request_with_an_earlier_deadline_is_watched_too():

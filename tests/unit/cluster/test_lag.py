@@ -154,10 +154,15 @@ def test_a_lag_knows_that_it_is_not_zero(text):
     assert parse_lag(text).zero is False
 
 
+def test_a_duration_by_itself_is_a_constant_lag():
+    assert parse_lag("2.5ms") == parse_lag("constant:2.5ms") == Constant(2.5)
+    assert str(parse_lag("0.5*2ms + 0.5*40us")) == "0.5*constant:2ms + 0.5*constant:0.04ms"
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "unknown lag ''; accepted: 0, constant:2ms"),
+        ("", "unknown lag ''; accepted: 0, 2ms, constant:2ms"),
         ("gamma:2ms", "unknown lag 'gamma:2ms'; accepted: "),
         ("constant", "lag 'constant': expected a duration such as 2ms, 500us or 1s, got ''; accepted: "),
         ("uniform:1ms", "unknown lag 'uniform:1ms'; accepted: "),

@@ -3,10 +3,10 @@
 from random import Random
 
 import pytest
+from support.timers import CountedTimers
 
 from cluster.lag import Constant, parse_lag
 from cluster.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
-from cluster.sim.runtime import SimRuntime
 
 MS = 1_000_000
 
@@ -15,16 +15,8 @@ class Way:
     """A link and the messages that came over it, with their times."""
 
     def __init__(self, lag="0", random=None, coherence_ms=0):
-        self.runtime = SimRuntime(seed=1)
+        self.runtime = CountedTimers()
         self.arrived = []
-        self.timers = 0
-        call_later = self.runtime.call_later
-
-        def counted(delay_ns, callback):
-            self.timers += 1
-            return call_later(delay_ns, callback)
-
-        self.runtime.call_later = counted
         self.link = Link(
             source="a",
             target="b",
@@ -50,7 +42,7 @@ def test_a_clear_link_delivers_within_the_call_and_sets_no_timer():
     way = Way()
     way.send(1, 2)
     assert way.arrived == [(1, 0), (2, 0)]
-    assert way.timers == 0
+    assert way.runtime.timers == 0
     assert way.link.in_flight == 0
 
 

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from zlib import crc32
 
 from cluster.sim.redis.glob import matches
-from cluster.sim.redis.numbers import format_double, integer
+from cluster.sim.redis.numbers import format_17_digits, format_double, integer
 from cluster.sim.redis.registry import Args, command
 from cluster.sim.redis.reply import SYNTAX, fail, text
 from cluster.sim.redis.store import Store
@@ -123,4 +123,5 @@ def zscan(store: Store, args: Args) -> Reply:
     options = _Options(args[2:], ())
     following, page = _page(entries.scores, cursor, options.count)
     wanted = [member for member in page if options.wants(member)]
-    return [following, [part for member in wanted for part in (member, format_double(entries.scores[member]))]]
+    written = format_17_digits if entries.indexed else format_double
+    return [following, [part for member in wanted for part in (member, written(entries.scores[member]))]]

@@ -1,9 +1,10 @@
 """Commands on ranges of sorted sets: by rank, by score, by member."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 
 from cluster.sim.redis.numbers import double, format_double, integer
 from cluster.sim.redis.registry import Args, command
@@ -30,7 +31,9 @@ class By(Enum):
 def _score_bound(text: bytes) -> tuple[float, bool]:
     """Score, and whether the bound excludes it. As in C, a text ends at a zero byte and an empty one is 0."""
     exclusive = text.startswith(b"(")
-    number = text[exclusive:].partition(b"\0")[0]
+    number = text[1:] if exclusive else text
+    if b"\0" in number:
+        number = number.partition(b"\0")[0]
     if not number:
         return 0.0, exclusive
     try:
@@ -118,15 +121,17 @@ def by_rank(start_text: bytes, end_text: bytes, *, reverse: bool = False) -> Sel
     return select
 
 
-@dataclass
 class _Options:
-    by: By | None
-    reverse: bool | None
-    with_scores: bool = False
-    offset: int = 0
-    limit: int = -1
+    __slots__ = ("by", "limit", "offset", "reverse", "with_scores")
 
-    def read(self, words: Args) -> None:
+    def __init__(self, *, by: By | None, reverse: bool | None) -> None:
+        self.by = by
+        self.reverse = reverse
+        self.with_scores = False
+        self.offset = 0
+        self.limit = -1
+
+    def read(self, words: Sequence[bytes]) -> None:
         at = 0
         while at < len(words):
             option = words[at].upper()
@@ -172,52 +177,44 @@ def _limited(ranks: Ranks, options: _Options, *, reverse: bool) -> Ranks:
     return start + options.offset, start + options.offset + count
 
 
-def _range(store: Store, args: Args, *, by: By | None, reverse: bool | None) -> Reply:
-    options = _Options(by, reverse)
-    options.read(args[3:])
-    options.check()
-    backwards = bool(options.reverse)
-    select = _select(options.by, args[1], args[2], reverse=backwards)
-    entries = store.get(args[0], SortedSet)
+_Wanted = tuple[bytes, tuple[Select, _Options]]
+
+
+def _range(name: str, *, by: By | None, reverse: bool | None) -> None:
+    @lru_cache(maxsize=256)  # a pipeline often asks many keys for one range
+    def range_of(*words: bytes) -> tuple[Select, _Options]:
+        options = _Options(by=by, reverse=reverse)
+        options.read(words[2:])
+        options.check()
+        return _select(options.by, words[0], words[1], reverse=bool(options.reverse)), options
+
+    def parse(args: Args) -> _Wanted:
+        return args[0], range_of(*args[1:])
+
+    command(name, -4, parse=parse)(_found)
+
+
+def _found(store: Store, wanted: _Wanted) -> Reply:
+    key, (select, options) = wanted
+    entries = store.get(key, SortedSet)
     if entries is None:
         return []
+    backwards = bool(options.reverse)
     ranks = _limited(select(entries), options, reverse=backwards)
     found = entries.between(*ranks, reverse=backwards)
     return _flat(found) if options.with_scores else [member for _, member in found]
 
 
-def _flat(found: Iterator[Scored]) -> list[bytes]:
+def _flat(found: Iterable[Scored]) -> list[bytes]:
     return [part for score, member in found for part in (member, format_double(score))]
 
 
-@command("zrange", -4)
-def zrange(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=None, reverse=None)
-
-
-@command("zrevrange", -4)
-def zrevrange(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=By.RANK, reverse=True)
-
-
-@command("zrangebyscore", -4)
-def zrangebyscore(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=By.SCORE, reverse=False)
-
-
-@command("zrevrangebyscore", -4)
-def zrevrangebyscore(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=By.SCORE, reverse=True)
-
-
-@command("zrangebylex", -4)
-def zrangebylex(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=By.LEX, reverse=False)
-
-
-@command("zrevrangebylex", -4)
-def zrevrangebylex(store: Store, args: Args) -> Reply:
-    return _range(store, args, by=By.LEX, reverse=True)
+_range("zrange", by=None, reverse=None)
+_range("zrevrange", by=By.RANK, reverse=True)
+_range("zrangebyscore", by=By.SCORE, reverse=False)
+_range("zrevrangebyscore", by=By.SCORE, reverse=True)
+_range("zrangebylex", by=By.LEX, reverse=False)
+_range("zrevrangebylex", by=By.LEX, reverse=True)
 
 
 def _count(store: Store, key: bytes, select: Select) -> int:

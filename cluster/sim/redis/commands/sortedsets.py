@@ -4,10 +4,23 @@ from cluster.sim.redis.numbers import double, format_double, positive
 from cluster.sim.redis.registry import Args, command
 from cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
 from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import SortedSet
+from cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, SortedSet
 from engine.ports import Reply
 
-_FLAGS = (b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR")
+_FLAGS = frozenset((b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR"))
+
+_Addition = tuple[bytes, list[tuple[float, bytes]], dict[bytes, None]]
+"""Key, scores with their members, flags."""
+
+
+def _parse_addition(args: Args) -> _Addition:
+    flags: dict[bytes, None] = {}
+    return args[0], _parse(args, flags), flags
+
+
+def _parse_increment(args: Args) -> _Addition:
+    flags: dict[bytes, None] = {b"INCR": None}
+    return args[0], _parse(args, flags), flags  # it takes flags, as the server's does
 
 
 def _parse(args: Args, flags: dict[bytes, None]) -> list[tuple[float, bytes]]:
@@ -31,33 +44,28 @@ def _parse(args: Args, flags: dict[bytes, None]) -> list[tuple[float, bytes]]:
 
 
 def _pairs(words: Args) -> list[tuple[float, bytes]]:
+    if len(words) == 2:
+        return [(double(words[0]), words[1])]
     return [(double(words[index]), words[index + 1]) for index in range(0, len(words), 2)]
 
 
-@command("zadd", -4)
-def zadd(store: Store, args: Args) -> Reply:
-    flags: dict[bytes, None] = {}
-    pairs = _parse(args, flags)
-    return _add(store, args[0], pairs, flags)
-
-
-@command("zincrby", 4)
-def zincrby(store: Store, args: Args) -> Reply:
-    flags: dict[bytes, None] = {b"INCR": None}
-    pairs = _parse(args, flags)  # it takes flags, as the server's does
-    return _add(store, args[0], pairs, flags)
-
-
-def _add(store: Store, key: bytes, pairs: list[tuple[float, bytes]], flags: dict[bytes, None]) -> Reply:
+@command("zadd", -4, parse=_parse_addition)
+@command("zincrby", 4, parse=_parse_increment)
+def zadd(store: Store, addition: _Addition) -> Reply:
+    key, pairs, flags = addition
     existing = store.get(key, SortedSet)
     if existing is None and b"XX" in flags:
         return None if b"INCR" in flags else 0
     entries = SortedSet() if existing is None else existing
     added = updated = 0
     score: float | None = None
+    if len(pairs) > COMPACT_MAX:
+        entries.indexed = True
     for given, member in pairs:
+        if len(member) > COMPACT_BYTES_MAX:
+            entries.indexed = True  # the server looks at what is asked for, whether or not it is added
         old = entries.scores.get(member)
-        score = _new_score(old, given, flags)
+        score = _new_score(old, given, flags) if flags else given
         if score is None or score == old:
             continue
         entries.set(member, score)
@@ -155,7 +163,7 @@ def _pop(store: Store, args: Args, *, highest: bool) -> Reply:
         return []
     size = len(entries)
     start, stop = (max(0, size - count), size) if highest else (0, min(count, size))
-    popped = list(entries.between(start, stop, reverse=highest))
+    popped = entries.between(start, stop, reverse=highest)
     for _, member in popped:
         entries.remove(member)
     store.changes += len(popped)

@@ -129,6 +129,25 @@ def test_a_failure_reaches_whoever_already_joins():
     assert sim.run_until_complete(program()) == "went on"
 
 
+def test_of_thousands_of_timers_those_that_were_cancelled_do_nothing_however_late_they_were_cancelled():
+    sim, fired = SimRuntime(seed=1), []
+
+    async def program():
+        timers = [sim.call_later(number, lambda number=number: fired.append(number)) for number in range(9_000)]
+        await sim.sleep(2_999)
+        for number, timer in enumerate(timers):
+            if number % 3:
+                timer.cancel()  # a third of these have fired
+        await sim.sleep(10_000)
+
+    sim.run_until_complete(program())
+    early = [number for number in fired if number < 2_999]
+    assert early == list(range(2_999))
+    assert [number for number in fired if number > 2_999] == [
+        number for number in range(3_000, 9_000) if not number % 3
+    ]
+
+
 @pytest.mark.parametrize("tie_break", ORDERS)
 def test_cancelling_runs_the_cleanup_of_a_task_and_it_never_wakes_again(tie_break):
     sim, log = runtime(tie_break), []

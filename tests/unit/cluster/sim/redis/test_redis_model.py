@@ -221,3 +221,63 @@ def test_a_snapshot_does_not_follow_what_happens_after_it():
     assert redis.execute(("LRANGE", "l", 0, -1)) == [b"1"]
     assert redis.execute(("SMEMBERS", "m")) == [b"1"]
     assert redis.execute(("ZRANGE", "z", 0, -1, "WITHSCORES")) == [b"1", b"1"]
+
+
+def test_a_sorted_set_keeps_its_order_as_it_grows_past_a_thousand_members_and_shrinks_again():
+    redis, numbers = model(), list(range(2_500))
+    random.Random(1).shuffle(numbers)
+    for number in numbers:
+        assert redis.execute(("ZADD", "z", number // 2, f"{number:04}")) == 1
+    ordered = [b"%04d" % number for number in range(2_500)]
+    assert redis.execute(("ZRANGE", "z", 0, -1)) == ordered
+    assert redis.execute(("ZREVRANGE", "z", 2, 3)) == [b"2497", b"2496"]
+    assert redis.execute(("ZRANK", "z", "1999")) == 1999
+    assert redis.execute(("ZCOUNT", "z", "(10", 20)) == 20
+    assert redis.execute(("ZADD", "z", 9_999, "0000")) == 0
+    assert redis.execute(("ZRANGE", "z", -1, -1)) == [b"0000"]
+    for number in numbers[:2_400]:
+        assert redis.execute(("ZREM", "z", f"{number:04}")) == 1
+    left = sorted((number for number in numbers[2_400:]), key=lambda number: number or 9_999)
+    assert redis.execute(("ZRANGE", "z", 0, -1)) == [b"%04d" % number for number in left]
+
+
+def test_a_copy_of_a_sorted_set_lives_on_its_own():
+    one, other = model(), model()
+    one.execute(("ZADD", "z", 1, "a", 2, "b"))
+    other.store.restore(one.store.snapshot())
+    other.execute(("ZREM", "z", "a"))
+    one.execute(("ZADD", "z", 3, "b"))
+    assert one.execute(("ZRANGE", "z", 0, -1, "WITHSCORES")) == [b"a", b"1", b"b", b"3"]
+    assert other.execute(("ZRANGE", "z", 0, -1, "WITHSCORES")) == [b"b", b"2"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 200, 201, 5_000])
+def test_a_script_returns_a_table_of_any_length_up_to_its_first_nil(size):
+    script = "local t = {} for i = 1, tonumber(ARGV[1]) do t[i] = i end t[#t + 2] = 'unseen' return t"
+    assert model().execute(("EVAL", script, 0, size)) == list(range(1, size + 1))
+
+
+def test_what_scripts_draw_at_random_is_each_servers_own():
+    one, other = model(), model()
+    script = "return {math.random(1000000), math.random(1000000)}"
+    first, second = (one.execute(("EVAL", script, 0)) for _ in range(2))
+    assert first != second
+    assert [other.execute(("EVAL", script, 0)) for _ in range(2)] == [first, second]
+
+
+def test_scripts_of_servers_that_share_an_interpreter_see_their_own_keys():
+    one, other = model(), model()
+    for redis, value in ((one, "1"), (other, "2")):
+        redis.execute(("SET", "k", value))
+    script = "return redis.call('GET', KEYS[1])"
+    assert [redis.execute(("EVAL", script, 1, "k")) for redis in (one, other, one)] == [b"1", b"2", b"1"]
+    digest = one.execute(("SCRIPT", "LOAD", "return 'known to one'"))
+    assert one.execute(("EVALSHA", digest, 0)) == b"known to one"
+    assert isinstance(other.execute(("EVALSHA", digest, 0)), ServerError)
+
+
+def test_a_number_and_a_text_that_look_alike_are_different_words():
+    redis = model()
+    for word, written in ((1, b"1"), (1.0, b"1.0"), ("1", b"1"), (b"1", b"1")):
+        redis.execute(("SET", "k", word))
+        assert redis.execute(("GET", "k")) == written
