@@ -8,16 +8,16 @@ they differ.
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from cluster.batch import Batch, Channel
 from cluster.commands import is_write
 from cluster.convoy import Convoy, Member
 from cluster.levels import ZONES_MAX, Setting
 from cluster.operation import Comparison, Done, Outcome, Poll
-from cluster.rules import Rule, Rules
+from cluster.rules import Rule, Rules, SortingRule
 from cluster.statistics import CoordinatorStatistics, Tally
-from engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
+from engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
 
 COORDINATOR_DOWN = "coordinator: connection refused"
 COORDINATOR_DIED = "coordinator: connection reset"
@@ -87,9 +87,10 @@ class Coordinator:
         """Run one pipeline; errors as in ``Connection.execute``. Its commands are voted on one by one."""
         if not self._running:
             raise Unavailable(COORDINATOR_DOWN)
-        deaths, answered = self._deaths, self._runtime.promise()
+        deaths = self._deaths
+        answered: Promise[Outcome] = self._runtime.promise()
         self.submit(level, commands, answered.set_result)
-        outcome = cast(Outcome, await answered)
+        outcome = await answered
         if deaths != self._deaths:
             writes = any(map(is_write, commands))
             raise Indeterminate(COORDINATOR_DIED) if writes else Unavailable(COORDINATOR_DIED)
@@ -121,6 +122,11 @@ class Coordinator:
         """
         self._in_order(self._send_together, level, members, commands, packed)
 
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Where its channels lead, its own zone first."""
+        return tuple(self._zones)
+
     def zone_name(self, position: int) -> str:
         return self._zones[position]
 
@@ -144,7 +150,7 @@ class Coordinator:
     def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         rules, tally = self._levels[level]
         rule = rules.common(commands)
-        if rule is None:
+        if rule is None or type(rule) is SortingRule:
             self._send_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
             return
         batch = Comparison(commands, rule, tally, done, packed)
@@ -178,6 +184,9 @@ class Coordinator:
         """
         writes = not all(rule.reads for rule in rules)
         asked = commands if asked is None else asked
+        sent = [rule.asked(command) for rule, command in zip(rules, asked, strict=True)]
+        if any(command is not other for command, other in zip(sent, asked, strict=True)):
+            asked, packed = sent, None
         whole = Batch(asked, writes=writes, packed=packed)
         everywhere = [command for command, rule in zip(asked, rules, strict=True) if rule.zones > 1]
         part = whole if len(everywhere) == len(asked) else Batch(everywhere, writes=writes)

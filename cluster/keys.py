@@ -6,9 +6,9 @@ here has one key, its first argument, or goes by it, as in Dynomite (``redis_par
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from cluster.commands import LOCAL_READS, upper
+from cluster.elements import elements, reply_of
 from engine.ports import Argument, Command, Reply
 
 _LOCAL_WITH_KEY = frozenset({"HGETALL", "HKEYS", "HSCAN", "HVALS", "SSCAN", "ZSCAN"})
@@ -21,7 +21,8 @@ _OTHERS_WITHOUT = {"COMMAND", "ECHO", "FLUSHALL", "FLUSHDB", "FUNCTION", "LASTSA
 KEYLESS = (LOCAL_READS - _LOCAL_WITH_KEY) | _OTHERS_WITHOUT
 """Reads among them are answered by the node that is asked; the others go to every node of every data centre."""
 
-_SCRIPTS = frozenset({"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"})
+SCRIPTS_WITH_KEYS = frozenset({"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"})
+"""Refused if their keys have different owners."""
 _KEY_SECOND = frozenset({"BITOP", "MEMORY", "OBJECT", "XGROUP", "XINFO"})
 
 Merge = Callable[[Sequence[Reply], Sequence[Sequence[int]]], Reply]
@@ -37,7 +38,7 @@ def keys_of(command: Command) -> list[bytes]:
     name = upper(command[0])
     if name in KEYLESS or len(command) < 2:
         return []
-    if name in _SCRIPTS:
+    if name in SCRIPTS_WITH_KEYS:
         count = int(command[2]) if len(command) > 2 and str(_text(command[2])).isdigit() else 0
         return [key_bytes(key) for key in command[3 : 3 + count]]
     if name in _JOINED:
@@ -52,7 +53,7 @@ def keys_of(command: Command) -> list[bytes]:
 
 def must_share_a_node(command: Command) -> bool:
     """Dynomite refuses scripts whose keys are on different nodes, and looks at no other command's."""
-    return upper(command[0]) in _SCRIPTS
+    return upper(command[0]) in SCRIPTS_WITH_KEYS
 
 
 def joiner(command: Command) -> Merge | None:
@@ -75,13 +76,12 @@ def _text(argument: Argument) -> str:
     return argument.decode("ascii", "replace") if isinstance(argument, bytes) else str(argument)
 
 
-def _rearranged(replies: Sequence[Reply], positions: Sequence[Sequence[int]]) -> Reply:
-    joined: list[Any] = [None] * sum(map(len, positions))
+def rearranged(replies: Sequence[Reply], positions: Sequence[Sequence[int]]) -> Reply:
+    joined: list[Reply] = [None] * sum(map(len, positions))
     for reply, its_positions in zip(replies, positions, strict=True):
-        assert isinstance(reply, list)
-        for position, element in zip(its_positions, reply, strict=True):
+        for position, element in zip(its_positions, elements(reply), strict=True):
             joined[position] = element
-    return joined
+    return reply_of(joined, like=replies[0])
 
 
 def _summed(replies: Sequence[Reply], positions: Sequence[Sequence[int]]) -> Reply:
@@ -93,7 +93,7 @@ def _first(replies: Sequence[Reply], positions: Sequence[Sequence[int]]) -> Repl
 
 
 _JOINED: dict[str, tuple[int, Merge]] = {
-    "MGET": (1, _rearranged),
+    "MGET": (1, rearranged),
     "MSET": (2, _first),
     "DEL": (1, _summed),
     "EXISTS": (1, _summed),

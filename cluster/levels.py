@@ -82,6 +82,8 @@ class Decision(StrEnum):
     AGREED = "agreed"  # the first replies that could decide were equal
     MAJORITY = "majority"  # the first good replies differed, but then a quorum of equal ones came together
     FIRST_ARRIVED = "first_arrived"  # DC_QUORUM, no quorum of equal ones: whichever reply came first
+    NEWEST = "newest"  # votes by version: the first good replies that made a quorum had different versions
+    BY_ELEMENT = "by_element"  # MGET, no quorum of equal ones: put together of elements of different replies
     NO_QUORUM = "no_quorum"  # safe levels, no quorum of equal ones
     ERRORS = "errors"  # too many errors for a quorum: the first of them
 

@@ -1,8 +1,9 @@
 """How a coordinator treats a command at a level: which zones get it, and whose replies decide."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from cluster.commands import Route, route
+from cluster.commands import Route, route, upper
+from cluster.elements import ElementVote
 from cluster.levels import Decision, Level, Setting, Vote, quorum, read_level, write_level
 from engine.ports import Argument, Command
 
@@ -29,6 +30,35 @@ class Rule:
     def vote(self) -> Vote:
         return Vote(self.level, zones=self.zones)
 
+    def asked(self, command: Command) -> Command:
+        """What the zones are asked when a client sends ``command``."""
+        return command
+
+
+class HeldRule(Rule):
+    """``rule`` with votes of another kind."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, rule: Rule, make: Callable[[Level, int], Vote], *, reads: bool) -> None:
+        super().__init__(rule.level, zones=rule.zones, reads=reads)
+        self._make = make
+
+    def vote(self) -> Vote:
+        return self._make(self.level, self.zones)
+
+
+class SortingRule(Rule):
+    """``SMEMBERS`` is sent as ``SORT key ALPHA``, since servers list equal sets in orders of their own.
+
+    So does Netflix Dynomite at 2046b05 (``req_recv_done`` in ``dyn_client.c``), at DC_SAFE_QUORUM and no other level.
+    """
+
+    __slots__ = ()
+
+    def asked(self, command: Command) -> Command:
+        return ("SORT", command[1], "ALPHA") if len(command) == 2 else command
+
 
 class Rules(dict[Argument, Rule]):
     """The rules of one setting, by command name. They are looked up for every command, so what was found is kept."""
@@ -42,9 +72,15 @@ class Rules(dict[Argument, Rule]):
             Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
             Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
         }
+        self._by_name: dict[str, Rule] = {}
+        if reads is not Level.DC_ONE:
+            whole = self._by_route[Route.READ]
+            self._by_name["MGET"] = HeldRule(whole, _by_element, reads=True)
+        if reads is Level.DC_SAFE_QUORUM:
+            self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)
 
     def __missing__(self, name: Argument) -> Rule:
-        rule = self._by_route[route((name,))]
+        rule = self._by_name.get(upper(name)) or self._by_route[route((name,))]
         if len(self) < _NAMES_MAX:
             self[name] = rule
         return rule
@@ -58,8 +94,12 @@ class Rules(dict[Argument, Rule]):
         for command in commands:
             other = self[command[0]]
             if other is not rule:
-                if (other.level, other.zones) != (rule.level, rule.zones):
+                if (type(other), other.level, other.zones) != (type(rule), rule.level, rule.zones):
                     return None
                 if rule.reads:
                     rule = other
         return rule
+
+
+def _by_element(level: Level, zones: int) -> Vote:
+    return ElementVote(level, zones=zones)

@@ -63,6 +63,8 @@ def _carry_out(session: "Session", spec: CommandSpec, arguments: list[bytes], ra
         session.reply(pong(arguments))
     elif treatment is Treatment.BLOCKING:
         wait_for(session, spec, arguments, raw)
+    elif treatment is Treatment.SORTED and session.read_level is Level.DC_SAFE_QUORUM:
+        session.submit_set(wire.command(b"SORT", arguments[1], b"ALPHA"))
     else:
         session.submit(spec.kind, [raw])
 

@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from cluster.commands import Route
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.operation import Done, Outcome
 from cluster.resp import wire
 from cluster.resp.dispatch import dispatch
 from cluster.resp.scanner import CommandScanner, ProtocolError
-from cluster.resp.table import CommandSpec, Kind, Treatment
+from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.upstream import WireCommands
 
 if TYPE_CHECKING:
@@ -45,6 +46,17 @@ class _Slot:
         else:
             self.reply = wire.joined(outcome)
         self._session.answered(self)
+
+
+class _SetSlot(_Slot):
+    """The place of a reply that is an array and stands for a set: clients of RESP3 expect one."""
+
+    __slots__ = ()
+
+    def done(self, outcome: Outcome) -> None:
+        if outcome.__class__ is list:
+            outcome = [reply.replace(b"*", b"~", 1) for reply in cast(list[bytes], outcome)]
+        super().done(outcome)
 
 
 class Session(asyncio.Protocol):
@@ -199,9 +211,14 @@ class Session(asyncio.Protocol):
         """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
         self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
 
-    def _submit_packed(self, kind: Kind, packed: bytes, count: int) -> None:
+    def submit_set(self, raw: bytes) -> None:
+        """Hand over a read that is answered with an array and give the client a set."""
+        made = _SetSlot if self.protocol == 3 else _Slot
+        self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
+
+    def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[_Slot] = _Slot) -> None:
         level = self.read_level if kind.reads else self.write_level
-        self.server.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind))
+        self.server.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         """Hand over what must travel by itself."""
@@ -209,9 +226,9 @@ class Session(asyncio.Protocol):
         self.server.depart()
         self.coordinator.submit(level, commands, self._slot(len(commands), level, kind), packed=packed)
 
-    def _slot(self, count: int, level: Level, kind: Kind) -> Done:
+    def _slot(self, count: int, level: Level, kind: Kind, *, made: type[_Slot] = _Slot) -> Done:
         """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
-        slot = _Slot(self, count)
+        slot = made(self, count)
         self._slots.append(slot)
         self._in_flight += count
         server = self.server

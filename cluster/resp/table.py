@@ -23,6 +23,7 @@ class Treatment(Enum):
     PORT = auto()  # answers itself
     TRANSACTION = auto()  # MULTI, EXEC, DISCARD, WATCH, UNWATCH
     BLOCKING = auto()  # waits at the port, not at the server
+    SORTED = auto()  # SMEMBERS: sent in another form at one level
     SUBSCRIPTION = auto()  # a connection of the client's own to the server of the own zone
     REFUSE = auto()
 
@@ -59,7 +60,8 @@ KINDS = {
     Route.BROADCAST: Kind(Route.BROADCAST, ("SCRIPT",)),
     Route.WRITE: Kind(Route.WRITE, ("SET",)),
 }
-_SCRIPT = Kind(Route.WRITE, ("EVAL",))
+_KINDS_BY_NAME = {"MGET": Kind(Route.READ, ("MGET",))} | dict.fromkeys(SCRIPTS, Kind(Route.WRITE, ("EVAL",)))
+"""Commands that the coordinator does not treat as all others of their route."""
 
 _PORT = frozenset({"AUTH", "CLIENT", "ECHO", "HELLO", "QUIT", "RESET", "SELECT"})
 _TRANSACTION = frozenset({"DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"})
@@ -183,7 +185,7 @@ def _specs(entry: Sequence[Any], *, container: str | None) -> Iterable[CommandSp
         last_key=entry[4],
         key_step=entry[5],
         treatment=treatment,
-        kind=_SCRIPT if name in SCRIPTS else KINDS[route],
+        kind=_KINDS_BY_NAME.get(name, KINDS[route]),
         reason=reason,
     )
     for subcommand in subcommands:
@@ -198,6 +200,8 @@ def _treatment(name: str, base: str, flags: frozenset[str], *, contains: bool) -
         return Treatment.TRANSACTION, ""
     if base in _SUBSCRIPTION:
         return Treatment.SUBSCRIPTION, ""
+    if base == "SMEMBERS":
+        return Treatment.SORTED, ""
     if base in _REFUSED:
         return Treatment.REFUSE, _REFUSED[base]
     if subcommand and base in _ALLOWED_SUBCOMMANDS and subcommand not in _ALLOWED_SUBCOMMANDS[base]:

@@ -217,6 +217,55 @@ def test_safe_quorum_fails_on_equal_data_where_the_answer_is_not_determined_by_i
     assert NO_QUORUM in answers
 
 
+@pytest.mark.parametrize(
+    ("rows", "at_quorum", "at_safe"),
+    [
+        (("AX", "AY", "BY"), {"AY"}, "AY"),
+        (("AX", "BX", "CX"), {"AX", "BX", "CX"}, NO_QUORUM),
+        (("AX", "A-", "--"), {"A-"}, "A-"),
+    ],
+)
+def test_several_values_are_voted_on_one_by_one_and_may_come_from_different_zones(lab, key, rows, at_quorum, at_safe):
+    keys = [f"{key}-{number}" for number in range(2)]
+    for name, column in zip(keys, zip(*rows, strict=True), strict=True):
+        plant(lab, name, *(None if value == "-" else value for value in column))
+
+    def values(zone, level):
+        answer = ask(lab, zone, level, "MGET", *keys)
+        return answer if isinstance(answer, str) else "".join("-" if one is None else one.decode() for one in answer)
+
+    for zone, own in zip(ZONES, rows, strict=True):
+        assert values(zone, ONE) == own
+        assert values(zone, QUORUM) in at_quorum
+        assert values(zone, SAFE) == at_safe
+
+
+def test_the_members_of_a_set_are_sorted_at_safe_quorum_so_equal_sets_agree(lab, key):
+    """The servers got them in different orders, and list them so: numbers among words are kept as they came."""
+    for zone, order in zip(ZONES, ("x10", "0x1", "10x"), strict=True):
+        for member in order:
+            lab.run(lab.direct(zone).execute(("SADD", key, member)))
+    assert len({tuple(lab.run(lab.direct(zone).execute(("SMEMBERS", key)))[0]) for zone in ZONES}) > 1
+    for zone in ZONES:
+        assert ask(lab, zone, SAFE, "SMEMBERS", key) == [b"0", b"1", b"x"]
+        for level in (ONE, QUORUM):
+            assert sorted(ask(lab, zone, level, "SMEMBERS", key)) == [b"0", b"1", b"x"]
+    assert ask(lab, "a", SAFE, "SUNION", key, f"{key}-absent") == NO_QUORUM
+
+
+def test_members_of_sets_that_differ_fail_to_agree_and_other_types_are_sorted_too(lab, key):
+    for zone, member in zip(ZONES, "xyz", strict=True):
+        lab.run(lab.direct(zone).execute(("SADD", key, member)))
+        lab.run(lab.direct(zone).execute(("RPUSH", f"{key}-list", "b", "a")))
+        lab.run(lab.direct(zone).execute(("SET", f"{key}-string", "v")))
+    assert ask(lab, "a", SAFE, "SMEMBERS", key) == NO_QUORUM
+    answered = lab.run(outcome(lab.connection("a", SAFE), ("SMEMBERS", key)))
+    assert answered == (Unavailable, NO_QUORUM), "a read changes nothing, in whatever form it is sent"
+    assert ask(lab, "a", SAFE, "SMEMBERS", f"{key}-list") == [b"a", b"b"]
+    assert ask(lab, "a", QUORUM, "SMEMBERS", f"{key}-list") == WRONG_TYPE
+    assert ask(lab, "a", SAFE, "SMEMBERS", f"{key}-string") == WRONG_TYPE
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_spop_removes_different_members_in_different_zones(lab, key, level):
     equal_sets(lab, key)

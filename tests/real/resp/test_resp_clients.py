@@ -236,6 +236,29 @@ def test_a_client_may_choose_its_level_and_is_told_dynomites_errors(cluster):
             assert pinned.get("k") == b"1"
 
 
+@BOTH
+def test_values_and_members_of_zones_that_differ_are_voted_on_as_dynomite_does(cluster, protocol):
+    for zone, values in zip("abc", ("AX", "AY", "BY"), strict=True):
+        cluster.direct(zone).mset(dict(zip(("k", "l"), values, strict=True)))
+        cluster.direct(zone).mset(dict.fromkeys(("m", "n"), zone))
+    for zone, order in zip("abc", ("x10", "0x1", "10x"), strict=True):
+        for member in order:
+            cluster.direct(zone).sadd("s", member)
+    with cluster.gateway("b", level=Level.DC_SAFE_QUORUM) as gateway, gateway.client(protocol=protocol) as client:
+        assert client.mget("k", "l", "none") == [b"A", b"Y", None]
+        with pytest.raises(redis.ResponseError, match="Dynomite: Failed to achieve Quorum"):
+            client.mget("k", "m")
+        assert client.smembers("s") == {b"x", b"1", b"0"}
+        with client.pipeline(transaction=False) as pipe:
+            answers = pipe.get("k").mget("k", "l").smembers("s").get("l").execute()
+        assert answers == [b"A", [b"A", b"Y"], {b"x", b"1", b"0"}, b"Y"]
+        client.execute_command("DYNO_CONFIG:CONN_CONSISTENCY", "DC_QUORUM")
+        assert client.mget("k", "m")[0] == b"A"
+        assert client.mget("k", "m")[1] in (b"a", b"b", b"c")
+        client.execute_command("DYNO_CONFIG:CONN_CONSISTENCY", "DC_ONE")
+        assert client.mget("k", "l", "m") == [b"A", b"Y", b"b"]
+
+
 def test_a_dead_zone_is_reported_as_dynomite_reports_it(cluster):
     with cluster.gateway("a", level=Level.DC_ONE) as gateway, gateway.client() as client:
         client.set("k", "v")

@@ -397,6 +397,8 @@ class TestStatistics:
             "agreed": 1,
             "majority": 0,
             "first_arrived": 1,
+            "newest": 0,
+            "by_element": 0,
             "no_quorum": 0,
             "errors": 0,
         }

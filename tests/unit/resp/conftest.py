@@ -9,6 +9,7 @@ import pytest
 import uvloop
 
 from cluster.levels import Level
+from cluster.operation import Failure
 from cluster.resp import wire
 from cluster.resp.server import PortSettings, RespServer
 from cluster.resp.table import table_from
@@ -22,6 +23,8 @@ COMMANDS = [
     ["get", 2, ["readonly", "fast"], 1, 1, 1, ["@read"], [], [], []],
     ["set", -3, ["write", "denyoom"], 1, 1, 1, ["@write"], [], [], []],
     ["mset", -3, ["write", "denyoom"], 1, -1, 2, ["@write"], [], [], []],
+    ["mget", -2, ["readonly", "fast"], 1, -1, 1, ["@read"], [], [], []],
+    ["smembers", 2, ["readonly"], 1, 1, 1, ["@read"], [], [], []],
     ["hstrlen", 3, ["readonly", "fast"], 1, 1, 1, ["@read"], [], [], []],
     ["hgetall", 2, ["readonly"], 1, 1, 1, ["@read"], [], [], []],
     ["dbsize", 1, ["readonly", "fast"], 0, 0, 0, ["@read"], [], [], []],
@@ -86,6 +89,9 @@ class Call:
     def answer(self, *replies):
         self._done(list(replies))
 
+    def fail(self, *answers):
+        self._done(Failure(None, list(answers)))
+
 
 class PlayedCoordinator:
     """Keeps what it gets; the test answers. With ``reply`` it answers at once, every command the same."""
@@ -140,6 +146,11 @@ class Client:
                 self._parser.feed(data)
             return found
 
+    async def raw_reply(self):
+        """All that comes in one piece, unparsed."""
+        async with asyncio.timeout(DEADLINE_S):
+            return await self._reader.read(65536)
+
     async def ask(self, *words):
         self.send(*words)
         return await self.reply()
@@ -182,7 +193,7 @@ async def until(condition):
 async def opened(*, reply=None, level=Level.DC_ONE, own=None, **settings):
     coordinator = PlayedCoordinator(reply=reply)
 
-    async def lease():
+    async def lease(watch):
         return coordinator
 
     server = RespServer(

@@ -67,6 +67,44 @@ def test_reads_and_writes_have_levels_of_their_own_and_a_client_may_choose_its_l
     runner.run(program())
 
 
+def test_several_values_travel_apart_from_other_reads_because_they_are_voted_on_differently(runner):
+    async def program():
+        async with opened() as port:
+            client = await port.client()
+            several = wire.command(b"MGET", b"a", b"b")
+            client.send_raw(wire.command(b"GET", b"a") + several + several + wire.command(b"GET", b"a"))
+            calls = [await port.coordinator.call() for _ in range(3)]
+            assert [[command[0] for command in call.commands] for call in calls] == [["GET"], ["MGET", "MGET"], ["GET"]]
+            assert calls[1].packed == several * 2
+
+    runner.run(program())
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_members_are_asked_for_in_order_at_safe_quorum_and_are_a_set_in_resp3(runner, protocol):
+    async def program():
+        async with opened() as port:
+            client = await port.client()
+            await client.ask(b"HELLO", b"%d" % protocol)
+            for level in Level:
+                await client.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", level.value.encode())
+                client.send(b"smembers", b"k")
+                call = await port.coordinator.call()
+                safe = level is Level.DC_SAFE_QUORUM
+                assert call.words == [[b"SORT", b"k", b"ALPHA"] if safe else [b"smembers", b"k"]]
+                assert call.level is level
+                assert call.commands[0] == ("GET",), "a read, in any form"
+                call.answer(b"*2\r\n$1\r\n*\r\n$1\r\nb\r\n")
+                as_set = safe and protocol == 3
+                assert await client.raw_reply() == (b"~" if as_set else b"*") + b"2\r\n$1\r\n*\r\n$1\r\nb\r\n"
+                assert error(await client.ask(b"SMEMBERS")) == "ERR wrong number of arguments for 'smembers' command"
+            client.send(b"SMEMBERS", b"k")
+            (await port.coordinator.call()).fail(ServerError("WRONGTYPE that"))
+            assert error(await client.reply()) == "WRONGTYPE that"
+
+    runner.run(program())
+
+
 def test_names_are_known_in_any_case_and_unknown_ones_are_refused(runner):
     async def program():
         async with opened(reply=OK) as port:
