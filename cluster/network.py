@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from cluster.anti_entropy import AntiEntropy
 from cluster.batch import Channel, Upstream
 from cluster.clock import NodeClock
+from cluster.codec import Codec, PlainCodec
 from cluster.coordinator import Coordinator
 from cluster.datastore import Datastore
 from cluster.direct import DirectConnection
@@ -20,9 +22,11 @@ from cluster.ring import MakeCoordinator, RingCoordinator, RingStatistics
 from cluster.statistics import CoordinatorStatistics
 from cluster.timeouts import Timeouts
 from cluster.topology import Topology, one_dc
+from cluster.versioned import VersionedCoordinator
+from cluster.versions import COORDINATORS_MAX, AntiEntropySettings, VersionClock, Votes
 from cluster.zone import ClusterError
 from cluster.zone_servers import ZoneServers
-from engine.ports import Connection, Runtime
+from engine.ports import Connection, Runtime, Task
 
 CONNECT_NS_MAX = 10_000_000_000
 """A coordinator that has not reached every zone's running server by then never will."""
@@ -34,7 +38,7 @@ class NetworkSettings:
 
     ``loss`` is the share of transmissions that every link loses. ``topology`` says where the nodes are whose names the
     network is given; without it each is a zone of one data centre. ``read_repair`` is Dynomite's option of this name,
-    ``hinted_handoff`` one of ours.
+    ``hinted_handoff``, ``votes`` by version and ``anti_entropy`` are ours. The last two keep versions.
     """
 
     seed: int
@@ -46,6 +50,24 @@ class NetworkSettings:
     topology: Topology | None = None
     read_repair: bool = False
     hinted_handoff: HandoffSettings | None = None
+    votes: Votes = Votes.VALUE
+    anti_entropy: AntiEntropySettings | None = None
+
+    def __post_init__(self) -> None:
+        if self.versioned and self.read_repair:
+            raise ClusterError(
+                "read_repair has versions of its own, not those of votes by version and anti_entropy; accepted: one or "
+                "the other"
+            )
+        if self.anti_entropy is not None and self.topology is not None and not self.topology.flat:
+            raise ClusterError("anti_entropy needs one data centre and zones of one server, got another topology")
+        if self.versioned and self.topology is not None and len(self.topology.nodes) > COORDINATORS_MAX:
+            raise ClusterError(f"versions are for up to {COORDINATORS_MAX} servers, got {len(self.topology.nodes)}")
+
+    @property
+    def versioned(self) -> bool:
+        """Writes carry versions."""
+        return self.votes is Votes.VERSION or self.anti_entropy is not None
 
 
 class Network:
@@ -75,6 +97,11 @@ class Network:
         self._direct: dict[str, DirectConnection] = {}
         self._datastores: list[Datastore] = []
         self._peers: list[Peer] = []
+        self._background: list[Task[None]] = []
+        self._comparing: list[AntiEntropy] = []
+        self._hinting: list[HintedChannel] = []
+        self._version_clocks: dict[str, VersionClock] = {}
+        self._codec: Codec = PlainCodec()
 
     def connection(self, zone: str, level: Setting) -> Connection:
         return self.coordinators[zone].connection(level)
@@ -89,6 +116,12 @@ class Network:
     def one_server(self, name: str) -> Connection:
         """Straight to one server."""
         return self._direct[name]
+
+    def at_rest(self, since_ns: int) -> bool:
+        """What the options do in the background has come to its end; ``since_ns`` was after the last write."""
+        return all(channel.at_rest for channel in self._hinting) and all(
+            comparing.at_rest(since_ns) for comparing in self._comparing
+        )
 
     async def connected(self) -> None:
         """Wait until every coordinator reaches every zone. Raises ``ClusterError`` if it takes over 10 s."""
@@ -105,20 +138,13 @@ class Network:
             self._direct[zone] = DirectConnection(self._datastore(zone), runtime=self._run)
             channels = {target: self._channel(zone, target) for target in self._names}
             self.coordinators[zone] = self._serving(zone, channels)
+            self._compare_zones(self.coordinators[zone])
 
     def _serving(self, name: str, channels: Mapping[str, Channel]) -> Coordinator:
         topology = self._topology
-        make: MakeCoordinator = Coordinator
-        if self._settings.read_repair:
-            make = partial(RepairingCoordinator, now_ms=self.clocks[name].now_ms)
+        make = self._making(name)
         statistics = CoordinatorStatistics() if topology.flat else RingStatistics()
-        if self._settings.hinted_handoff is not None:
-            channels = {
-                target: HintedChannel(
-                    channel, runtime=self._run, settings=self._settings.hinted_handoff, count=statistics.count
-                )
-                for target, channel in channels.items()
-            }
+        channels = self._hinted(name, channels, statistics)
         if not isinstance(statistics, RingStatistics):
             return make(zone=name, channels=channels, runtime=self._run, statistics=statistics)
         forwards = {
@@ -136,12 +162,63 @@ class Network:
             statistics=statistics,
         )
 
+    def _making(self, name: str) -> MakeCoordinator:
+        """What makes the coordinators of ``name``, with the options of the settings."""
+        settings = self._settings
+        if settings.read_repair:
+            return partial(RepairingCoordinator, now_ms=self.clocks[name].now_ms, codec=self._codec)
+        if not settings.versioned:
+            return Coordinator
+        clock = self._version_clock(name)
+        return partial(VersionedCoordinator, clock=clock, votes=settings.votes, codec=self._codec)
+
+    def _version_clock(self, name: str) -> VersionClock:
+        """Always the same one for ``name``."""
+        if name not in self._version_clocks:
+            position = sorted(self._topology.nodes).index(name)
+            self._version_clocks[name] = VersionClock(now_us=self.clocks[name].now_us, position=position)
+        return self._version_clocks[name]
+
+    def _hinted(
+        self, source: str, channels: Mapping[str, Channel], statistics: CoordinatorStatistics
+    ) -> Mapping[str, Channel]:
+        """``channels`` of ``source``, with hints for those in its own data centre if the settings say so."""
+        settings = self._settings.hinted_handoff
+        if settings is None:
+            return channels
+        hinted = {
+            target: HintedChannel(
+                channel, runtime=self._run, settings=settings, count=statistics.count, codec=self._codec
+            )
+            for target, channel in channels.items()
+            if not self._apart(source, target)
+        }
+        self._hinting += hinted.values()
+        return {target: hinted.get(target, channel) for target, channel in channels.items()}
+
+    def _compare_zones(self, coordinator: Coordinator) -> None:
+        """Begin to compare the zone of ``coordinator`` with the others, if the settings say so."""
+        settings = self._settings.anti_entropy
+        if settings is not None:
+            comparing = AntiEntropy(
+                coordinator,
+                clock=self._version_clock(coordinator.zone),
+                runtime=self._run,
+                settings=settings,
+                decoded=self._codec.decoded,
+            )
+            self._comparing.append(comparing)
+            self._background.append(self._run.spawn(comparing.run(), name=f"anti-entropy {coordinator.zone}"))
+
     def _apart(self, one: str, other: str) -> bool:
         """In different data centres."""
         return self._topology.places[one].dc is not self._topology.places[other].dc
 
     def _close(self) -> None:
         """Drop every connection; what is in flight fails."""
+        for task in self._background:
+            task.cancel()
+        self._background.clear()
         for peer in self._peers:
             peer.close()
         for datastore in self._datastores:

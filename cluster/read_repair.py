@@ -12,13 +12,13 @@ from typing import Any
 
 from cluster import repair_scripts as scripts
 from cluster.batch import Answer, Batch, Channel
+from cluster.codec import Codec
 from cluster.commands import upper
-from cluster.convoy import Member
-from cluster.coordinator import Coordinator
 from cluster.levels import Decision, Level, Setting, Vote, read_level, write_level
 from cluster.operation import Done, Outcome
-from cluster.rules import Rule
+from cluster.rules import HeldRule, Rule
 from cluster.statistics import CoordinatorStatistics
+from cluster.translating import TranslatingCoordinator
 from engine.ports import Command, Reply, Runtime, ServerError
 
 _MEMBER_WRITES = {
@@ -90,14 +90,17 @@ def _value(command: Command, reply: Reply) -> Reply:
 class _VersionedVote(Vote):
     """When the vote ends and the answers so far have different versions, the newest is the answer."""
 
-    __slots__ = ("_on_repair", "_seen")
+    __slots__ = ("_decoded", "_on_repair", "_seen")
 
-    def __init__(self, level: Level, *, zones: int, on_repair: OnRepair) -> None:
+    def __init__(self, level: Level, *, zones: int, on_repair: OnRepair, decoded: Callable[[Reply], Any]) -> None:
         super().__init__(level, zones=zones)
         self._seen: list[tuple[int, list[Any]]] = []
         self._on_repair = on_repair
+        self._decoded = decoded
 
     def submit(self, zone: int, reply: Reply) -> bool:
+        if not isinstance(reply, ServerError):
+            reply = self._decoded(reply)
         if isinstance(reply, list):
             self._seen.append((zone, reply))
         return super().submit(zone, reply)
@@ -134,21 +137,8 @@ class _RemovalVote(Vote):
         return decided
 
 
-class _HeldRule(Rule):
-    """``rule`` with votes of another kind."""
-
-    __slots__ = ("_make",)
-
-    def __init__(self, rule: Rule, make: Callable[[Level, int], Vote], *, reads: bool) -> None:
-        super().__init__(rule.level, zones=rule.zones, reads=reads)
-        self._make = make
-
-    def vote(self) -> Vote:
-        return self._make(self.level, self.zones)
-
-
-class RepairingCoordinator(Coordinator):
-    """A coordinator with read repair. ``now_ms`` is the wall clock of its node."""
+class RepairingCoordinator(TranslatingCoordinator):
+    """A coordinator with read repair. ``now_ms``: the wall clock of its node."""
 
     def __init__(
         self,
@@ -157,37 +147,38 @@ class RepairingCoordinator(Coordinator):
         channels: Mapping[str, Channel],
         runtime: Runtime,
         now_ms: Callable[[], int],
+        codec: Codec | None = None,
         statistics: CoordinatorStatistics | None = None,
     ) -> None:
-        super().__init__(zone=zone, channels=channels, runtime=runtime, statistics=statistics)
+        super().__init__(zone=zone, channels=channels, runtime=runtime, codec=codec, statistics=statistics)
         self._now_ms = now_ms
 
-    def submit_together(
-        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
-    ) -> None:
-        for its_commands, done in members:
-            self.submit(level, its_commands, done)
+    def _understood(
+        self, level: Setting, commands: Sequence[Command], packed: bytes | None
+    ) -> Sequence[Command] | None:
+        if Level.DC_ONE in (read_level(level), write_level(level)):
+            return None
+        given = self.codec.commands(commands, packed)
+        return given if given is not None and any(rewritten(command, 0) for command in given) else None
 
-    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
-        version_ms = self._now_ms()
-        sent = [rewritten(command, version_ms) for command in commands]
-        if Level.DC_ONE in (read_level(level), write_level(level)) or not any(sent):
-            super()._send(level, commands, done, packed)
-            return
+    def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
         rules, tally = self._levels[level]
+        version_ms = self._now_ms()
+        sent = [rewritten(command, version_ms) for command in given]
         held = [
-            rules[command[0]] if other is None else self._rule(rules[command[0]], command, version_ms)
-            for command, other in zip(commands, sent, strict=True)
+            rules[command[0]] if other is None else self._rule(rules[command[0]], its, version_ms)
+            for command, its, other in zip(commands, given, sent, strict=True)
         ]
-        asked = [other or command for command, other in zip(commands, sent, strict=True)]
-        self._send_mixed(held, commands, tally, _Translated(commands, sent, done), None, asked=asked)
+        asked = self.codec.like([other or its for its, other in zip(given, sent, strict=True)], commands)
+        translated = _Translated(self.codec, commands, given, sent, done)
+        self._send_mixed(held, given, tally, translated, None, asked=asked)
 
     def _rule(self, rule: Rule, command: Command, version_ms: int) -> Rule:
         name = upper(command[0])
         if name in _READS:
-            return _HeldRule(rule, lambda level, zones: self._versioned(level, zones, command), reads=True)
+            return HeldRule(rule, lambda level, zones: self._versioned(level, zones, command), reads=True)
         if name == "DEL" or _MEMBER_WRITES.get(name, (0, 0, "0"))[2] == "1":
-            return _HeldRule(rule, lambda level, zones: self._removal(level, zones, command, version_ms), reads=False)
+            return HeldRule(rule, lambda level, zones: self._removal(level, zones, command, version_ms), reads=False)
         return rule
 
     def _versioned(self, level: Level, zones: int, command: Command) -> Vote:
@@ -198,7 +189,7 @@ class RepairingCoordinator(Coordinator):
             # After the vote: what is sent while answers are counted would overtake nothing, but could be answered now.
             self._runtime.call_later(0, lambda: self._tell(stale, batch))
 
-        return _VersionedVote(level, zones=zones, on_repair=on_repair)
+        return _VersionedVote(level, zones=zones, on_repair=on_repair, decoded=self.codec.decoded)
 
     def _removal(self, level: Level, zones: int, command: Command, version_ms: int) -> Vote:
         removed = (
@@ -225,7 +216,16 @@ def _raw(key: Any) -> bytes:
 class _Translated:
     """Passes on what came of a pipeline, with the values of its reads instead of what the scripts said."""
 
-    def __init__(self, commands: Sequence[Command], sent: Sequence[Command | None], done: Done) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        model: Sequence[Command],
+        commands: Sequence[Command],
+        sent: Sequence[Command | None],
+        done: Done,
+    ) -> None:
+        self._codec = codec
+        self._model = model
         self._commands = commands
         self._sent = sent
         self._done = done
@@ -238,7 +238,7 @@ class _Translated:
 
     def _translated(self, answers: Sequence[Reply]) -> list[Reply]:
         return [
-            _value(command, answer)
+            self._codec.encoded(upper(command[0]), _value(command, answer), self._model)
             if other is not None and upper(command[0]) in _READS and not isinstance(answer, ServerError)
             else answer
             for command, other, answer in zip(self._commands, self._sent, answers, strict=True)

@@ -6,7 +6,9 @@ from cluster.handoff import HandoffSettings
 from cluster.lag import Lag, parse_lag
 from cluster.timeouts import Timeouts
 from cluster.topology import Topology
+from cluster.versions import AntiEntropySettings, Votes
 from scenarios.spec import Scenario, parse_link
+from scenarios.topology import AntiEntropy
 
 _NS_PER_MS = 1_000_000
 
@@ -23,11 +25,13 @@ class NetworkOptions(TypedDict):
     topology: Topology
     read_repair: bool
     hinted_handoff: HandoffSettings | None
+    votes: Votes
+    anti_entropy: AntiEntropySettings | None
 
 
 def network_options(scenario: Scenario) -> NetworkOptions:
     links, replication = scenario.links, scenario.replication
-    handoff = replication.hinted_handoff
+    handoff, comparing = replication.hinted_handoff, replication.anti_entropy
     return NetworkOptions(
         seed=scenario.seed,
         lag=parse_lag(links.lag),
@@ -38,4 +42,14 @@ def network_options(scenario: Scenario) -> NetworkOptions:
         topology=scenario.topology.layout,
         read_repair=replication.read_repair,
         hinted_handoff=None if handoff is None else HandoffSettings(queue=handoff.queue),
+        votes=replication.votes,
+        anti_entropy=None if comparing is None else _anti_entropy(comparing),
+    )
+
+
+def _anti_entropy(section: AntiEntropy) -> AntiEntropySettings:
+    return AntiEntropySettings(
+        interval_ns=section.interval_ms * _NS_PER_MS,
+        entries=section.entries,
+        retention_ns=round(section.retention_s * 1e9),
     )

@@ -119,6 +119,11 @@ def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
 
 
 def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
+    if scenario.replication.anti_entropy is not None and (
+        scenario.servers != scenario.zones or scenario.topology.data_centres
+    ):
+        accepted = "null, or one data centre (topology.zones)"
+        yield Problem.of("replication.anti_entropy", "a section", accepted)
     if scenario.queue.mode is Mode.HARDENED and scenario.servers != scenario.zones:
         yield Problem.of("queue.mode", scenario.queue.mode.value, "default; hardened needs zones of one server")
 

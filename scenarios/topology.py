@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from cluster import topology
 from cluster.hashing import Hash
 from cluster.levels import ZONES_MAX, Level
-from scenarios.sections import Count, Flag, Positive, Section
+from cluster.versions import Votes
+from scenarios.sections import Count, Flag, Millis, Positive, Section
 
 _ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
@@ -77,6 +78,16 @@ class Handoff(Section):
     """So many are kept for each zone by each coordinator; those beyond are dropped."""
 
 
+class AntiEntropy(Section):
+    """Zones are compared in the background, and what is newer is copied."""
+
+    interval_ms: Millis = 1_000
+    entries: Count = 1_000
+    """So many records a round looks at, for each other zone."""
+    retention_s: Positive = 864_000.0
+    """What was removed is remembered so long: ten days."""
+
+
 class Replication(Section):
     time_factor: Positive = 0.1
     """Multiplies every time-out and back-off of the replication layer; 1 is Dynomite's own (5 s, 25 s, 1 to 10 s)."""
@@ -85,3 +96,14 @@ class Replication(Section):
     read_repair: Flag = False
     """Dynomite's option: versions by wall clock, the newest wins, zones seen to be behind are written to."""
     hinted_handoff: Handoff | None = None
+    votes: Votes = Votes.VALUE
+    """What decides between replies that differ."""
+    anti_entropy: AntiEntropy | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_versions(self) -> "Replication":
+        if self.read_repair and (self.votes is Votes.VERSION or self.anti_entropy is not None):
+            raise ValueError(
+                "read_repair: got true; accepted: false with votes: version or anti_entropy, which have other versions"
+            )
+        return self

@@ -88,6 +88,9 @@ class WitnessedTestbed:
     def links(self) -> Mapping[tuple[str, str], Link]:
         return self._cluster.links
 
+    def at_rest(self, since_ns: int) -> bool:
+        return self._cluster.at_rest(since_ns)
+
     @property
     def coordinators(self) -> Mapping[str, Coordinator]:
         return self._cluster.coordinators

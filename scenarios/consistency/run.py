@@ -18,7 +18,8 @@ KEYS_AT_ONCE = 200
 
 
 class AccessRun(RunPhases):
-    """Drained means: every operation has ended, and every coordinator is connected to every zone again."""
+    """Drained means: every operation has ended, every coordinator is connected to every zone again, and what hinted
+    handoff and anti-entropy had to do is done."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context, crews=("load",))
@@ -28,6 +29,7 @@ class AccessRun(RunPhases):
         self._recorder = AccessRecorder(context.open_table, self._runtime, kind=workload.kind)
         context.tables.callback(self._recorder.close)
         self._clients: dict[str, ZoneClients] = {}
+        self._idle_ns: int | None = None
         self._plan(plan_faults(scenario, context.testbed))
 
     @property
@@ -50,9 +52,13 @@ class AccessRun(RunPhases):
             self._crews["load"].spawn(clients.run(plan, begin_ns=begin_ns), name=f"clients {zone}")
 
     async def _is_drained(self) -> bool:
-        if len(self._crews["load"]) or in_flight(self._clients):
+        busy = len(self._crews["load"]) or in_flight(self._clients)
+        if busy or not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
+            self._idle_ns = None
             return False
-        return all(coordinator.connected for coordinator in self._testbed.coordinators.values())
+        if self._idle_ns is None:
+            self._idle_ns = self._runtime.now_ns()
+        return self._testbed.at_rest(self._idle_ns)
 
     async def _stop_clients(self) -> None:
         for clients in self._clients.values():

@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from cluster.levels import Level
+from cluster.versions import AntiEntropySettings, Votes
 from scenarios.load import ScenarioError, dump_scenario, load_scenario
+from scenarios.network import network_options
 from scenarios.sim import recorded, simulate
 from scenarios.tables import MemoryTables
 
@@ -126,3 +128,24 @@ def test_a_read_level_of_its_own_and_read_repair_are_settings_of_the_run(tmp_pat
     done, _ = run(scenario)
     assert done.record.drained
     assert done.record.coordinators["a"]["levels"]["DC_ONE/DC_QUORUM"]["commands"] > 0
+
+
+def test_votes_by_version_and_anti_entropy_are_settings_of_a_scenario(tmp_path):
+    replication = {"votes": "version", "anti_entropy": {"interval_ms": 200, "entries": 50, "retention_s": 60.0}}
+    options = network_options(loaded(tmp_path, {"zones": ["a", "b", "c"]}, replication=replication))
+    assert options["votes"] is Votes.VERSION
+    assert options["anti_entropy"] == AntiEntropySettings(interval_ns=200_000_000, entries=50, retention_ns=60 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("topology", "replication", "said"),
+    [
+        ({"zones": ["a", "b"]}, {"votes": "newest"}, "version"),
+        ({"zones": ["a", "b"]}, {"votes": "version", "read_repair": True}, "read_repair: got true"),
+        ({"data_centres": {"dc": {"a": 2, "b": 2}}}, {"anti_entropy": {}}, "one data centre"),
+        ({"zones": ["a", "b"]}, {"anti_entropy": {"interval_ms": 0}}, "interval_ms"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(tmp_path, topology, replication, said):
+    with pytest.raises(ScenarioError, match=said):
+        loaded(tmp_path, topology, replication=replication)

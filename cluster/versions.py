@@ -1,0 +1,72 @@
+"""Versions of what is written: who wins where zones differ, by a clock that both time and messages move on.
+
+A version is an integer: microseconds of the coordinator's wall clock since 2020, times ``COORDINATORS_MAX``, plus the
+position of the coordinator, so no two coordinators give the same one. It never goes back, and it goes beyond every
+version that the coordinator has seen in a reply: a hybrid logical clock (Kulkarni et al., OPODIS 2014) whose logical
+part spills into the microseconds, as in CockroachDB. It stays below 2**53, so that Lua's numbers hold it, until 2037.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+COORDINATORS_MAX = 16
+
+_EPOCH_US = 1_577_836_800_000_000
+"""1 January 2020, 00:00 UTC."""
+
+DAY_NS = 86_400 * 1_000_000_000
+
+
+class Votes(StrEnum):
+    """What decides between the replies of a quorum that differ."""
+
+    VALUE = "value"  # Dynomite's rule: equal values, or whichever came first
+    VERSION = "version"  # the newest version
+
+
+@dataclass(frozen=True, kw_only=True)
+class AntiEntropySettings:
+    """A coordinator compares its zone with every other one each ``interval_ns``.
+
+    A round looks at no more than ``entries`` records of each other zone and copies no more than ``copy_bytes`` of
+    values at once. What has been removed is remembered for ``retention_ns``; a zone that is away for longer may bring
+    it back.
+    """
+
+    interval_ns: int = 1_000_000_000
+    entries: int = 1_000
+    copy_bytes: int = 1 << 20
+    retention_ns: int = 10 * DAY_NS
+
+    def __post_init__(self) -> None:
+        if min(self.interval_ns, self.entries, self.copy_bytes, self.retention_ns) < 1:
+            raise ValueError(f"interval, entries, copy_bytes and retention must be at least 1, got {self}")
+
+
+class VersionClock:
+    """Gives the versions of one coordinator. ``position`` is its own, below ``COORDINATORS_MAX``."""
+
+    def __init__(self, *, now_us: Callable[[], int], position: int) -> None:
+        if not 0 <= position < COORDINATORS_MAX:
+            raise ValueError(f"versions are for up to {COORDINATORS_MAX} coordinators, got position {position}")
+        self._now_us = now_us
+        self._position = position
+        self._last_us = 0
+
+    @property
+    def last(self) -> int:
+        """The newest version that it gave, or one of its own beyond all that it has seen."""
+        return self._last_us * COORDINATORS_MAX + self._position
+
+    def next(self) -> int:
+        self._last_us = max(self._last_us + 1, self._now_us() - _EPOCH_US)
+        return self.last
+
+    def observe(self, version: int) -> None:
+        """Whatever is written from now on is newer."""
+        self._last_us = max(self._last_us, version // COORDINATORS_MAX)
+
+    def before(self, duration_ns: int) -> int:
+        """The version of ``duration_ns`` ago."""
+        return max(0, self._now_us() - _EPOCH_US - duration_ns // 1_000) * COORDINATORS_MAX

@@ -1,0 +1,150 @@
+"""Goal: versions do on real servers what they do in simulation: the same replies, the same records, the same repairs.
+
+Method: one drawn sequence of versioned writes, reads and copies for both kinds of server, compared reply by reply and
+record by record; real clusters whose servers are killed, wiped and cut off.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+import uvloop
+from support.real import PATIENCE_S, outcome, until
+from support.redis_pair import Pair, real_server
+
+from cluster import version_scripts as scripts
+from cluster.levels import Level
+from cluster.link import Cut
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.zones import zones
+from cluster.timeouts import Timeouts
+from cluster.version_rewriting import rewritten
+from cluster.versions import AntiEntropySettings, Votes
+from cluster.zone import Restart
+from engine.ports import Indeterminate
+
+pytestmark = pytest.mark.real
+
+QUORUM = Level.DC_QUORUM
+FAST = AntiEntropySettings(interval_ns=50_000_000)
+KEYS = ("string", "hash", "set", "zset", "mixed")
+
+
+def drawn(random):
+    """A command of any kind on one of a few keys, so that types, members and removals meet."""
+    key, member, value = random.choice(KEYS), random.choice("mn"), random.randint(0, 99)
+    return random.choice(
+        [
+            ("SET", key, value),
+            ("MSET", key, value, "other", value),
+            ("DEL", key),
+            ("GET", key),
+            ("HSET", key, member, value, "o", value),
+            ("HMSET", key, member, value),
+            ("HDEL", key, member),
+            ("HGET", key, member),
+            ("SADD", key, member, "o"),
+            ("SREM", key, member),
+            ("SISMEMBER", key, member),
+            ("ZADD", key, value / 8, member),
+            ("ZREM", key, member),
+            ("ZSCORE", key, member),
+        ]
+    )
+
+
+def copied(random):
+    """A record as another zone would send it."""
+    letter = random.choice("khsz")
+    member = b"" if letter == "k" else random.choice([b"m", b"n"])
+    name = scripts.record_name(letter, random.choice(KEYS).encode(), member)
+    version = random.randint(1, 2_000) * random.choice([1, -1])
+    return ("EVAL", scripts.APPLY, 0, random.choice([0, 1_000]), name, version, random.randint(0, 99), -1)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with real_server() as one:
+        yield one
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scripts_answer_and_record_alike_on_both_kinds_of_server(client, seed):
+    random, pair = Random(seed), Pair(client)
+    for _ in range(300):
+        if random.random() < 0.2:
+            pair.run(*copied(random))
+            continue
+        found = rewritten(drawn(random), lambda: random.randint(1, 2_000))
+        pair.run(*found.command)
+    pair.compare_contents()
+
+
+@pytest.fixture
+def run():
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        yield runner.run
+
+
+@asynccontextmanager
+async def started(**settings):
+    options = RealSettings(seed=1, timeouts=Timeouts(factor=0.2), **settings)
+    async with RealCluster(zones("process", "abc"), options) as cluster:
+        yield cluster
+
+
+async def eventually(cluster, command, expected):
+    """Until every server answers so."""
+    async with asyncio.timeout(60):
+        while [(await cluster.direct(zone).execute(command))[0] for zone in "abc"] != [expected] * 3:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def connected(cluster):
+    return all(coordinator.connected for coordinator in cluster.coordinators.values())
+
+
+def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_included(run):
+    async def program():
+        async with started(anti_entropy=FAST) as cluster:
+            connection = cluster.connection("a", QUORUM)
+            await connection.execute(*(("HSET", "h", f"f{number}", number) for number in range(300)), ("SET", "k", 1))
+            for ends, link in cluster.links.items():
+                if "c" in ends:
+                    link.cut(Cut.DROP)
+            await connection.execute(("DEL", "k"), ("HDEL", "h", "f0"))
+            await cluster.zones["b"].kill()
+            await cluster.zones["b"].restart(Restart.WIPE)
+            for link in cluster.links.values():
+                link.mend()
+            await until(lambda: connected(cluster), "coordinators connect again")
+            await eventually(cluster, ("HLEN", "h"), 299)
+            await eventually(cluster, ("EXISTS", "k"), 0)
+            begin_ns = cluster.runtime.now_ns()
+            await until(lambda: cluster.at_rest(begin_ns), "all zones are found equal")
+
+    run(program())
+
+
+def test_the_newest_of_a_quorum_is_read_and_written_back(run):
+    async def program():
+        async with started(votes=Votes.VERSION) as cluster:
+            connection = cluster.connection("a", QUORUM)
+            await connection.execute(("SET", "k", "old"))
+            await eventually(cluster, ("GET", "k"), b"old")
+            for ends, link in cluster.links.items():
+                if "a" in ends:
+                    link.cut(Cut.DROP)
+            assert (await outcome(connection, ("SET", "k", "new")))[0] is Indeterminate
+            for link in cluster.links.values():
+                link.mend()
+            await until(lambda: connected(cluster), "coordinators connect again")
+            # Nobody confirmed it, so b and c by themselves may still answer for the quorum.
+            async with asyncio.timeout(PATIENCE_S):
+                while (answer := await connection.execute(("GET", "k"))) != [b"new"]:
+                    assert answer == [b"old"]
+            assert await cluster.connection("b", QUORUM).execute(("GET", "k")) == [b"new"]
+            assert cluster.coordinators["a"].statistics.options["written back"] == 1
+
+    run(program())
