@@ -40,8 +40,11 @@ class ZoneState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
+    """Where a server is reached; ``socket`` is a file by which programs on its own machine do so more quickly."""
+
     host: str
     port: int
+    socket: str | None = None
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

@@ -9,12 +9,22 @@ _STRINGS = frozenset(b"$=!")
 _ARRAYS = frozenset(b"*~>")
 _MAPS = frozenset(b"%|")
 _SINGLE = frozenset(b"+-:_#,(")
+_SHORT = frozenset(b"+:")
 _DOLLAR, _MINUS = b"$-"
 _LENGTHS = {b"%d" % length: length for length in range(2048)}
 
 
 class BrokenReplyError(ConnectionError):
     """What a server sent is not RESP: whatever is there, it is no Redis."""
+
+
+def is_one_reply(data: bytes) -> bool:
+    """``data`` is one whole reply of the commonest kinds and nothing else; if not, it may be all the same."""
+    kind, end = data[0], data.find(_CRLF)
+    if kind == _DOLLAR and end > 0:
+        length = _LENGTHS.get(data[1:end])
+        return length is not None and end + length + 4 == len(data)
+    return kind in _SHORT and 0 < end == len(data) - 2
 
 
 class ReplyCutter:

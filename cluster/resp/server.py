@@ -12,12 +12,14 @@ from cluster.convoy import Member
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.operation import Done
+from cluster.resp.polling import BusyPoll
 from cluster.resp.scanner import CommandLimits
 from cluster.resp.session import Session
 from cluster.resp.table import KINDS, CommandTable, Kind
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
+BUSY_POLL_US_MAX = 1_000_000
 _GATHERED_MAX = 512
 """So many commands travel together at most, so that a busy turn of the loop does not delay its first ones."""
 
@@ -34,6 +36,7 @@ class PortSettings:
 
     ``reply_bytes``: memory for the replies to one client that are under way. ``in_flight_max``: its commands under way.
     ``held_bytes_max``: incomplete commands of all clients. ``zone_backlog_bytes``: what waits to be sent to one zone.
+    ``busy_poll_us``: how long after each request the process does not sleep.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +49,7 @@ class PortSettings:
     reply_bytes: int = 16 * 1024 * 1024
     held_bytes_max: int = 512 * 1024 * 1024
     zone_backlog_bytes: int = 256 * 1024 * 1024
+    busy_poll_us: int = 0
     commands: CommandLimits = field(default_factory=CommandLimits)
 
     def __post_init__(self) -> None:
@@ -54,6 +58,8 @@ class PortSettings:
         for name in ("clients_max", "in_flight_max", "reply_bytes", "held_bytes_max", "zone_backlog_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 <= self.busy_poll_us <= BUSY_POLL_US_MAX:
+            raise ValueError(f"busy_poll_us must be 0 to {BUSY_POLL_US_MAX}, got {self.busy_poll_us}")
 
     def tls(self) -> ssl.SSLContext | None:
         """Raises ``ClusterError`` if the files are not what they should be."""
@@ -112,6 +118,7 @@ class RespServer:
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()
+        self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._sessions: dict[Session, None] = {}
         self._identities = 0
         self._members: list[Member] = []
@@ -169,6 +176,9 @@ class RespServer:
 
     def gather(self, kind: Kind, level: Level, protocol: int, packed: bytes, count: int, done: Done) -> None:
         """Submit a run of commands, together with those of other clients in this turn of the loop that are alike."""
+        if len(self._sessions) == 1 and not self._members:
+            self.coordinator.submit(level, kind.run(count, protocol), done, packed=packed)
+            return
         if kind is not self._kind or level is not self._level or protocol != self._protocol:
             self.depart()
             self._kind, self._level, self._protocol = kind, level, protocol

@@ -144,6 +144,8 @@ class Session(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing or self._deaf:
             return
+        if self.server.polling is not None:
+            self.server.polling.touch()
         self._scanner.feed(data)
         self._pump()
 

@@ -9,15 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-import hiredis
-
 from cluster.batch import Batch
+from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
 from cluster.resp import wire
-from cluster.resp.replies import BrokenReplyError, ReplyCutter
+from cluster.resp.replies import BrokenReplyError, ReplyCutter, is_one_reply
 from cluster.zone import Address
 from engine.ports import Command, Reply, ServerError
-
-_pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one-element tuples only
 
 _PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
 _NOTHING = wire.command(b"PING")
@@ -57,70 +54,47 @@ class WireCommands(tuple[Command, ...]):
         return made
 
 
-class RawUpstream:
+class RawUpstream(TcpUpstream["_RawProtocol"]):
     """``Upstream`` over TCP. Replies are bytes, but for errors, which are ``ServerError``.
 
     A server that does not take what it is sent loses the connection when ``backlog_bytes`` wait for it: nothing else
-    would bound the memory for a zone that stalls while clients are answered by the others.
+    would bound the memory for a zone that stalls while clients are answered by the others. ``password``: what is shown
+    first on every connection.
     """
 
-    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop, backlog_bytes: int) -> None:
+    def __init__(
+        self, address: Address, *, loop: asyncio.AbstractEventLoop, backlog_bytes: int, password: str | None = None
+    ) -> None:
+        super().__init__(address, loop=loop)
         self._backlog_bytes = backlog_bytes
-        self._address = address
-        self._loop = loop
-        self._protocol: _RawProtocol | None = None
-        self._attempt: asyncio.Task[None] | None = None
+        self._greeting = b"" if password is None else wire.command(b"AUTH", password.encode())
 
     @property
     def unsent_bytes(self) -> int:
         """What the kernel has not taken yet."""
         return self._protocol.unsent_bytes if self._protocol is not None else 0
 
-    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
-        self.close()
-        protocol = _RawProtocol(on_close, backlog_bytes=self._backlog_bytes)
-        self._protocol = protocol
-        self._attempt = self._loop.create_task(self._connect(protocol, on_open, on_close))
+    def _new_protocol(self, on_close: Callable[[], None]) -> "_RawProtocol":
+        return _RawProtocol(on_close, backlog_bytes=self._backlog_bytes, greeting=self._greeting)
 
     def send(self, batch: Batch, on_replies: _OnReplies) -> None:
         protocol = self._protocol
         assert protocol is not None, "send on a closed connection"
         packed = batch.packed
         if packed is None:
-            packed = batch.packed = b"".join(map(_pack, batch.commands))
+            packed = batch.packed = b"".join(map(pack, batch.commands))
         commands = batch.commands
         if type(commands) is not WireCommands or (commands.plain and commands.protocol == protocol.version):
             protocol.send(packed, len(commands), on_replies)
         else:
             protocol.send_marked(packed, commands, on_replies)
 
-    def close(self) -> None:
-        if self._attempt is not None:
-            self._attempt.cancel()
-            self._attempt = None
-        if self._protocol is not None:
-            self._protocol.abort()
-            self._protocol = None
 
-    async def _connect(
-        self, protocol: "_RawProtocol", on_open: Callable[[], None], on_close: Callable[[], None]
-    ) -> None:
-        try:
-            await self._loop.create_connection(lambda: protocol, self._address.host, self._address.port)
-        except OSError:
-            self._attempt = None
-            on_close()
-            return
-        self._attempt = None
-        if protocol.alive:
-            on_open()
-
-
-class _RawProtocol(asyncio.Protocol):
-    def __init__(self, on_close: Callable[[], None], *, backlog_bytes: int) -> None:
+class _RawProtocol(ServerProtocol):
+    def __init__(self, on_close: Callable[[], None], *, backlog_bytes: int, greeting: bytes) -> None:
+        super().__init__(on_close)
         self._backlog_bytes = backlog_bytes
-        self._on_close: Callable[[], None] | None = on_close
-        self._transport: asyncio.Transport | None = None
+        self._greeting = greeting
         self._cutter = ReplyCutter()
         self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
         self._replies: list[Any] = []
@@ -128,19 +102,12 @@ class _RawProtocol(asyncio.Protocol):
         self._watching: tuple[int, int] | None = None
 
     @property
-    def alive(self) -> bool:
-        return self._on_close is not None
-
-    @property
     def unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def abort(self) -> None:
-        """Drop the connection; nobody is told."""
-        self._on_close = None
         self._waiting.clear()
-        if self._transport is not None:
-            self._transport.abort()
+        super().abort()
 
     def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None) -> None:
         assert self._transport is not None
@@ -164,21 +131,22 @@ class _RawProtocol(asyncio.Protocol):
             self.send(packed, len(commands), on_replies)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
-        self._transport.set_write_buffer_limits(high=self._backlog_bytes)
-        if not self.alive:
-            self._transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        on_close, self._on_close = self._on_close, None
-        if on_close is not None:
-            on_close()
+        cast(asyncio.Transport, transport).set_write_buffer_limits(high=self._backlog_bytes)
+        super().connection_made(transport)
+        if self._greeting and self.alive:
+            self.send(self._greeting, 1, None)
 
     def pause_writing(self) -> None:
         assert self._transport is not None
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        waiting = self._waiting
+        if waiting and waiting[0][0] == 1 and not self._cutter.held and is_one_reply(data):
+            on_replies = waiting.popleft()[1]  # as below, for the usual answer to one command
+            if on_replies is not None:
+                on_replies([data])
+            return
         try:
             self._cutter.feed(data)
             self._hand_out()

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 
 from cluster.real.zones import admin
+from cluster.real.zones.port import HOST, PortReservation
 from cluster.real.zones.settings import ZoneSettings, checked_name
 from cluster.real.zones.waiting import to_completion
 from cluster.real.zones.warm import WarmCopy
@@ -26,6 +27,8 @@ class RealZone(ABC):
         self._base_settings = settings
         self._state = ZoneState.STOPPED
         self._verbs = asyncio.Lock()
+        self._reservation: PortReservation | None = None
+        self._address: Address | None = None
 
     @property
     def name(self) -> str:
@@ -42,9 +45,16 @@ class RealZone(ABC):
         return self._state
 
     @property
-    @abstractmethod
     def address(self) -> Address:
         """Where clients reach the server. Raises ``ZoneError`` before the first start."""
+        if self._address is None:
+            raise ZoneError(f"zone {self._name} has no address before its first start")
+        return self._address
+
+    @property
+    def socket(self) -> str | None:
+        """A file at which programs on this machine reach the server, too, unless it was restarted as a copy."""
+        return None
 
     async def start(self) -> None:
         async with self._allowed("start", ZoneState.STOPPED):
@@ -140,6 +150,16 @@ class RealZone(ABC):
     @abstractmethod
     async def _replication_address(self) -> Address:
         """Where the server of another zone of the same kind reaches this one."""
+
+    def _reserve_address(self) -> None:
+        # The second start uses the port of the first: a zone's address is for life.
+        self._reservation = PortReservation(self._address.port if self._address else self._base_settings.port)
+        self._address = Address(HOST, self._reservation.port)
+
+    def _release_port(self) -> None:
+        if self._reservation is not None:
+            self._reservation.release()
+            self._reservation = None
 
     async def _stop(self) -> None:
         async with self._verbs:

@@ -18,9 +18,16 @@ _APPEND_FSYNC = {
 
 
 def server_configuration(
-    *, persistence: Persistence, bind: str, port: int, directory: str, save_points: SavePoints, protected: bool
+    *,
+    persistence: Persistence,
+    bind: str,
+    port: int,
+    directory: str,
+    save_points: SavePoints,
+    protected: bool,
+    socket: str | None = None,
 ) -> str:
-    """The text of a configuration file that Redis 7 and Valkey read."""
+    """The text of a configuration file that Redis 7 and Valkey read; ``socket`` is a file to listen at as well."""
     settings = [
         ("bind", bind),
         ("port", str(port)),
@@ -34,6 +41,7 @@ def server_configuration(
         ("repl-diskless-sync-delay", "0"),
         ("repl-diskless-load", "on-empty-db"),
         ("rdb-del-sync-files", "yes"),
+        *([] if socket is None else [("unixsocket", socket), ("unixsocketperm", "700")]),
         *_persistence(persistence, save_points),
     ]
     return "".join(f"{name} {_quoted(value)}\n" for name, value in settings)

@@ -15,7 +15,7 @@ from cluster.real.zones.configuration import server_configuration
 from cluster.real.zones.daemon import connect, daemon_errors
 from cluster.real.zones.image import default_image
 from cluster.real.zones.owner import Owner
-from cluster.real.zones.port import HOST, PortReservation
+from cluster.real.zones.port import HOST
 from cluster.real.zones.settings import DockerZoneSettings
 from cluster.real.zones.waiting import in_thread
 from cluster.zone import Address, ZoneError
@@ -44,16 +44,8 @@ class DockerZone(RealZone):
         self._settings = settings or DockerZoneSettings()
         super().__init__(name, self._settings)
         self._client: DockerClient | None = None
-        self._reservation: PortReservation | None = None
-        self._address: Address | None = None
         self._container: str | None = None
         self._exited: threading.Event | None = None
-
-    @property
-    def address(self) -> Address:
-        if self._address is None:
-            raise ZoneError(f"zone {self.name} has no address before its first start")
-        return self._address
 
     @property
     def container_name(self) -> str:
@@ -66,9 +58,7 @@ class DockerZone(RealZone):
     async def _create(self) -> None:
         self._client = await in_thread(connect)
         last_resort.register(self, self.remove_now)
-        # The second start uses the port of the first: a zone's address is for life.
-        self._reservation = PortReservation(self._address.port if self._address else self._settings.port)
-        self._address = Address(HOST, self._reservation.port)
+        self._reserve_address()
         await in_thread(self._create_container)
 
     def _create_container(self) -> None:
@@ -169,9 +159,7 @@ class DockerZone(RealZone):
             self._exited = None
 
     def _release(self) -> None:
-        if self._reservation is not None:
-            self._reservation.release()
-            self._reservation = None
+        self._release_port()
         if self._client is not None:
             self._client.close()
             self._client = None

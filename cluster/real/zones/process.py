@@ -21,6 +21,8 @@ from cluster.zone import Address, ZoneError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _SIGNAL_TIMEOUT_S = 10.0
+_SOCKET_BYTES_MAX = 100
+"""Names of socket files are short: 107 bytes on Linux (unix(7)), 103 elsewhere."""
 
 
 class ProcessZone(RealZone):
@@ -33,17 +35,9 @@ class ProcessZone(RealZone):
     def __init__(self, name: str, settings: ProcessZoneSettings | None = None) -> None:
         self._settings = settings or ProcessZoneSettings()
         super().__init__(name, self._settings)
-        self._reservation: PortReservation | None = None
-        self._address: Address | None = None
         self._binary: Path | None = None
         self._directory: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def address(self) -> Address:
-        if self._address is None:
-            raise ZoneError(f"zone {self.name} has no address before its first start")
-        return self._address
 
     @property
     def pid(self) -> int | None:
@@ -55,6 +49,11 @@ class ProcessZone(RealZone):
         """Where the server's files are; None when stopped."""
         return self._directory
 
+    @property
+    def socket(self) -> str | None:
+        path = None if self._directory is None else str(self._directory / "server.sock")
+        return path if path is not None and len(os.fsencode(path)) <= _SOCKET_BYTES_MAX else None
+
     @classmethod
     async def remove_stale(cls) -> list[str]:
         return [str(path) for path in await in_thread(workspace.remove_stale_directories)]
@@ -62,24 +61,22 @@ class ProcessZone(RealZone):
     async def _create(self) -> None:
         self._binary = (await in_thread(find_binary, self._settings.binary)).path
         last_resort.register(self, self.remove_now)
-        # The second start uses the port of the first: a zone's address is for life.
-        self._reservation = PortReservation(self._address.port if self._address else self._settings.port)
-        self._address = Address(HOST, self._reservation.port)
+        self._reserve_address()
         self._directory = workspace.create_directory(self.name)
         self._data.mkdir()
 
     async def _launch(self, *, private: bool) -> Address:
         if not private:
-            self._spawn(port=self.address.port)
+            self._spawn(port=self.address.port, socket=self.socket)
             return self.address
         reservation = PortReservation(None)
         try:
-            self._spawn(port=reservation.port)
+            self._spawn(port=reservation.port, socket=None)
             return Address(HOST, reservation.port)
         finally:
             reservation.release()
 
-    def _spawn(self, *, port: int) -> None:
+    def _spawn(self, *, port: int, socket: str | None) -> None:
         assert self._directory is not None
         assert self._binary is not None
         configuration = self._directory / "server.conf"
@@ -91,6 +88,7 @@ class ProcessZone(RealZone):
                 directory=str(self._data),
                 save_points=self._settings.save_points,
                 protected=True,
+                socket=socket,
             )
         )
         python = [sys.executable, "-I", "-S", str(_LAUNCHER)]
@@ -175,8 +173,3 @@ class ProcessZone(RealZone):
         if self._process is not None and not self._has_exited():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
-
-    def _release_port(self) -> None:
-        if self._reservation is not None:
-            self._reservation.release()
-            self._reservation = None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.resp import wire
-from cluster.resp.replies import BrokenReplyError, ReplyCutter
+from cluster.resp.replies import BrokenReplyError, ReplyCutter, is_one_reply
 from engine.ports import ServerError
 
 words = st.text("abc 123-$*", max_size=10).map(str.encode)
@@ -55,6 +55,29 @@ def test_replies_are_found_however_they_are_cut(sent, cuts):
             found.append(one)
     assert found == sent
     assert cutter.held == 0
+
+
+@given(st.lists(replies, min_size=1, max_size=2).map(b"".join), st.integers(1, 2000))
+def test_what_passes_for_one_reply_is_one(data, size):
+    for piece in (data, data[:size]):
+        cutter = ReplyCutter()
+        if is_one_reply(piece):
+            cutter.feed(piece)
+            assert (cutter.next(), cutter.held, cutter.errors) == (piece, 0, False)
+
+
+@given(
+    st.integers(0, 2047).map(lambda size: wire.bulk(b"x" * size)) | st.sampled_from([b"+OK\r\n", b":-12\r\n", b"+\r\n"])
+)
+def test_usual_replies_pass_for_one_and_their_beginnings_do_not(data):
+    assert is_one_reply(data)
+    assert not any(is_one_reply(data[:end]) for end in range(1, len(data)))
+    assert not is_one_reply(data + data)
+    assert not is_one_reply(data + b"\r\n")
+
+
+def test_errors_and_nils_do_not_pass_for_a_usual_reply():
+    assert not any(map(is_one_reply, [b"-ERR x\r\n", b"$-1\r\n", b"_\r\n", b"*0\r\n", b"$2048\r\n"]))
 
 
 @pytest.mark.parametrize("data", [b"x\r\n", b"*x\r\n", b"$1x\r\n", b"*1\r\nhello\r\n"])
