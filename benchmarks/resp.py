@@ -4,10 +4,11 @@ Prints one JSON document: for every level, load and command the requests per sec
 and range over the repetitions, beside the ratio measured with Dynomite, the gateway's processor time per request, and
 the machine's load when it was measured; then the memory of the gateway process per idle client.
 
-    .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--pin] [--clients 5000]
+    .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--cores one] [--clients 5000]
 
-``--pin`` keeps clients and coordinators on the first core and all servers, the plain one too, on the second: without it
-the scheduler may put a single client and the plain server on one core, which alone changes the plain rate fourfold.
+``--cores`` says where processes run, for plain server and port alike: ``free``, where the scheduler puts them;
+``apart``, clients and coordinators on the first core and all servers on the second; ``one``, all on the first. With one
+client the plain rate differs by more than two between the last two, and ``free`` is now this, now that.
 """
 
 import argparse
@@ -27,7 +28,6 @@ from environment import environment
 from cluster.levels import Level
 from cluster.real.zones import ZoneSet, zones
 from cluster.resp.process import allow_files
-from cluster.zone import Address
 
 PLAIN = "plain"
 ZONES = ("a", "b", "c")
@@ -48,6 +48,9 @@ DYNOMITE = {
 }
 """Dynomite 2046b05 with three racks: ratio to plain Redis 7.0 for SET, GET, HSET, ZADD, on two cores."""
 
+CORES: dict[str, tuple[int, int] | None] = {"free": None, "apart": (0, 1), "one": (0, 0)}
+"""The core of clients and coordinators, and that of servers."""
+
 LEVELS = list(dict.fromkeys(level for level, _ in DYNOMITE))
 
 TARGETS = {
@@ -60,10 +63,16 @@ TARGETS = {
 class Gateway:
     """A gateway process in front of zone a."""
 
-    def __init__(self, addresses: dict[str, Address], level: Level, directory: str) -> None:
+    def __init__(self, zone_set: ZoneSet, level: Level, directory: str, *, busy_poll_us: int) -> None:
         configuration = Path(directory) / "gateway.json"
-        zone_texts = {name: str(address) for name, address in addresses.items()}
-        configuration.write_text(json.dumps({"zone": "a", "zones": zone_texts, "level": level.value}))
+        settings = {
+            "zone": "a",
+            "zones": {name: str(zone_set[name].address) for name in ZONES},
+            "sockets": {name: zone_set[name].socket for name in ZONES},
+            "level": level.value,
+            "busy_poll_us": busy_poll_us,
+        }
+        configuration.write_text(json.dumps(settings))
         command = [sys.executable, "-m", "cluster.resp", "--config", str(configuration)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -85,7 +94,7 @@ class Gateway:
         self.process.wait(30)
 
 
-def rate(program: str, port: int, command: str, load: str, *, pin: bool) -> float:
+def rate(program: str, port: int, command: str, load: str, *, cores: tuple[int, int] | None) -> float:
     """Requests per second of one run of the benchmark program."""
     clients, pipelined, requests = LOADS[load]
     numbers = {
@@ -104,7 +113,7 @@ def rate(program: str, port: int, command: str, load: str, *, pin: bool) -> floa
         text=True,
         check=True,
         timeout=300,
-        preexec_fn=(lambda: os.sched_setaffinity(0, {0})) if pin else None,
+        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, {cores[0]}),
     )
     [row] = [line for line in done.stdout.splitlines() if line.startswith(f'"{command}"')]
     return float(row.split(",")[1].strip('"'))
@@ -119,14 +128,22 @@ def spread(values: list[float], digits: int) -> dict[str, float]:
 
 
 def compared(
-    program: str, plain_port: int, gateway: Gateway, level: Level, command: str, load: str, *, repeat: int, pin: bool
+    program: str,
+    plain_port: int,
+    gateway: Gateway,
+    level: Level,
+    command: str,
+    load: str,
+    *,
+    repeat: int,
+    cores: tuple[int, int] | None,
 ) -> dict[str, object]:
     begin = os.getloadavg()[0]
     rounds, processor_us = [], []
     for _ in range(repeat):
-        plain = rate(program, plain_port, command, load, pin=pin)
+        plain = rate(program, plain_port, command, load, cores=cores)
         used_s = gateway.processor_s
-        ours = rate(program, gateway.port, command, load, pin=pin)
+        ours = rate(program, gateway.port, command, load, cores=cores)
         processor_us.append((gateway.processor_s - used_s) * 1e6 / LOADS[load][2])
         rounds.append((plain, ours))
     ratio = spread([ours / plain for plain, ours in rounds], 3)
@@ -169,10 +186,10 @@ async def idle_clients(gateway: Gateway, count: int) -> dict[str, object]:
     }
 
 
-def pinned(zone_set: ZoneSet, gateway: Gateway) -> None:
+def pin(zone_set: ZoneSet, gateway: Gateway, cores: tuple[int, int]) -> None:
     for zone in zone_set:
-        _pin(zone.pid, 1)  # type: ignore[attr-defined]
-    _pin(gateway.process.pid, 0)
+        _pin(zone.pid, cores[1])  # type: ignore[attr-defined]
+    _pin(gateway.process.pid, cores[0])
 
 
 def _pin(pid: int, core: int) -> None:
@@ -183,16 +200,16 @@ def _pin(pid: int, core: int) -> None:
 async def measure(program: str, options: argparse.Namespace) -> dict[str, object]:
     results: list[dict[str, object]] = []
     memory: dict[str, object] | None = None
+    cores = CORES[options.cores]
     async with zones("process", [*ZONES, PLAIN]) as zone_set:
-        addresses = {name: zone_set[name].address for name in ZONES}
         for level in options.level:
             with tempfile.TemporaryDirectory() as directory:
-                gateway = Gateway(addresses, level, directory)
+                gateway = Gateway(zone_set, level, directory, busy_poll_us=options.busy_poll_us)
                 try:
                     if memory is None and options.clients:
                         memory = await idle_clients(gateway, options.clients)
-                    if options.pin:
-                        pinned(zone_set, gateway)
+                    if cores is not None:
+                        pin(zone_set, gateway, cores)
                     plain_port = zone_set[PLAIN].address.port
                     for load in options.load:
                         for command in options.command:
@@ -204,7 +221,7 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
                                 command,
                                 load,
                                 repeat=options.repeat,
-                                pin=options.pin,
+                                cores=cores,
                             )
                             results.append(row)
                             print(json.dumps(row), file=sys.stderr, flush=True)
@@ -213,7 +230,8 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
     return {
         "benchmark": "resp",
         "program": program,
-        "pin": options.pin,
+        "cores": options.cores,
+        "busy_poll_us": options.busy_poll_us,
         **environment(),
         "memory": memory,
         "results": results,
@@ -227,7 +245,8 @@ def main() -> None:
     parser.add_argument("--command", nargs="+", default=list(COMMANDS), choices=COMMANDS)
     parser.add_argument("--load", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--clients", type=int, default=5000, help="idle clients whose memory is measured; 0: none")
-    parser.add_argument("--pin", action="store_true", help="clients and coordinators on one core, servers on another")
+    parser.add_argument("--cores", default="free", choices=list(CORES), help="where processes run")
+    parser.add_argument("--busy-poll-us", type=int, default=0, help="how long coordinators stay awake after a request")
     options = parser.parse_args()
     program = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
     if program is None:

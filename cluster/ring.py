@@ -75,10 +75,10 @@ class RingCoordinator(Coordinator):
         super().__init__(zone=node, channels=home, runtime=runtime, statistics=statistics or RingStatistics())
         self._nodes = list(channels)
         self.channels = [channels[node], *(channel for name, channel in channels.items() if name != node)]
-        self._by_name = channels
-        self._forwards = forwards
+        self.channel_of = channels
+        self.forwards = forwards
         self._groups: dict[tuple[str, ...], Coordinator] = {}
-        self._remote_statistics = CoordinatorStatistics()
+        self.elsewhere = CoordinatorStatistics()  # of votes in other data centres
         self._others = [dc for dc in topology.dcs if dc is not self._dc]
         self._alone = Coordinator(
             zone=node, channels={node: channels[node]}, runtime=runtime, statistics=self.statistics
@@ -89,7 +89,7 @@ class RingCoordinator(Coordinator):
 
     def crash(self) -> None:
         super().crash()
-        for channel in self._forwards.values():
+        for channel in self.forwards.values():
             channel.reset()
 
     def submit(self, level: Setting, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
@@ -119,23 +119,44 @@ class RingCoordinator(Coordinator):
     def _carry_out(
         self, level: Setting, assemblies: Sequence[Assembly], done: Done, packed: bytes | None = None
     ) -> None:
-        parts: dict[tuple[int, Coordinator], list[Fragment]] = {}
+        parts: dict[tuple[int, int, Coordinator], list[Fragment]] = {}
+        section = 0  # what is for every node is neither overtaken nor overtakes
         for assembly in assemblies:
             for fragment in assembly.fragments:
-                if not fragment.replies:
-                    for dc, group in self._asked(level, fragment):
-                        parts.setdefault((dc, group), []).append(fragment)
+                apart = self._is_for_everybody(fragment)
+                section += apart
+                for dc, group in () if fragment.replies else self._asked(level, fragment):
+                    parts.setdefault((section, dc, group), []).append(fragment)
+                section += apart
         joint = Joint(assemblies, parts=len(parts), done=done)
         if not parts:
             joint.conclude()
         if len(parts) == 1 and all(assembly.join is None for assembly in assemblies):
-            ((_, group), fragments) = next(iter(parts.items()))
+            ((_, _, group), fragments) = next(iter(parts.items()))
             if len(fragments) == len(assemblies):
-                group.submit(level, [fragment.command for fragment in fragments], done, packed=packed)
+                self._ask(group, level, fragments, done, packed)
                 return
-        for (dc, group), fragments in parts.items():
+        for (_, dc, group), fragments in parts.items():
             its_level = level if dc == 0 else Level.DC_SAFE_QUORUM
-            group.submit(its_level, [each.command for each in fragments], partial(joint.answered, dc, fragments))
+            self._ask(group, its_level, fragments, partial(joint.answered, dc, fragments))
+
+    def _ask(
+        self,
+        group: Coordinator,
+        level: Setting,
+        fragments: Sequence[Fragment],
+        done: Done,
+        packed: bytes | None = None,
+    ) -> None:
+        """``packed`` is all of ``fragments`` in wire form, if anybody has it."""
+        if self._is_for_everybody(fragments[0]):
+            self._tell_everybody(fragments)
+        self._hand(group, level, fragments, done, packed)
+
+    def _hand(
+        self, group: Coordinator, level: Setting, fragments: Sequence[Fragment], done: Done, packed: bytes | None
+    ) -> None:
+        group.submit(level, [fragment.command for fragment in fragments], done, packed=packed)
 
     def _assembly(self, command: Command) -> Assembly:
         keys = keys_of(command)
@@ -163,12 +184,10 @@ class RingCoordinator(Coordinator):
 
     def _asked(self, level: Setting, fragment: Fragment) -> Iterator[tuple[int, Coordinator]]:
         """Whose answer is awaited, by data centre: 0 is the own one."""
-        kind = route(fragment.command)
-        keys = keys_of(fragment.command)
+        kind = self._route(fragment)
+        keys = self._keys(fragment)
         if not keys:
             yield 0, self._alone
-            if kind not in READING:
-                self._tell_everybody(fragment.command)
             return
         token = self._token(keys[0])
         yield 0, self._group(self._dc, token)
@@ -178,12 +197,25 @@ class RingCoordinator(Coordinator):
             for number, dc in enumerate(self._others, start=1):
                 yield number, self._group(dc, token)
 
-    def _tell_everybody(self, command: Command) -> None:
+    def _keys(self, fragment: Fragment) -> Sequence[bytes]:
+        return keys_of(fragment.command)
+
+    def _route(self, fragment: Fragment) -> Route:
+        return route(fragment.command)
+
+    def _is_for_everybody(self, fragment: Fragment) -> bool:
         """Commands without a key that are no reads go to every node of every data centre; the own one answers."""
-        batch = Batch([command], writes=True)
+        return not self._keys(fragment) and self._route(fragment) not in READING
+
+    def _tell_everybody(self, fragments: Sequence[Fragment]) -> None:
+        batch = self._batch(fragments)
         for name in self._nodes:
             if name != self.zone:
-                self._by_name[name].submit(batch, _unheard)
+                self.channel_of[name].submit(batch, _unheard)
+
+    def _batch(self, fragments: Sequence[Fragment]) -> Batch:
+        """Writes that are sent without a vote."""
+        return Batch([fragment.command for fragment in fragments], writes=True)
 
     def _group(self, dc: DataCentre, token: int) -> Coordinator:
         owners = dc.owners(token)
@@ -192,9 +224,9 @@ class RingCoordinator(Coordinator):
             own = dc is self._dc
             self._groups[owners] = group = self._make(
                 zone=owners[self._rack if own else self._preselected(dc)],
-                channels={name: self._by_name[name] for name in owners},
+                channels={name: self.channel_of[name] for name in owners},
                 runtime=self._runtime,
-                statistics=self.statistics if own else self._remote_statistics,
+                statistics=self.statistics if own else self.elsewhere,
             )
         return group
 
@@ -209,28 +241,28 @@ class RingCoordinator(Coordinator):
         if not self._others or write_level(level) is Level.DC_EACH_SAFE_QUORUM:
             return
         keyed = [
-            (self._token(keys[0]), fragment.command)
+            (self._token(keys[0]), fragment)
             for assembly in assemblies
             for fragment in assembly.fragments
-            if not fragment.replies and route(fragment.command) is Route.WRITE and (keys := keys_of(fragment.command))
+            if not fragment.replies and self._route(fragment) is Route.WRITE and (keys := self._keys(fragment))
         ]
         for dc in self._others if keyed else ():
             self._forward_to(dc, keyed)
 
-    def _forward_to(self, dc: DataCentre, keyed: Sequence[tuple[int, Command]]) -> None:
-        by_owners: dict[tuple[str, ...], list[Command]] = {}
-        for token, command in keyed:
-            by_owners.setdefault(dc.owners(token), []).append(command)
+    def _forward_to(self, dc: DataCentre, keyed: Sequence[tuple[int, Fragment]]) -> None:
+        by_owners: dict[tuple[str, ...], list[Fragment]] = {}
+        for token, fragment in keyed:
+            by_owners.setdefault(dc.owners(token), []).append(fragment)
         first = self._preselected(dc)
-        for owners, commands in by_owners.items():
+        for owners, fragments in by_owners.items():
             ordered = [*owners[first:], *owners[:first]]
-            reached = next((index for index, name in enumerate(ordered) if self._forwards[name].connected), None)
+            reached = next((index for index, name in enumerate(ordered) if self.forwards[name].connected), None)
             if reached is None:
                 self.statistics.remote_dropped += 1
                 continue
             self.statistics.remote_sent += 1
             self.statistics.remote_failed_over += reached > 0
-            self._forwards[ordered[reached]].submit(Batch(commands, writes=True), self._remote_answered)
+            self.forwards[ordered[reached]].submit(self._batch(fragments), self._remote_answered)
 
     def _remote_answered(self, answer: Answer) -> None:
         if isinstance(answer, ZoneFailure):

@@ -9,7 +9,7 @@ by itself, so zones may have different numbers of nodes. One token a node.
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from cluster.hashing import TOKENS, Hash, hash_function, hashed_part
 from cluster.levels import ZONES_MAX
@@ -66,7 +66,14 @@ class DataCentre:
 
     def owners(self, token: int) -> tuple[str, ...]:
         """The owner in every zone, by name, in the order of the zones."""
-        return tuple(rack.owner(token).name for rack in self.racks)
+        bounds, owners = self._shares
+        return owners[bisect_left(bounds, token) % len(bounds)]
+
+    @cached_property
+    def _shares(self) -> tuple[list[int], list[tuple[str, ...]]]:
+        """All zones' tokens, and who owns what is up to each of them: between two of them owners are the same."""
+        bounds = sorted(dict.fromkeys(token for rack in self.racks for token in rack.tokens))
+        return bounds, [tuple(rack.owner(bound).name for rack in self.racks) for bound in bounds]
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,11 @@ class Topology:
         """Every node has all the data."""
         return all(len(rack.nodes) == 1 for rack in self.racks)
 
+    def remote_links(self) -> list[tuple[str, str]]:
+        """From every node to every one in another data centre."""
+        places = self.places
+        return [(one, far) for one in places for far in places if places[one].dc is not places[far].dc]
+
     def token(self, key: bytes) -> int:
         tag = None if self.hash_tag is None else self.hash_tag.encode()
         return hash_function(self.hash)(hashed_part(key, tag))
@@ -138,13 +150,31 @@ def _unique(kind: str, names: Sequence[str]) -> None:
 
 def one_dc(zones: Sequence[str]) -> Topology:
     """One data centre, one node a zone, named as the zone."""
+    return _one_dc(tuple(zones))
+
+
+@lru_cache(maxsize=64)  # a scenario is asked for its topology time and again
+def _one_dc(zones: tuple[str, ...]) -> Topology:
     return Topology((DataCentre("dc1", tuple(Rack(zone, (Node(zone),)) for zone in zones)),))
+
+
+def placed(topology: Topology) -> dict[str, dict[str, dict[str, int]]]:
+    """By data centre and zone the tokens of the nodes."""
+    return {
+        dc.name: {rack.name: {node.name: node.token for node in rack.nodes} for rack in dc.racks} for dc in topology.dcs
+    }
 
 
 def even_rack(name: str, nodes: int, *, offset: int = 0) -> Rack:
     """A zone whose nodes own equal shares. The first is named as the zone, the others ``a2``, ``a3`` and so on."""
     if nodes < 1:
         raise TopologyError(f"nodes of zone {name}: got {nodes}; accepted: at least 1")
-    step = TOKENS // nodes
     names = [name, *(f"{name}{number}" for number in range(2, nodes + 1))]
-    return Rack(name, tuple(Node(node, (offset + step * index) % TOKENS) for index, node in enumerate(names)))
+    tokens = even_tokens(nodes, offset=offset)
+    return Rack(name, tuple(Node(node, token) for node, token in zip(names, tokens, strict=True)))
+
+
+def even_tokens(nodes: int, *, offset: int = 0) -> list[int]:
+    """Tokens with which so many nodes of a zone own equal shares."""
+    step = TOKENS // max(1, nodes)
+    return [(offset + step * index) % TOKENS for index in range(nodes)]

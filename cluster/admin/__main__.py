@@ -8,8 +8,7 @@ from pathlib import Path
 from cluster.admin.app import administration
 from cluster.admin.settings import TOKEN_VARIABLE, read_admin_settings
 from cluster.resp.configuration import read_configuration
-from cluster.resp.process import run
-from cluster.zone import ClusterError
+from cluster.resp.process import exit_code, run
 
 
 def main() -> int:
@@ -17,13 +16,12 @@ def main() -> int:
     parser.add_argument("--config", type=Path, required=True, help="JSON file of the gateway")
     parser.add_argument("--admin", type=Path, required=True, help="JSON file of its administration")
     given = parser.parse_args()
-    try:
+
+    def serve() -> None:
         settings = read_admin_settings(given.admin, token=os.environ.get(TOKEN_VARIABLE) or None)
         run(read_configuration(given.config), companions=[administration(settings)])
-    except ClusterError as error:
-        sys.stderr.write(f"{error}\n")
-        return 3
-    return 0
+
+    return exit_code(serve)
 
 
 if __name__ == "__main__":

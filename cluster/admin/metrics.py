@@ -74,6 +74,12 @@ def _of_links(figures: dict[str, Any], zone: str) -> Iterator[Metric]:
     for other, up in figures["connected"].items():
         connected.add_metric([zone, other], int(up))
     yield connected
+    peers = GaugeMetricFamily("zonelab_peer", "Whether a coordinator elsewhere is reached.", labels=["zone", "other"])
+    for other, up in figures["peers"].items():
+        peers.add_metric([zone, other], int(up))
+    yield peers
+    remote = [((zone, what), count) for what, count in figures["remote"].items()]
+    yield _counter("zonelab_remote", "Batches of writes for other data centres.", ["zone", "what"], remote)
     queued = GaugeMetricFamily("zonelab_link_in_flight", "Messages on their way.", labels=["zone", "link"])
     cut = GaugeMetricFamily("zonelab_link_cut", "Whether a link is cut.", labels=["zone", "link"])
     for link in figures["links"]:

@@ -13,7 +13,7 @@ _PAGE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="{{ period_s }}">
-<title>zone {{ topology.zone }}: {{ "healthy" if health.healthy else "own server not reached" }}</title>
+<title>{{ what }} {{ topology.zone }}: {{ "healthy" if health.healthy else "own server not reached" }}</title>
 <style>
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -24,7 +24,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; }
 </style>
 </head>
 <body>
-<h1>Zone {{ topology.zone }}</h1>
+<h1>{{ what | capitalize }} {{ topology.zone }}</h1>
 <p>Port {{ topology.port }}, reads at {{ topology.read_level }}, writes at {{ topology.write_level }}.
 {{ figures.port.clients }} clients, {{ "{:,}".format(figures.port.commands) }} commands,
 <span {% if figures.divergence %}class="bad"{% endif %}>{{ figures.divergence }} votes in which zones differed</span>.
@@ -37,6 +37,20 @@ Latency: {% for name, value in figures.latency.quantiles_ms.items() %}{{ name }}
 <td>{% if health.connected[zone] %}up{% else %}<span class="bad">down</span>{% endif %}</td></tr>
 {% endfor %}
 </table>
+{% for dc, zones in topology.data_centres.items() %}
+<table>
+<tr><th>data centre {{ dc }}</th><th>node</th><th>owns tokens up to</th></tr>
+{% for zone, nodes in zones.items() %}{% for node, token in nodes.items() %}
+<tr><td>{{ zone if loop.first }}</td><td>{{ node }}</td><td class="n">{{ "{:,}".format(token) }}</td></tr>
+{% endfor %}{% endfor %}
+</table>
+{% endfor %}
+{% if figures.remote %}
+<p>Batches of writes for other data centres: {% for what, count in figures.remote.items() %}
+{{ "{:,}".format(count) }} {{ what.replace("_", " ") }}{{ ", " if not loop.last }}{% endfor %}.
+Their coordinators: {% for node, up in figures.peers.items() %}
+{{ node }} {% if up %}up{% else %}<span class="bad">down</span>{% endif %}{{ ", " if not loop.last }}{% endfor %}.</p>
+{% endif %}
 <table>
 <tr><th>link</th><th>lag</th><th>loss</th><th>cut</th><th>in flight</th></tr>
 {% for link in topology.links %}
@@ -69,4 +83,5 @@ Latency: {% for name, value in figures.latency.quantiles_ms.items() %}{{ name }}
 
 
 def live_page(*, health: dict[str, Any], topology: dict[str, Any], figures: dict[str, Any]) -> str:
-    return _PAGE.render(health=health, topology=topology, figures=figures, period_s=PERIOD_S)
+    what = "node" if topology["data_centres"] else "zone"
+    return _PAGE.render(health=health, topology=topology, figures=figures, period_s=PERIOD_S, what=what)

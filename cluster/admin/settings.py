@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from cluster.zone import ClusterError
+from cluster.resp.settings_file import read_settings
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost")
 
@@ -30,13 +30,10 @@ TOKEN_VARIABLE = "ZONELAB_ADMIN_TOKEN"
 
 def read_admin_settings(path: Path, *, token: str | None = None) -> AdminSettings:
     """``token`` is for a file without one. Raises ``ClusterError`` with one line for each thing that is wrong."""
-    try:
-        settings = AdminSettings.model_validate_json(path.read_bytes())
-        if settings.token is None and token is not None:
-            return AdminSettings.model_validate({**settings.model_dump(), "token": token})
-        return settings
-    except OSError as error:
-        raise ClusterError(f"administration settings {path} cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise ClusterError(f"administration settings {path}: {wrong}") from error
+
+    def complete(settings: AdminSettings) -> AdminSettings:
+        if settings.token is not None or token is None:
+            return settings
+        return AdminSettings.model_validate({**settings.model_dump(), "token": token})
+
+    return read_settings(AdminSettings, path, what="administration settings", complete=complete)

@@ -8,7 +8,17 @@ from cluster.levels import Decision
 from cluster.resp.gateway import ZoneGateway
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
-_DIFFERED = (Decision.MAJORITY, Decision.FIRST_ARRIVED, Decision.NO_QUORUM)
+REMOTE = ("sent", "failed_over", "dropped", "failed")
+"""What can become of a batch of writes for another data centre; one may be sent and fail, or fail over."""
+
+_REPAIRS = ("repairs", "hints replayed", "written back", "anti-entropy copied")
+_DIFFERED = (
+    Decision.MAJORITY,
+    Decision.FIRST_ARRIVED,
+    Decision.NEWEST,
+    Decision.BY_ELEMENT,
+    Decision.NO_QUORUM,
+)
 
 
 class GatewayView:
@@ -34,20 +44,24 @@ class GatewayView:
         """Counts since the coordinator began.
 
         ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
-        read repair wrote to zones that were behind, ``options`` what all options have done. ``links``: ``in_flight`` is
-        the length of a link's queue.
+        all options wrote to zones that were behind, ``options`` what each has done. ``links``: ``in_flight`` is
+        the length of a link's queue. ``peers``: which coordinators of other data centres are reached; ``remote``: what
+        became of writes for these.
         """
         told = self._gateway.statistics()
-        levels, options = told["coordinator"]["levels"], told["coordinator"]["options"]
+        coordinator = told["coordinator"]
+        levels, options = coordinator["levels"], coordinator["options"]
         return {
             "zone": self.zone,
             "port": told["port"],
             "levels": levels,
-            "zone_failures": told["coordinator"]["zone_failures"],
+            "zone_failures": coordinator["zone_failures"],
             "divergence": sum(map(_disagreements, levels.values())),
-            "repairs": options.get("repairs", 0),
+            "repairs": sum(options.get(name, 0) for name in _REPAIRS),
             "options": options,
             "connected": self._connected(),
+            "peers": told["peers"],
+            "remote": {what: coordinator[f"remote_{what}"] for what in REMOTE} if told["peers"] else {},
             "links": self.links.described(),
             "latency": {"quantiles_ms": self._quantiles_ms(), "histograms": self.probe.as_dict()},
         }

@@ -5,19 +5,14 @@ import sys
 from pathlib import Path
 
 from cluster.resp.configuration import read_configuration
-from cluster.resp.process import run
-from cluster.zone import ClusterError
+from cluster.resp.process import exit_code, run
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m cluster.resp", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="JSON file")
-    try:
-        run(read_configuration(parser.parse_args().config))
-    except ClusterError as error:
-        sys.stderr.write(f"{error}\n")
-        return 3
-    return 0
+    given = parser.parse_args()
+    return exit_code(lambda: run(read_configuration(given.config)))
 
 
 if __name__ == "__main__":

@@ -2,26 +2,38 @@
 
 Every process owns the links that its own coordinator uses: from its zone to each other zone, for requests, and back,
 for answers. To cut two zones off from each other in both directions of traffic, cut the links in both processes.
+
+With a topology it is the coordinator of one node, and "zones" are all nodes. Coordinators of other data centres then
+hand it writes at a second port, which speaks RESP as well.
 """
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import hiredis
 
+from cluster.batch import Channel
+from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
+from cluster.datastore import Datastore
+from cluster.handoff import HintedChannel
 from cluster.lag import parse_lag
 from cluster.levels import Level
 from cluster.link import Cut, Link
 from cluster.network import Network, NetworkSettings
 from cluster.real.runtime import RealRuntime
 from cluster.resp import wire
+from cluster.resp.behind_hints import BehindHints
+from cluster.resp.codec import WireCodec
+from cluster.resp.ring import PassingRing, WireRing
 from cluster.resp.server import PortSettings, RespServer
 from cluster.resp.table import CommandTable, table_from
 from cluster.resp.upstream import RawUpstream
+from cluster.ring import RingCoordinator, RingStatistics
 from cluster.statistics import CoordinatorStatistics
+from cluster.topology import placed
 from cluster.zone import Address, ClusterError
 
 READY_S = 10.0
@@ -29,6 +41,9 @@ READY_S = 10.0
 
 CONNECT_S = 2.0
 """How long it then waits for the other zones; it serves without them as well."""
+
+FIRST_S = 0.1
+"""How often a coordinator of another data centre is tried until it is there for the first time."""
 
 _INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
 
@@ -58,7 +73,8 @@ class Introduction:
 class ZoneGateway(Network):
     """The coordinator of ``zone`` with a RESP port. Make it inside a running event loop; ``async with``.
 
-    ``zones`` are the addresses of all zones' servers, its own among them.
+    ``zones`` are the addresses of all zones' servers, its own among them. ``peers``: where coordinators listen to those
+    of other data centres; needed of this one and of all that are in another data centre, if there are any.
     """
 
     def __init__(
@@ -69,18 +85,24 @@ class ZoneGateway(Network):
         settings: NetworkSettings,
         port: PortSettings | None = None,
         level: Level = Level.DC_ONE,
+        peers: Mapping[str, Address] | None = None,
     ) -> None:
         if zone not in zones:
             raise ClusterError(f"zone {zone!r} is not among the zones: {', '.join(zones)}")
+        self._peers_at = dict(peers or {})
         self.zone = zone
         self.addresses = dict(zones)
         self.runtime = RealRuntime(seed=settings.seed)
         self._port = port or PortSettings()
         self._level = level
         self._network = settings
-        self._idle: list[Coordinator] = []
+        self._hinted_to: Mapping[str, HintedChannel] = {}
+        self._idle: dict[frozenset[str], list[Coordinator]] = {}
         self._server: RespServer | None = None
+        self._for_peers: RespServer | None = None
         super().__init__(zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
+        self.clocks = {zone: NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)}
+        self._codec = WireCodec()
         self.links = {ends: link for ends, link in self.links.items() if zone in ends}
 
     @property
@@ -102,27 +124,22 @@ class ZoneGateway(Network):
         """Connect, and listen. Raises ``ClusterError`` if no zone's server answers, or the port cannot be had."""
         try:
             introduction = await introduced([self.addresses[self.zone], *self.addresses.values()])
-            self.coordinators[self.zone] = self._own_coordinator()
+            self._table = introduction.table
+            self.coordinators[self.zone] = self._serving_coordinator()
+            if self.zone in self._peers_at:
+                await self._listen_to_peers(introduction)
             await self._connected(self.coordinator)
-            self._server = RespServer(
-                coordinator=self.coordinator,
-                table=introduction.table,
-                own_address=self.addresses[self.zone],
-                settings=self._port,
-                level=self._level,
-                lease=self._lease,
-                release=self._release,
-                product=introduction.product,
-                version=introduction.version,
-            )
+            self._compare_zones(self.coordinator)
+            self._server = self._port_of(self.coordinator, introduction, self._port, level=self._level)
             await self._server.start()
         except BaseException:
             await self.stop()
             raise
 
     async def stop(self) -> None:
-        if self._server is not None:
-            await self._server.stop()
+        for server in (self._server, self._for_peers):
+            if server is not None:
+                await server.stop()
         self._close()
         await self.runtime.close()
 
@@ -134,11 +151,15 @@ class ZoneGateway(Network):
         await self.stop()
 
     def topology(self) -> dict[str, Any]:
-        """Zones with their servers' addresses, this gateway's zone, port and levels, and the state of its links."""
+        """Zones with their servers' addresses, this gateway's zone, port and levels, and the state of its links.
+
+        ``data_centres``: their zones, and the tokens of the nodes of these; empty without a topology.
+        """
         return {
             "zone": self.zone,
             "port": str(self.address),
             "zones": {name: str(address) for name, address in self.addresses.items()},
+            "data_centres": {} if self._topology.flat else placed(self._topology),
             "read_level": self.server.read_level.value,
             "write_level": self.server.write_level.value,
             "links": [_described(link) for link in self.links.values()],
@@ -148,10 +169,16 @@ class ZoneGateway(Network):
         """Counts since the start: of the port, of the coordinator, and what is on its way now."""
         coordinator = self.coordinator
         channels = zip(self._names_in_order(), coordinator.channels, strict=True)
+        counts = coordinator.statistics.as_dict()
+        forwards: Mapping[str, Channel] = {}
+        if isinstance(coordinator, RingCoordinator):
+            counts["zone_failures"] |= coordinator.elsewhere.zone_failures
+            forwards = coordinator.forwards
         return {
             "port": self.server.counts(),
-            "coordinator": coordinator.statistics.as_dict(),
+            "coordinator": counts,
             "connected": {name: channel.connected for name, channel in channels},
+            "peers": {name: channel.connected for name, channel in forwards.items()},
             "links": {f"{link.source}>{link.target}": link.in_flight for link in self.links.values()},
         }
 
@@ -195,24 +222,103 @@ class ZoneGateway(Network):
     def _names_in_order(self) -> list[str]:
         return [self.coordinator.zone_name(position) for position in range(len(self.coordinator.channels))]
 
-    def _own_coordinator(self, statistics: CoordinatorStatistics | None = None) -> Coordinator:
-        channels = {target: self._channel(self.zone, target) for target in self.addresses}
-        return Coordinator(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
+    def _serving_coordinator(self) -> Coordinator:
+        channels: Mapping[str, Channel] = {target: self._channel(self.zone, target) for target in self.addresses}
+        if self._topology.flat:
+            statistics = CoordinatorStatistics()
+            channels, make = self._hinted(self.zone, channels, statistics), self._making(self.zone)
+            self._hinted_to = _hinted_among(channels)
+            return make(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
+        forwards = {far: self._forward(far) for far in self._topology.nodes if self._apart(self.zone, far)}
+        of_ring = RingStatistics()
+        channels = self._hinted(self.zone, channels, of_ring)
+        self._hinted_to = _hinted_among(channels)
+        return self._ring(WireRing, channels, forwards, of_ring)
+
+    def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
+        """Of ``zones``, with connections of its own; with a topology these are nodes, one of the own zone."""
+        channels = {target: self._behind_hints(target, self._channel(self.zone, target)) for target in zones}
+        own = (
+            {self.zone} if self._topology.flat else {node.name for node in self._topology.places[self.zone].zone.nodes}
+        )
+        zone = next(name for name in zones if name in own)
+        return Coordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
+
+    def _behind_hints(self, target: str, channel: Channel) -> Channel:
+        hinted = self._hinted_to.get(target)
+        return channel if hinted is None else BehindHints(channel, hinted)
+
+    def _ring(
+        self,
+        kind: type[WireRing],
+        channels: Mapping[str, Channel],
+        forwards: Mapping[str, Channel],
+        statistics: RingStatistics,
+    ) -> WireRing:
+        return kind(
+            table=self._table,
+            node=self.zone,
+            topology=self._topology,
+            channels=channels,
+            forwards=forwards,
+            runtime=self.runtime,
+            make=self._making(self.zone),
+            statistics=statistics,
+        )
+
+    def _forward(self, far: str) -> Channel:
+        """To the coordinator ``far`` of another data centre."""
+        loop, address, port = asyncio.get_running_loop(), self._peers_at[far], self._port
+        upstream = RawUpstream(address, loop=loop, backlog_bytes=port.zone_backlog_bytes, password=port.password)
+        timeouts = self._network.timeouts
+        patient = replace(timeouts, datastore_ms=timeouts.remote_write_ms)
+        datastore = Datastore(upstream=upstream, runtime=self.runtime, timeouts=patient)
+        self._datastores.append(datastore)
+        self.runtime.spawn(_opened_once_there(datastore, address), name=f"first connection to {far}")
+        return self._peer(self.zone, far, datastore)
+
+    async def _listen_to_peers(self, introduction: Introduction) -> None:
+        ring = self.coordinator
+        assert isinstance(ring, WireRing)
+        passing = self._ring(PassingRing, ring.channel_of, {}, ring.statistics)
+        address = self._peers_at[self.zone]
+        settings = replace(self._port, host=address.host, port=address.port, certificate=None, private_key=None)
+        self._for_peers = self._port_of(passing, introduction, settings, level=Level.DC_ONE)
+        await self._for_peers.start()
+
+    def _port_of(
+        self, coordinator: Coordinator, introduction: Introduction, settings: PortSettings, *, level: Level
+    ) -> RespServer:
+        return RespServer(
+            coordinator=coordinator,
+            table=introduction.table,
+            own_address=self.addresses[self.zone],
+            settings=settings,
+            level=level,
+            lease=self._lease,
+            release=self._release,
+            product=introduction.product,
+            version=introduction.version,
+        )
 
     async def _connected(self, coordinator: Coordinator) -> None:
         deadline_s = self.runtime.now_ns() + int(CONNECT_S * 1e9)
         while not coordinator.connected and self.runtime.now_ns() < deadline_s:
             await self.runtime.sleep(1_000_000)
 
-    async def _lease(self) -> Coordinator:
-        """A coordinator with connections of its own, for a client that watches keys."""
-        if self._idle:
-            return self._idle.pop()
-        coordinator = self._own_coordinator(self.coordinator.statistics)
+    async def _lease(self, watch: bytes) -> Coordinator:
+        """A coordinator with connections of its own, for a client that watches keys, to where these are."""
+        ring = self.coordinator
+        owners = ring.together(watch, 1) if isinstance(ring, WireRing) else tuple(self.addresses)
+        assert owners, watch
+        idle = self._idle.setdefault(frozenset(owners), [])
+        if idle:
+            return idle.pop()
+        coordinator = self._own_coordinator(owners, self.coordinator.statistics)
         try:
             await self._connected(coordinator)
         except asyncio.CancelledError:  # the client has left
-            self._idle.append(coordinator)
+            idle.append(coordinator)
             raise
         return coordinator
 
@@ -220,11 +326,15 @@ class ZoneGateway(Network):
         """Its connections forget what was watched, and serve the next client."""
         watching_no_more = wire.command(b"UNWATCH")
         coordinator.submit(Level.DC_ONE, (("UNWATCH",),), lambda _: None, packed=watching_no_more)
-        self._idle.append(coordinator)
+        self._idle[frozenset(coordinator.zones)].append(coordinator)
 
     def _connect_to(self, zone: str) -> RawUpstream:
         loop = asyncio.get_running_loop()
         return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=self._port.zone_backlog_bytes)
+
+
+def _hinted_among(channels: Mapping[str, Channel]) -> Mapping[str, HintedChannel]:
+    return {target: channel for target, channel in channels.items() if isinstance(channel, HintedChannel)}
 
 
 def _described(link: Link) -> dict[str, Any]:
@@ -237,6 +347,19 @@ def _described(link: Link) -> dict[str, Any]:
         "cut": cut,
         "in_flight": link.in_flight,
     }
+
+
+async def _opened_once_there(datastore: Datastore, address: Address) -> None:
+    """Coordinators that begin together would else wait for each other's back-off."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(address.host, address.port)
+        except OSError:
+            await asyncio.sleep(FIRST_S)
+        else:
+            writer.close()
+            datastore.open()
+            return
 
 
 async def introduced(addresses: list[Address]) -> Introduction:

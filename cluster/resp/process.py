@@ -14,6 +14,7 @@ import uvloop
 
 from cluster.resp.configuration import GatewayConfiguration
 from cluster.resp.gateway import ZoneGateway
+from cluster.zone import ClusterError
 
 Companion = Callable[[ZoneGateway], AbstractAsyncContextManager[dict[str, str] | None]]
 """Something that runs beside a started gateway in the same loop, such as its administration.
@@ -43,6 +44,7 @@ async def _serve(configuration: GatewayConfiguration, companions: Sequence[Compa
         settings=configuration.network(),
         port=configuration.port_settings(),
         level=configuration.level,
+        peers=configuration.peer_addresses(),
     )
     async with gateway, contextlib.AsyncExitStack() as beside:
         ready: dict[str, str | int] = {"zone": gateway.zone, "port": str(gateway.address), "pid": os.getpid()}
@@ -52,6 +54,16 @@ async def _serve(configuration: GatewayConfiguration, companions: Sequence[Compa
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         await ending.wait()
+
+
+def exit_code(serve: Callable[[], None]) -> int:
+    """Of a program that serves until it is told to end: 0, or 3 with one line on stderr if it cannot begin."""
+    try:
+        serve()
+    except ClusterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+    return 0
 
 
 def allow_files(wanted: int) -> int:

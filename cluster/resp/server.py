@@ -88,7 +88,7 @@ class PortStatistics:
 class RespServer:
     """Serves clients through ``coordinator``. Give it a coordinator whose channels carry bytes (``RawUpstream``).
 
-    ``lease`` gives a coordinator for one client that watches keys, ``release`` takes it back.
+    ``lease`` gives a coordinator for one client that watches keys, given its ``WATCH``; ``release`` takes it back.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class RespServer:
         own_address: Address,
         settings: PortSettings,
         level: Level,
-        lease: Callable[[], Awaitable[Coordinator]],
+        lease: Callable[[bytes], Awaitable[Coordinator]],
         release: Callable[[Coordinator], None],
         product: str = "valkey",
         version: str = "0.0.0",

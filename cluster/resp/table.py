@@ -11,6 +11,8 @@ from enum import Enum, auto
 from typing import Any
 
 from cluster.commands import BROADCASTS, LOCAL_READS, READING, READS, SCRIPTS, Route
+from cluster.resp import wire
+from cluster.resp.keyspecs import KeySpec, key_specs
 from cluster.resp.upstream import WireCommands
 from engine.ports import Command
 
@@ -107,6 +109,7 @@ class CommandSpec:
     """A command, or a sub-command called ``NAME|SUB``.
 
     ``arity`` counts the name; a negative one is a minimum. ``reason`` says why a refused one is refused.
+    ``key_specs``: None if the server has none for this command; then ``first_key`` and so on say where its keys are.
     """
 
     name: str
@@ -118,13 +121,16 @@ class CommandSpec:
     treatment: Treatment
     kind: Kind
     reason: str = ""
+    key_specs: tuple[KeySpec, ...] | None = None
 
     def accepts(self, arguments: int) -> bool:
         """This many arguments, the name counted, may be right."""
         return arguments == self.arity if self.arity >= 0 else arguments >= -self.arity
 
     def keys(self, arguments: Sequence[bytes]) -> list[bytes]:
-        """The keys at fixed positions; a command with movable keys has more or others."""
+        """The keys of a call, the name being its first argument."""
+        if self.key_specs is not None:
+            return [key for spec in self.key_specs for key in spec.keys(arguments)]
         if self.first_key <= 0:
             return []
         last = self.last_key if self.last_key >= 0 else len(arguments) + self.last_key
@@ -167,13 +173,13 @@ def table_from(reply: Sequence[Any]) -> CommandTable:
     """The table out of a parsed ``COMMAND`` reply. Raises ``ValueError`` if it is none."""
     try:
         return CommandTable(spec for entry in reply for spec in _specs(entry, container=None))
-    except (IndexError, TypeError, AttributeError) as error:
+    except (IndexError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not the reply to COMMAND: {error}") from error
 
 
 def _specs(entry: Sequence[Any], *, container: str | None) -> Iterable[CommandSpec]:
-    name = _text(entry[0]).upper()
-    flags = frozenset(_text(flag) for flag in entry[2])
+    name = wire.text(entry[0]).upper()
+    flags = frozenset(wire.text(flag) for flag in entry[2])
     subcommands: Sequence[Any] = entry[9] if len(entry) > 9 else ()
     treatment, reason = _treatment(name, container or name, flags, contains=bool(subcommands))
     route = _route(name, container or name, flags, keys=entry[3] != 0 or "movablekeys" in flags)
@@ -187,6 +193,7 @@ def _specs(entry: Sequence[Any], *, container: str | None) -> Iterable[CommandSp
         treatment=treatment,
         kind=_KINDS_BY_NAME.get(name, KINDS[route]),
         reason=reason,
+        key_specs=key_specs(entry[8]) if len(entry) > 8 and entry[8] else None,
     )
     for subcommand in subcommands:
         yield from _specs(subcommand, container=name)
@@ -229,7 +236,3 @@ def _route(name: str, base: str, flags: frozenset[str], *, keys: bool) -> Route:
     if not reads or "write" in flags or known_to_dynomite_as_write:
         return Route.WRITE
     return Route.READ if keys else Route.LOCAL_READ
-
-
-def _text(word: bytes | str) -> str:
-    return word.decode() if isinstance(word, bytes) else word

@@ -21,6 +21,7 @@ from cluster.commands import Route
 from cluster.coordinator import Coordinator
 from cluster.levels import Vote
 from cluster.resp import wire
+from cluster.resp.ring import WireRing
 from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.upstream import WireCommands
 from engine.ports import Reply
@@ -116,8 +117,10 @@ def watch(session: "Session", raw: bytes) -> None:
         return
 
     async def begin() -> bytes:
+        if (wrong := _wrong_place(session, raw, 1)) is not None:
+            return wire.error(f"ERR {wrong}")
         if session.watching is None:
-            session.watching = Watching(await session.server.lease())
+            session.watching = Watching(await session.server.lease(raw))
         return wire.answer(await _watched_everywhere(session, session.watching, raw))
 
     session.exclusively(begin)
@@ -158,10 +161,30 @@ async def _execute_watched(session: "Session", queued: list[tuple[bytes, Kind]])
         kind = _kind(queued)
         marks = _marks(session, queued)
         packed = _packed(queued)
+        if (wrong := _wrong_place(session, packed, len(queued) + 2)) is not None:
+            return wire.error(f"EXECABORT Transaction discarded: {wrong}")
         outcome = await session.call(kind, packed, through=watching.coordinator, watched=watching.mark, **marks)
-        return wire.joined(outcome)
+        answer = wire.joined(outcome)
+        ring = session.server.coordinator
+        if isinstance(ring, WireRing) and answer != wire.NIL_ARRAY[session.protocol]:
+            ring.pass_transaction_on(WireCommands([kind.example], **marks), packed)
+        return answer
     finally:
         leave(session)
+
+
+def _wrong_place(session: "Session", packed: bytes, count: int) -> str | None:
+    """Why the keys of these commands cannot be watched, or be changed together with those that are."""
+    ring = session.server.coordinator
+    if not isinstance(ring, WireRing):
+        return None
+    if ring.agrees_with_others(session.write_level):
+        return f"WATCH is not available at {session.write_level} with several data centres"
+    owners, watching = ring.together(packed, count), session.watching
+    watched = () if watching is None else watching.coordinator.zones
+    if owners is None or (owners and watched and set(owners) != set(watched)):
+        return "watched keys and those of their transaction have to be on one node; a hash tag keeps keys together"
+    return None
 
 
 def _bytes_max(session: "Session") -> int:

@@ -72,6 +72,11 @@ def value(raw: bytes) -> Any:
     return reader.gets()
 
 
+def text(word: bytes | str) -> str:
+    """A word of a parsed reply, whether it was a status or a bulk string."""
+    return word.decode() if isinstance(word, bytes) else word
+
+
 def joined(outcome: Outcome) -> bytes:
     """The answers to a pipeline as a client is sent them."""
     return b"".join(map(answer, outcome if isinstance(outcome, list) else outcome.answers))

@@ -1,11 +1,15 @@
 """Goal: a gateway says where it is, can be controlled and ends cleanly. Method: processes, and one in the loop."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
+import redis
 import redis.asyncio
 import uvloop
 from support.real import until
@@ -17,7 +21,7 @@ from cluster.network import NetworkSettings
 from cluster.resp.gateway import ZoneGateway
 from cluster.resp.server import PortSettings
 from cluster.timeouts import Timeouts
-from cluster.zone import Address, ClusterError
+from cluster.zone import Address, ClusterError, Restart
 
 pytestmark = pytest.mark.real
 
@@ -76,8 +80,11 @@ def test_a_companion_runs_beside_the_gateway_and_ends_with_it(cluster, tmp_path)
     [
         ({"zone": "x"}, "zone 'x' is not among the zones: a"),
         ({"zones": {"a": "nowhere"}}, "zones.a: Value error, 'nowhere' is not accepted; accepted: HOST:PORT"),
+        ({"sockets": {"x": "/tmp/x.sock"}}, "sockets ['x'] are not accepted; accepted: those of zones a"),
+        ({"busy_poll_us": -1}, "busy_poll_us:"),
+        ({"limits": {"busy_poll_us": 5}}, "limit busy_poll_us=5 is not accepted"),
         ({"lag": "5"}, "lag:"),
-        ({"lags": {"a>x": "1ms"}}, "lags"),
+        ({"lags": {"a>x": "soon"}}, "lags"),
         ({"lags": {"a>x": "constant:1ms"}}, "link 'a>x' names no two of the zones: a"),
         ({"limits": {"frob": 1}}, "limit frob=1 is not accepted; accepted: 1 or more for"),
         ({"level": "DC_TWO"}, "level:"),
@@ -218,3 +225,57 @@ def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cl
                 await client.ping()
 
     program(scenario())
+
+
+def connected_by_file(cluster, zone):
+    """How many of the server's clients came through its socket file."""
+    with cluster.direct(zone) as client:
+        return sum("U" in one["flags"] for one in client.client_list())
+
+
+@pytest.mark.parametrize(("mode", "by_file"), [(Restart.KEEP, 1), (Restart.WIPE, 1), (Restart.WARM, 0)])
+def test_servers_are_reached_by_their_socket_files_where_they_listen_there(cluster, mode, by_file):
+    """A server that was restarted as a copy of another zone listens at its address only."""
+    sockets = {name: cluster.zone(name).socket for name in "ab"}
+    with cluster.gateway("a", sockets=sockets, time_factor=0.2) as gateway, gateway.client() as client:
+        assert client.set("k", "v")
+        assert [connected_by_file(cluster, zone) for zone in "abc"] == [1, 1, 0]
+        cluster.run(cluster.zone("a").kill())
+        with pytest.raises(redis.ResponseError, match="Datastore refused"):
+            client.ping()
+        source = cluster.zone("b") if mode is Restart.WARM else None
+        cluster.run(cluster.zone("a").restart(mode, warm_from=source))
+        gateway.until_served()
+        assert client.set("k", "w")
+        assert connected_by_file(cluster, "a") == by_file
+        assert cluster.everywhere("GET", "k") == [b"w"] * 3
+        cluster.run(cluster.zone("a").kill())
+        cluster.run(cluster.zone("a").restart(Restart.KEEP))
+
+
+def test_a_server_that_is_not_at_the_socket_file_is_reached_at_its_address(cluster, tmp_path):
+    with cluster.gateway("a", sockets={"a": str(tmp_path / "none.sock")}) as gateway, gateway.client() as client:
+        assert client.set("k", "v")
+        assert connected_by_file(cluster, "a") == 0
+
+
+def processor_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_gateway_that_stays_awake_answers_and_goes_to_sleep_with_its_clients(cluster):
+    with cluster.gateway("a", busy_poll_us=20_000) as gateway, gateway.client() as client:
+        for number in range(100):
+            assert client.incr("polled") == number + 1
+        pid = gateway.process.pid
+
+        def used_s():
+            begin_s = processor_s(pid)
+            time.sleep(1)  # what is measured is how much processor time it takes in a second without requests
+            return processor_s(pid) - begin_s
+
+        deadline_s = time.monotonic() + DEADLINE_S
+        while used_s() > 0.2:
+            assert time.monotonic() < deadline_s, "it goes on without requests"
+        assert client.incr("polled") == 101

@@ -41,6 +41,8 @@ class PlayedGateway:
             until_sample=0, sampler=None, read_level=Level.DC_ONE, write_level=Level.DC_QUORUM
         )
         self.counted = CoordinatorStatistics()
+        self.peers = {}
+        self.placed = {}
 
     @property
     def coordinator(self):
@@ -52,6 +54,7 @@ class PlayedGateway:
             "zone": "a",
             "port": "127.0.0.1:7401",
             "zones": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"},
+            "data_centres": self.placed,
             "read_level": self.server.read_level.value,
             "write_level": self.server.write_level.value,
             "links": [],
@@ -59,7 +62,7 @@ class PlayedGateway:
 
     def statistics(self):
         port = {"clients": 3, "commands": 7, "error_replies": 1, "held_bytes": 0}
-        return {"port": port, "coordinator": self.counted.as_dict()}
+        return {"port": port, "coordinator": self.counted.as_dict(), "peers": self.peers}
 
     def set_level(self, *, read=None, write=None):
         self.server.read_level = read or self.server.read_level

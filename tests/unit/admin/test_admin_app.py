@@ -12,6 +12,7 @@ from cluster.admin.app import BODY_BYTES_MAX
 from cluster.admin.settings import read_admin_settings
 from cluster.levels import Decision, Level
 from cluster.link import Cut
+from cluster.ring import RingStatistics
 from cluster.zone import ClusterError
 
 
@@ -91,6 +92,22 @@ def test_the_page_shows_the_zone_and_needs_no_other_file(client, gateway):
     assert "&lt;script&gt;" in page.text
     assert "src=" not in page.text
     assert "href=" not in page.text
+
+
+def test_a_node_of_a_topology_tells_where_nodes_are_and_what_became_of_writes_for_other_data_centres(client, gateway):
+    gateway.placed = {"east": {"a": {"a1": 0, "a2": 2147483648}}, "west": {"<b>": {"b": 7}}}
+    gateway.counted = RingStatistics(remote_sent=5, remote_failed_over=2, remote_dropped=1, remote_failed=3)
+    gateway.peers = {"b": False}
+    assert client.get("/topology").json()["data_centres"] == gateway.placed
+    told = client.get("/statistics").json()
+    assert told["remote"] == {"sent": 5, "failed_over": 2, "dropped": 1, "failed": 3}
+    assert told["peers"] == {"b": False}
+    found = metrics_of(client)
+    assert found["zonelab_remote_total", ("what", "failed_over"), ("zone", "a")] == 2
+    assert found["zonelab_peer", ("other", "b"), ("zone", "a")] == 0
+    page = client.get("/").text
+    for words in ("<h1>Node a</h1>", "data centre east", "2,147,483,648", "&lt;b&gt;", "5 sent", "2 failed over"):
+        assert words in page
 
 
 def test_links_become_what_is_asked_for_and_others_stay(client, gateway):

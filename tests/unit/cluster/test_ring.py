@@ -59,6 +59,19 @@ def owners(topology, key):
     return topology.dcs[0].owners(topology.token(key.encode()))
 
 
+def test_a_command_for_every_node_stays_where_it_is_in_its_pipeline():
+    async def program(cluster):
+        before, after = [("SET", key, "old") for key in KEYS[:20]], [("SET", key, "new") for key in KEYS[10:30]]
+        await cluster.connection("b", QUORUM).execute(*before, ("FLUSHALL",), *after)
+        await cluster.runtime.sleep(1_000 * MS)
+        held = {node: await at(cluster, [node], "KEYS", "*") for node in SHARED.nodes}
+        for rack in SHARED.racks:
+            found = sorted(key.decode() for node in rack.nodes for key in held[node.name][0])
+            assert found == sorted(KEYS[10:30]), rack.name
+
+    play(SHARED, program, lag=Constant(5))
+
+
 class TestNodesOfAZone:
     @pytest.mark.parametrize("level", list(Level))
     def test_a_key_is_held_by_its_owner_in_every_zone_and_by_nobody_else(self, level):

@@ -67,7 +67,49 @@ def test_keys_are_found_where_the_table_says():
     assert TABLE["PING"].keys([b"PING"]) == []
 
 
-@pytest.mark.parametrize("reply", [[1, 2], [["get"]], ["get"], [[b"get", 2, 3, 1, 1, 1]]])
+def described(*specs):
+    """A table whose only command, ``PROBE``, has these key specifications: (begin, its values, find, its values)."""
+    told = [
+        ["flags", flags, "begin_search", ["type", begin, "spec", where], "find_keys", ["type", find, "spec", how]]
+        for flags, begin, where, find, how in specs
+    ]
+    return table_from([["probe", -2, ["movablekeys"], 9, 9, 1, ["@read"], [], told, []]])["PROBE"]
+
+
+AT_1 = (["RO"], "index", ["index", 1])
+COUNTED = ("keynum", ["keynumidx", 0, "firstkey", 1, "keystep", 1])
+BEHIND_STREAMS = (["RO"], "keyword", ["keyword", "STREAMS", "startfrom", 1])
+
+
+def ranging(last, step, limit=0):
+    return ("range", ["lastkey", last, "keystep", step, "limit", limit])
+
+
+@pytest.mark.parametrize(
+    ("specs", "call", "keys"),
+    [
+        ([(*AT_1, *ranging(0, 1))], "PROBE a b", "a"),
+        ([(*AT_1, *ranging(-1, 2))], "PROBE a 1 b 2", "a b"),
+        ([(*AT_1, *ranging(-2, 1))], "PROBE a b 0", "a b"),
+        ([(*AT_1, *COUNTED)], "PROBE 2 a b c", "a b"),
+        ([(*AT_1, *COUNTED)], "PROBE 9 a b", "a b"),
+        ([(*AT_1, *COUNTED)], "PROBE many a b", ""),
+        ([(*AT_1, *COUNTED)], "PROBE", ""),
+        ([(*AT_1, *ranging(0, 1)), (["RO"], "index", ["index", 2], *COUNTED)], "PROBE to 2 a b", "to a b"),
+        ([(*BEHIND_STREAMS, *ranging(-1, 1, 2))], "PROBE COUNT 1 streams a b 0 0", "a b"),
+        ([(*BEHIND_STREAMS, *ranging(-1, 1, 2))], "PROBE COUNT 1", ""),
+        ([(["RW"], "keyword", ["keyword", "KEYS", "startfrom", -2], *ranging(-1, 1))], "PROBE KEYS KEYS a b", "a b"),
+        ([(["not_key"], "index", ["index", 1], *ranging(0, 1))], "PROBE channel", ""),
+        ([(["RO"], "unknown", [], "unknown", []), (*AT_1, *ranging(0, 1))], "PROBE a", "a"),
+    ],
+)
+def test_keys_are_found_by_the_servers_own_specifications(specs, call, keys):
+    assert described(*specs).keys(call.encode().split()) == keys.encode().split()
+
+
+@pytest.mark.parametrize(
+    "reply", [[1, 2], [["get"]], ["get"], [[b"get", 2, 3, 1, 1, 1]], [["get", 2, [], 1, 1, 1, [], [], [[]], []]]]
+)
 def test_a_reply_that_is_no_table_is_refused(reply):
     with pytest.raises(ValueError, match="not the reply to COMMAND"):
         table_from(reply)

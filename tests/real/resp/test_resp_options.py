@@ -1,0 +1,103 @@
+"""Goal: clients of a gateway that keeps versions, or repairs reads, are answered as without, in RESP2 and RESP3.
+
+Method: the same commands through redis-py to gateways on three real servers with and without each option.
+"""
+
+import time
+
+import pytest
+import redis
+
+from cluster.zone import Restart
+
+pytestmark = pytest.mark.real
+
+OPTIONS = {
+    "votes by version": {"votes": "version"},
+    "versions for anti-entropy only": {"anti_entropy_ms": 50},
+    "read repair": {"read_repair": True},
+    "hinted handoff": {"hinted_handoff": 1_000},
+}
+
+COMMANDS = (
+    "SET k v", "GET k", "GET none", "SET e 1", "HSET h f 1 g 2", "HGET h f", "HGET h none", "HMSET h i 3",
+    "SADD s m n", "SISMEMBER s m", "SISMEMBER s none", "SREM s n", "ZADD z 1.5 m inf n", "ZSCORE z m", "ZSCORE z n",
+    "ZSCORE z none", "ZREM z m", "HGETALL h", "SMEMBERS s", "MSET x 1 y 2", "MGET x y none", "DEL k", "GET k", "INCR n",
+    "LPUSH l a b", "LRANGE l 0 -1", "EXISTS x y",
+)  # fmt: skip
+
+
+def answers(client):
+    client.flushall()
+    found = [client.execute_command(*line.split()) for line in COMMANDS]
+    pipeline = client.pipeline(transaction=False)
+    for line in COMMANDS:
+        pipeline.execute_command(*line.split())
+    found += pipeline.execute()
+    transaction = client.pipeline(transaction=True)
+    transaction.set("t", 1).get("t").zadd("tz", {"m": 1}).zscore("tz", "m")
+    found += transaction.execute()
+    with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+        client.execute_command("SADD", "x", "m")
+    return found
+
+
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_a_client_cannot_tell_that_an_option_is_on(cluster, quorum, name):
+    with cluster.gateway("a", **OPTIONS[name]) as gateway:
+        for protocol in (2, 3):
+            with gateway.client(protocol=protocol) as client, quorum.client(protocol=protocol) as plain:
+                assert answers(client) == answers(plain)
+
+
+def until(condition):
+    deadline_s = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline_s, "it did not come true within 60 s"
+        time.sleep(0.01)
+
+
+def add_if_unchanged(client, number):
+    with client.pipeline(transaction=True) as pipeline:
+        pipeline.watch("k")
+        pipeline.multi()
+        pipeline.set("k", number)
+        return pipeline.execute()
+
+
+def test_5000_hints_of_4_kb_reach_a_zone_that_was_away_and_no_watched_transaction_overtakes_them(cluster):
+    limits = {"zone_backlog_bytes": 32 * 1024 * 1024}
+    with (
+        cluster.gateway("a", hinted_handoff=10_000, limits=limits) as gateway,
+        gateway.client() as client,
+        cluster.direct("b") as direct,
+    ):
+        client.flushall()
+        client.set("k", "before")
+        cluster.run(cluster.zone("b").kill())
+        until(lambda: add_if_unchanged(client, "without b") == [True])
+        for _ in range(50):
+            pipeline = client.pipeline(transaction=False)
+            for _ in range(100):
+                pipeline.rpush("list", "x" * 4096)
+            assert pipeline.execute()
+            client.set("k", "hint")
+        cluster.run(cluster.zone("b").restart(Restart.KEEP))
+        until(lambda: add_if_unchanged(client, "newest") == [True] and direct_value(direct) == b"newest")
+        assert direct.llen("list") == client.llen("list") == 5_000
+        assert direct.get("k") == b"newest"
+
+
+def direct_value(direct):
+    try:
+        return direct.get("k")
+    except redis.ConnectionError:
+        return None
+
+
+def test_options_that_exclude_each_other_are_refused_in_one_line(cluster):
+    with (
+        pytest.raises(AssertionError, match="one or the other"),
+        cluster.gateway("a", read_repair=True, votes="version"),
+    ):
+        pass

@@ -1,0 +1,155 @@
+"""Goal: gateway processes are coordinators of a topology that their configuration tells, and refuse one that cannot be.
+
+Method: three servers as two data centres, a gateway process in each; the servers' own ``COMMAND GETKEYS`` as reference.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+
+import httpx
+import pytest
+import redis
+
+from cluster.real.zones.port import PortReservation
+from cluster.resp.table import table_from
+
+pytestmark = pytest.mark.real
+
+DEADLINE_S = 60
+PLACED = {"data_centres": {"east": {"a": ["a"], "b": ["b"]}, "west": {"c": ["c"]}}}
+
+
+@contextmanager
+def peers(*names):
+    """Free ports for coordinators of other data centres."""
+    with ExitStack() as stack:
+        reserved = {name: PortReservation(None) for name in names}
+        for one in reserved.values():
+            stack.callback(one.release)
+        yield {name: f"127.0.0.1:{one.port}" for name, one in reserved.items()}
+
+
+def until(condition):
+    deadline = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return found
+
+
+def test_writes_cross_to_the_other_data_centre_and_back_with_a_password_and_after_a_coordinator_was_gone(cluster):
+    cluster.flush()
+    with peers("a", "b", "c") as at:
+        options = {"topology": PLACED, "peers": at, "password": "hush"}
+        with cluster.gateway("a", **options) as near, near.client(password="hush") as client:
+            with cluster.gateway("c", **options) as far, far.client(password="hush") as other:
+                until(lambda: client.incr("from east") and cluster.direct("c").get("from east"))
+                until(lambda: other.incr("from west") and cluster.direct("a").get("from west"))
+                value = other.get("from west")
+                until(lambda: cluster.everywhere("GET", "from west") == [value] * 3)
+                stranger = redis.Redis(port=int(at["c"].rpartition(":")[2]))
+                with stranger, pytest.raises(redis.AuthenticationError):
+                    stranger.set("k", "v")
+            assert client.set("meanwhile", "1")
+            with cluster.gateway("c", **options):
+                until(lambda: client.incr("again") and cluster.direct("c").get("again"))
+            assert cluster.direct("c").get("meanwhile") is None
+
+
+def test_coordinators_of_different_passwords_get_nothing_to_each_other_and_it_is_counted(cluster, tmp_path):
+    cluster.flush()
+    with peers("a", "b", "c") as at:
+        zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
+        configuration, admin = tmp_path / "a.json", tmp_path / "admin.json"
+        options = {"zone": "a", "zones": zone_texts, "topology": PLACED, "peers": at, "password": "one"}
+        configuration.write_text(json.dumps(options))
+        admin.write_text("{}")
+        arguments = ["-m", "cluster.admin", "--config", str(configuration), "--admin", str(admin)]
+        with cluster.gateway("c", topology=PLACED, peers=at, password="another"):
+            near = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
+            try:
+                said = json.loads(near.stdout.readline())
+
+                def counted():
+                    return httpx.get(said["admin"] + "/statistics", trust_env=False).json()["remote"]
+
+                with redis.Redis(port=int(said["port"].rpartition(":")[2]), password="one") as client:
+                    until(lambda: client.set("k", "v") and counted()["failed"])
+                assert cluster.direct("c").get("k") is None
+            finally:
+                near.terminate()
+                near.communicate(timeout=DEADLINE_S)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"topology": {"data_centres": {}}}, "topology.data_centres:"),
+        ({"topology": {"data_centres": {"x": {"a": []}}}}, "tokens of zone a: got []; accepted: one or more"),
+        ({"topology": {"data_centres": {"x": {"a": {"a": -1}}}}}, "token of node a: got -1; accepted: 0 to 4294967295"),
+        ({"topology": {"data_centres": {"x": {"a": ["a"], "b": ["a"]}}}}, "node names: got ['a', 'a']"),
+        ({"topology": {"data_centres": {"x": {"a": ["a"]}}}}, "zones ['a', 'b'] are not the topology's nodes ['a']"),
+        ({"topology": {"data_centres": {"x": {"a": ["a", "b"]}}, "hash_tag": "x"}}, "hash tag: got 'x'"),
+        ({"topology": {"data_centres": {"x": {"a": ["a", "b"]}}, "hash": "sha1"}}, "topology.hash:"),
+        ({"topology": {"data_centres": {"x": {"a": ["a"]}, "y": {"b": ["b"]}}}}, "peers [] lack a, b"),
+        ({"topology": {"data_centres": {"x": {"a": ["a"]}, "y": {"b": ["b"]}}}, "peers": {"b": "b:1"}}, "lack a"),
+        ({"peers": {"b": "127.0.0.1:1"}}, "peers ['b'] are not accepted; accepted: none"),
+        ({"remote_lag": "constant:1ms"}, "remote_lag is for several data centres"),
+        ({"remote_lag": "1"}, "remote_lag:"),
+    ],
+)
+def test_a_topology_that_cannot_be_is_refused_in_one_line(tmp_path, change, said):
+    path = tmp_path / "gateway.json"
+    path.write_text(json.dumps({"zone": "a", "zones": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}, **change}))
+    done = subprocess.run(
+        [sys.executable, "-m", "cluster.resp", "--config", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_for_peers_that_is_taken_is_reported(cluster, tmp_path):
+    with peers("b", "c") as at:
+        taken = str(cluster.addresses["b"])
+        path = tmp_path / "gateway.json"
+        zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
+        options = {"zone": "a", "zones": zone_texts, "topology": PLACED, "peers": {**at, "a": taken}}
+        path.write_text(json.dumps(options))
+        asked = [sys.executable, "-m", "cluster.resp", "--config", str(path)]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 3
+    assert f"cannot listen at {taken}" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+CALLS = """
+GET k|SET k v EX 5|MGET a b c|MSET a 1 b 2|DEL a b|SMOVE s t m|RENAME a b|COPY a b|BITOP AND d a b|PFMERGE d a b
+LMOVE s d LEFT RIGHT|LMPOP 2 a b LEFT|ZMPOP 1 z MIN|SINTERCARD 2 a b LIMIT 1|ZUNION 2 a b WEIGHTS 1 2|ZDIFFSTORE d 2 a b
+ZUNIONSTORE d 2 a b|SORT l|EVAL x 2 a b c|EVALSHA x 1 a|FCALL f 1 a b|XADD s * f v|XREAD COUNT 1 STREAMS s t 0 0
+XREADGROUP GROUP g c COUNT 1 STREAMS s t > >|XGROUP CREATE s g $|OBJECT ENCODING k|MEMORY USAGE k|LCS a b|GETEX k
+GEOADD g 1 2 m|GEORADIUS g 1 2 3 m STORE d|GEOSEARCHSTORE d g FROMMEMBER m BYRADIUS 1 m|BLPOP a b 0|BLMPOP 1 2 a b LEFT
+BZMPOP 1 1 z MIN|ZRANGESTORE d s 0 1|HSET h f v|SINTERSTORE d a b|EXISTS a b|TOUCH a b|UNLINK a b|SUBSTR k 0 1|WATCH a b
+"""
+
+
+def test_keys_are_found_where_the_server_finds_them(cluster):
+    with cluster.direct("a", protocol=2) as server:
+        connection = server.connection_pool.get_connection()
+        connection.send_command("COMMAND")
+        table = table_from(connection.read_response())
+        calls = [call.split() for call in CALLS.replace("\n", "|").split("|") if call]
+        assert len(calls) > 40
+        for call in calls:
+            words = [word.encode() for word in call]
+            spec = table.find(words[0])
+            spec = table.find_subcommand(spec, words) or spec
+            found = [key.decode() for key in spec.keys(words)]
+            assert found == server.execute_command("COMMAND GETKEYS", *call), call
