@@ -1,6 +1,6 @@
 """The verbs of a cluster that stays up: ``zonelab up``, ``status``, ``fault …``, ``heal`` and ``down``.
 
-Exit codes: 0 done, 3 it failed or no cluster is up, 64 bad usage, such as a zone that is not there.
+Exit codes: 0 done, 2 interrupted, 3 it failed or no cluster is up, 64 bad usage, such as a zone that is not there.
 """
 
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.levels import ZONES_MAX, Level
+from cluster.versions import Votes
 from cluster.zone import Persistence
 from scenarios.output import print_json
 from scenarios.session.requests import FaultKind, parse_duration_s
@@ -42,9 +43,25 @@ def register(app: typer.Typer) -> None:
 
 def up(
     *,
-    zones: Annotated[int, typer.Option(min=1, max=ZONES_MAX, help="How many.")] = 3,
+    zones: Annotated[
+        int | None, typer.Option(min=1, max=ZONES_MAX, help="How many in each data centre.", show_default="3")
+    ] = None,
+    dcs: Annotated[int | None, typer.Option(min=1, help="How many data centres.", show_default="1")] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Servers in each zone, which share its keys.", show_default="1")
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="YAML with data_centres, hash and hash_tag, as a scenario's topology."),
+    ] = None,
+    hash_tag: Annotated[
+        str | None, typer.Option(metavar="TAG", help="E.g. '{}': only what is between these decides a key's server.")
+    ] = None,
     level: Annotated[Level, typer.Option(help="Consistency level of reads and writes.")] = Level.DC_QUORUM,
     lag: Annotated[str, typer.Option(metavar="LAG", help="One-way delay of links, e.g. lognormal:2ms:15ms.")] = "0",
+    dc_lag: Annotated[
+        str | None, typer.Option(metavar="LAG", help="That of links between data centres.", show_default="as --lag")
+    ] = None,
     zones_kind: Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")] = ZoneKind.PROCESS,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of zone a; the others follow. 0: free ones.")
@@ -53,10 +70,21 @@ def up(
         str | None, typer.Option(envvar="ZONELAB_PASSWORD", help="What clients must show (AUTH).")
     ] = None,
     time_factor: Annotated[float, typer.Option(help="Scales Dynomite's time-outs and back-offs.")] = 1.0,
+    busy_poll_us: Annotated[
+        int, typer.Option(min=0, help="So long coordinators look for the next request instead of sleeping.")
+    ] = 0,
     persistence: Annotated[
         Persistence, typer.Option(help="What servers write to disk, so that a restart has the data.")
     ] = Persistence.AOF_EVERYSEC,
     seed: Annotated[int, typer.Option(min=0, help="Of the lags and losses that are drawn.")] = 0,
+    read_repair: Annotated[bool, typer.Option("--read-repair", help="Dynomite's option of this name.")] = False,
+    hinted_handoff: Annotated[
+        bool, typer.Option("--hinted-handoff", help="Keep what a zone misses while it is away, and send it later.")
+    ] = False,
+    votes: Annotated[Votes, typer.Option(help="What decides between replies that differ.")] = Votes.VALUE,
+    anti_entropy: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Compare zones so often, e.g. 1s, and copy what is newer.")
+    ] = None,
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Where the run directory is made.")] = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
@@ -65,19 +93,31 @@ def up(
     from scenarios.session.settings import checked_settings
     from scenarios.session.show import print_endpoints
     from scenarios.session.state import StateDirectory
+    from scenarios.session.topology_file import counted
 
-    given = [f"--zones {zones}", f"--level {level}", f"--lag '{lag}'", f"--zones-kind {zones_kind}"]
+    layout, told = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
+    given = [*told, f"--level {level}", f"--lag '{lag}'", *([f"--dc-lag '{dc_lag}'"] if dc_lag is not None else [])]
+    given += [f"--zones-kind {zones_kind}"]
+    given += [*(["--read-repair"] if read_repair else []), *(["--hinted-handoff"] if hinted_handoff else [])]
+    given += [f"--votes {votes}", *([f"--anti-entropy {anti_entropy}"] if anti_entropy is not None else [])]
     given += [f"--port {port}", f"--time-factor {time_factor:g}", f"--persistence {persistence}", f"--seed {seed}"]
+    given += [f"--busy-poll-us {busy_poll_us}"] if busy_poll_us else []
     settings = checked_settings(
-        zones=zones,
+        **layout,
+        dc_lag=dc_lag,
         kind=zones_kind,
         level=level,
         lag=lag,
         port=port,
         password=password,
         time_factor=time_factor,
+        busy_poll_us=busy_poll_us,
         persistence=persistence,
         seed=seed,
+        read_repair=read_repair,
+        hinted_handoff=hinted_handoff,
+        votes=votes,
+        anti_entropy_s=0.0 if anti_entropy is None else parse_duration_s(anti_entropy),
         runs=runs.absolute(),
         command=f"zonelab up {' '.join(given)}",
     )

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,8 +19,9 @@ from cluster.real.zones.zone_set import ZoneSet
 from cluster.zone import ClusterError, Restart, ZoneError, ZoneState
 from scenarios.faults import COLOURS
 from scenarios.session.coordinators import CoordinatorProcess
+from scenarios.session.places import Places
 from scenarios.session.recording import Recording
-from scenarios.session.requests import FaultKind, FaultRequest, NotAccepted, known_zone, links_of
+from scenarios.session.requests import FaultKind, FaultRequest, NotAccepted
 
 LOGGER = logging.getLogger("zonelab.session")
 
@@ -40,14 +41,15 @@ class Conflict(NotAccepted):
 
 @dataclass
 class Fault:
-    """A fault in force. ``links``: those that it is on."""
+    """A fault in force. ``links``: those that it is on. ``nodes``: whose servers, or coordinators, it is on."""
 
     number: int
     request: FaultRequest
     begin_ns: int
     links: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
     timer: asyncio.Task[None] | None = None
-    slowing: asyncio.Task[None] | None = None
+    slowing: tuple[asyncio.Task[None], ...] = ()
     row: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,16 +64,29 @@ class Fault:
             "fault": self.name,
             "kind": self.request.kind.value,
             "target": self.request.target,
+            "links": list(self.links),
+            "nodes": list(self.nodes),
             "since_s": round(since_s, 3),
             "ends_in_s": None if for_s is None else round(for_s - since_s, 3),
         }
 
 
 class Board:
-    """All verbs wait for each other, so what a verb finds is what it leaves but for its own change."""
+    """All verbs wait for each other, so what a verb finds is what it leaves but for its own change.
 
-    def __init__(self, *, zones: ZoneSet, coordinators: Mapping[str, CoordinatorProcess], recording: Recording) -> None:
+    ``zones`` are the servers of all nodes; without ``places``, each is a zone of one data centre.
+    """
+
+    def __init__(
+        self,
+        *,
+        zones: ZoneSet,
+        coordinators: Mapping[str, CoordinatorProcess],
+        recording: Recording,
+        places: Places | None = None,
+    ) -> None:
         self._zones = zones
+        self._places = places or Places.of_zones(zones.names)
         self._coordinators = coordinators
         self._recording = recording
         self._faults: dict[int, Fault] = {}
@@ -83,20 +98,16 @@ class Board:
         now_ns = self._recording.now_ns()
         return [fault.told(now_ns) for fault in self._faults.values()]
 
-    def fault_on(self, zone: str) -> Fault | None:
-        """The fault of the server of ``zone``."""
-        return self._holding(zone, of_coordinator=False)
+    def fault_on(self, node: str) -> Fault | None:
+        """The fault of the server of ``node``."""
+        return self._holding(node, of_coordinator=False)
 
     async def begin(self, request: FaultRequest) -> dict[str, Any]:
         """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
         async with self._verbs:
-            self._check(request)
-            fault = Fault(self._next_number, request, self._recording.now_ns())
-            if request.kind.of_links:
-                fault.links = links_of(request.target, self._zones.names)
-            self._next_number += 1
-            self._faults[fault.number] = fault
-            self._record(fault)
+            nodes = () if request.kind.of_links else self._free(request)
+            links = self._places.links_of(request.target) if request.kind.of_links else ()
+            fault = self._begun(request, nodes=nodes, links=links)
             await self._enforce(fault)
             if request.for_s is not None:
                 fault.timer = asyncio.create_task(self._end_after(fault, request.for_s))
@@ -131,100 +142,116 @@ class Board:
             await self._push()
             return done
 
-    async def restart(self, name: str, mode: Restart) -> list[str]:
-        """A server as after a crash; ends whatever fault it is under."""
-        known_zone(name, self._zones.names)
-        async with self._verbs:
-            zone, fault = self._zones[name], self.fault_on(name)
-            if mode is Restart.WARM:
-                self._warm_source(name)
-            if fault is not None and fault.request.kind is FaultKind.KILL:
-                fault.request = fault.request.model_copy(update={"restart": mode})
-                await self._end(fault)
-                return [f"ended {fault.name}"]
-            ended = []
-            if fault is not None:
-                await self._end(fault)
-                ended = [f"ended {fault.name}"]
-            death = self._record_moment(FaultRequest(kind=FaultKind.KILL, target=name, restart=mode))
-            if zone.state is not ZoneState.DEAD:
-                await zone.kill()
-            await self._restart(zone, mode)
-            self._recording.fault_ended(death)
-            return [*ended, f"restarted zone {name}"]
+    async def restart(self, target: str, mode: Restart) -> list[str]:
+        """Servers as after a crash; ends whatever faults they are under, those of other servers under them included.
 
-    async def restart_coordinator(self, name: str) -> list[str]:
-        """Ends whatever fault it is under."""
-        known_zone(name, self._zones.names)
+        What does not come up again stays killed, which is then a fault in force.
+        """
+        nodes = self._places.nodes_of(target)
         async with self._verbs:
-            coordinator, fault = self._coordinators[name], self._holding(name, of_coordinator=True)
-            if fault is not None:
+            faults = self._holding_any(nodes, of_coordinator=False)
+            if mode is Restart.WARM:
+                self._check_warm(nodes)
+                for killed in (fault.nodes for fault in faults if fault.request.kind is FaultKind.KILL):
+                    self._check_warm(killed)
+            done, left = [], list(nodes)
+            for fault in faults:
+                if fault.request.kind is FaultKind.KILL:
+                    fault.request = fault.request.model_copy(update={"restart": mode})
+                    left = [node for node in left if node not in fault.nodes]
                 await self._end(fault)
+                done.append(f"ended {fault.name}")
+            if left:
+                death = self._begun(FaultRequest(kind=FaultKind.KILL, target=target, restart=mode), nodes=nodes)
+                alive = [self._zones[node] for node in left if self._zones[node].state is not ZoneState.DEAD]
+                await asyncio.gather(*(zone.kill() for zone in alive))
+                await self._end(death)
+            return [*done, *(f"restarted zone {node}" for node in left)]
+
+    async def restart_coordinator(self, target: str) -> list[str]:
+        """Ends whatever faults they are under."""
+        nodes = self._places.nodes_of(target)
+        async with self._verbs:
+            done, left = [], list(nodes)
+            for fault in self._holding_any(nodes, of_coordinator=True):
+                await self._end(fault)
+                done.append(f"ended {fault.name}")
                 if fault.request.kind is FaultKind.COORDINATOR_KILL:
-                    return [f"ended {fault.name}"]
-            death = self._record_moment(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=name))
-            await coordinator.kill()
-            await self._start_coordinator(coordinator)
-            self._recording.fault_ended(death)
-            return [f"restarted coordinator {name}"]
+                    left = [node for node in left if node not in fault.nodes]
+            if left:
+                death = self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=target), nodes=tuple(left))
+                await asyncio.gather(*(self._coordinators[node].kill() for node in left))
+                await self._end(death)
+            return [*done, *(f"restarted coordinator {node}" for node in left)]
 
     async def close(self) -> None:
         """Nothing more happens by itself; what is in force is recorded as ended now."""
-        for fault in self._faults.values():
+        for fault in list(self._faults.values()):  # one may end by its timer meanwhile
             await _cancelled(fault.timer)
-            await _cancelled(fault.slowing)
+            await _unslowed(fault)
             self._recording.fault_ended(fault.row)
 
-    def _check(self, request: FaultRequest) -> None:
-        kind = request.kind
-        if kind.of_links:
-            return
-        known_zone(request.target, self._zones.names)
-        under = self._holding(request.target, of_coordinator=kind.of_coordinator)
-        what = f"coordinator {request.target}" if kind.of_coordinator else f"zone {request.target}"
-        if under is not None:
-            raise Conflict(f"{what} is under {under.name} already: zonelab fault end {under.number}, or zonelab heal")
-        thing = self._coordinators[request.target] if kind.of_coordinator else self._zones[request.target]
-        if thing.state is not ZoneState.RUNNING:
-            raise Conflict(f"{what} is {thing.state}; it must be running: zonelab heal")
+    def _free(self, request: FaultRequest) -> tuple[str, ...]:
+        """The nodes that it is on. Raises ``NotAccepted`` if they are not there, or something is the matter already."""
+        nodes, of_coordinator = self._places.nodes_of(request.target), request.kind.of_coordinator
+        for node in nodes:
+            under = self._holding(node, of_coordinator=of_coordinator)
+            what = f"coordinator {node}" if of_coordinator else f"zone {node}"
+            if under is not None:
+                raise Conflict(
+                    f"{what} is under {under.name} already: zonelab fault end {under.number}, or zonelab heal"
+                )
+            thing = self._coordinators[node] if of_coordinator else self._zones[node]
+            if thing.state is not ZoneState.RUNNING:
+                raise Conflict(f"{what} is {thing.state}; it must be running: zonelab heal")
         if request.restart is Restart.WARM:
-            self._warm_source(request.target)
+            self._check_warm(nodes)
+        return nodes
 
-    def _holding(self, zone: str, *, of_coordinator: bool) -> Fault | None:
-        for fault in self._faults.values():
-            kind = fault.request.kind
-            if not kind.of_links and kind.of_coordinator is of_coordinator and fault.request.target == zone:
-                return fault
-        return None
+    def _check_warm(self, nodes: Sequence[str]) -> None:
+        for node in nodes:
+            self._warm_source(node, besides=nodes)
+
+    def _holding(self, node: str, *, of_coordinator: bool) -> Fault | None:
+        return next(iter(self._holding_any((node,), of_coordinator=of_coordinator)), None)
+
+    def _holding_any(self, nodes: Sequence[str], *, of_coordinator: bool) -> list[Fault]:
+        return [
+            fault
+            for fault in self._faults.values()
+            if fault.request.kind.of_coordinator is of_coordinator and any(node in fault.nodes for node in nodes)
+        ]
 
     async def _enforce(self, fault: Fault) -> None:
         request, kind = fault.request, fault.request.kind
+        servers = [self._zones[node] for node in fault.nodes]
         if kind.of_links:
             await self._push()
         elif kind is FaultKind.PAUSE:
-            await self._zones[request.target].pause()
+            await asyncio.gather(*(server.pause() for server in servers))
         elif kind is FaultKind.KILL:
-            await self._zones[request.target].kill()
+            await asyncio.gather(*(server.kill() for server in servers))
         elif kind is FaultKind.SLOW:
             assert request.factor is not None
-            fault.slowing = asyncio.create_task(_slowed(self._zones[request.target], request.factor))
+            fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
         elif kind is FaultKind.COORDINATOR_PAUSE:
-            self._coordinators[request.target].pause()
+            for node in fault.nodes:
+                self._coordinators[node].pause()
         else:
-            await self._coordinators[request.target].kill()
+            await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
 
     async def _end(self, fault: Fault) -> None:
         """A fault that cannot be ended stays in force."""
         if fault.timer is not asyncio.current_task():
             await _cancelled(fault.timer)
-        request, kind = fault.request, fault.request.kind
+        kind = fault.request.kind
         if kind.of_links:
             await self._push(without=fault)
         elif kind.of_coordinator:
-            await self._end_of_coordinator(self._coordinators[request.target], kind)
+            await _all_of(self._end_of_coordinator(self._coordinators[node], kind) for node in fault.nodes)
         else:
-            await _cancelled(fault.slowing)
-            await self._end_of_zone(self._zones[request.target], request.restart)
+            await _unslowed(fault)
+            await _all_of(self._end_of_zone(self._zones[node], fault) for node in fault.nodes)
         del self._faults[fault.number]
         self._recording.fault_ended(fault.row)
 
@@ -235,20 +262,25 @@ class Board:
             coordinator.resume()
             await self._push()
 
-    async def _end_of_zone(self, zone: RealZone, mode: Restart) -> None:
+    async def _end_of_zone(self, zone: RealZone, fault: Fault) -> None:
         if zone.state is ZoneState.PAUSED:
             await zone.resume()
         elif zone.state is ZoneState.DEAD:
-            await self._restart(zone, mode)
+            await self._restart(zone, fault.request.restart, besides=fault.nodes)
 
-    async def _restart(self, zone: RealZone, mode: Restart) -> None:
-        await zone.restart(mode, warm_from=self._warm_source(zone.name) if mode is Restart.WARM else None)
+    async def _restart(self, zone: RealZone, mode: Restart, *, besides: Sequence[str] = ()) -> None:
+        source = self._warm_source(zone.name, besides=besides) if mode is Restart.WARM else None
+        await zone.restart(mode, warm_from=source)
 
-    def _warm_source(self, name: str) -> RealZone:
-        for zone in self._zones:
-            if zone.name != name and zone.state is ZoneState.RUNNING:
-                return zone
-        raise Conflict(f"zone {name}: no other zone is running to copy the data from; accepted now: keep, wipe")
+    def _warm_source(self, name: str, *, besides: Sequence[str] = ()) -> RealZone:
+        """A running server that has the same keys, and is none of ``besides``."""
+        for other in self._places.twins_of(name):
+            if other not in besides and self._zones[other].state is ZoneState.RUNNING:
+                return self._zones[other]
+        raise Conflict(
+            f"zone {name}: no other zone is running to copy the data from, with a server of the same keys; "
+            "accepted now: keep, wipe"
+        )
 
     def _healing(self) -> Iterator[Callable[[], Awaitable[str]]]:
         """Everything that healing tries; each says what it has done, or nothing."""
@@ -300,22 +332,33 @@ class Board:
                 LOGGER.error("%s could not be ended: %s", fault.name, error)
                 self._recording.verb("end", {"fault": fault.name}, error=str(error))
 
-    def _record(self, fault: Fault) -> None:
+    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...], links: tuple[str, ...] = ()) -> Fault:
+        """In force, and recorded; it is up to the caller to make it happen."""
+        fault = Fault(self._next_number, request, self._recording.now_ns(), links=links, nodes=nodes)
+        self._next_number += 1
+        self._faults[fault.number] = fault
         fault.row = self._recording.fault_began(
             name=fault.name,
-            kind=fault.request.kind.value,
-            target=fault.request.target,
+            kind=request.kind.value,
+            target=request.target,
             begin_ns=fault.begin_ns,
-            colour=COLOURS[_COLOUR_OF.get(fault.request.kind, fault.request.kind.value)],
-            detail=json.dumps(fault.request.model_dump(mode="json", exclude_defaults=True)),
+            colour=COLOURS[_COLOUR_OF.get(request.kind, request.kind.value)],
+            detail=json.dumps(request.model_dump(mode="json", exclude_defaults=True)),
         )
+        return fault
 
-    def _record_moment(self, request: FaultRequest) -> dict[str, Any]:
-        """The row of something that ends within the same verb."""
-        fault = Fault(self._next_number, request, self._recording.now_ns())
-        self._next_number += 1
-        self._record(fault)
-        return fault.row
+
+async def _all_of(works: Iterable[Awaitable[None]]) -> None:
+    """What fails does not keep the rest from being tried. Raises the first ``ClusterError``."""
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+async def _unslowed(fault: Fault) -> None:
+    for task in fault.slowing:
+        await _cancelled(task)
 
 
 async def _cancelled(task: "asyncio.Task[None] | None") -> None:

@@ -12,9 +12,11 @@ from cluster.real.zones.factory import ZoneKind as FactoryKind
 from cluster.real.zones.port import PortReservation
 from cluster.real.zones.waiting import to_completion
 from cluster.real.zones.workspace import create_directory, remove_directory
+from cluster.topology import Topology, placed
 from scenarios.files import logging_to
 from scenarios.session.board import Board
 from scenarios.session.coordinators import CoordinatorProcess
+from scenarios.session.places import Places
 from scenarios.session.recording import Recording
 from scenarios.session.sampler import Sampler, errors_in
 from scenarios.session.settings import SessionSettings
@@ -23,6 +25,9 @@ TOKEN_BYTES = 32
 
 CONNECTED_S = 20.0
 """How long a new cluster may take until every coordinator reaches every zone."""
+
+STARTING_MAX = 8
+"""Coordinators that start at the same time."""
 
 _POLL_S = 0.02
 
@@ -42,7 +47,8 @@ class Session:
         self.zones = zone_set
         self.coordinators = coordinators
         self.recording = recording
-        self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording)
+        places = Places(settings.layout)
+        self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording, places=places)
         self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
 
     async def status(self) -> dict[str, Any]:
@@ -56,7 +62,9 @@ class Session:
             "kind": settings.kind.value,
             "level": settings.level.value,
             "lag": settings.lag,
+            "dc_lag": settings.dc_lag,
             "time_factor": settings.time_factor,
+            "data_centres": {} if settings.layout.flat else placed(settings.layout),
             "zones": [self._zone(name, answer) for name, answer in answers.items()],
             "links": _links(answers),
             "faults": self.board.active,
@@ -67,8 +75,9 @@ class Session:
         fault = self.board.fault_on(name)
         told: dict[str, Any] = {
             "zone": name,
+            **self._place(name),
             "server": {
-                "state": "slow" if fault is not None and fault.slowing is not None else zone.state.value,
+                "state": "slow" if fault is not None and fault.slowing else zone.state.value,
                 "address": str(zone.address),
             },
             "coordinator": {
@@ -82,16 +91,25 @@ class Session:
         if answer is not None:
             told["statistics"] = {
                 "connected": answer["connected"],
+                "peers": answer["peers"],
+                "remote": answer["remote"],
                 "clients": answer["port"]["clients"],
                 "commands": answer["port"]["commands"],
                 "errors": errors_in(answer),
                 "divergence": answer["divergence"],
                 "repairs": answer["repairs"],
+                "options": answer["options"],
                 "latency_ms": answer["latency"]["quantiles_ms"],
                 "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
                 "zone_failures": answer["zone_failures"],
             }
         return told
+
+    def _place(self, node: str) -> dict[str, str]:
+        """Where a node is, if that is not plain from its name."""
+        layout = self.settings.layout
+        place = layout.places[node]
+        return {} if layout.flat else {"of_zone": place.zone.name, "data_centre": place.dc.name}
 
 
 @contextlib.asynccontextmanager
@@ -106,12 +124,21 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
         )
         directory = create_directory("session")
         stack.callback(remove_directory, directory)
+        peers = _peers(settings, stack)
         coordinators = {
-            zone: _coordinator(zone, port, settings=settings, zone_set=zone_set, directory=directory, stack=stack)
+            zone: _coordinator(
+                zone,
+                port,
+                settings=settings,
+                zone_set=zone_set,
+                directory=directory,
+                stack=stack,
+                placement=_placement(settings.layout, peers),
+            )
             for zone, port in ports.items()
         }
         stack.push_async_callback(_stop, coordinators)
-        await asyncio.gather(*(one.start() for one in coordinators.values()))
+        await _started(coordinators)
         await asyncio.gather(*(_until_connected(one) for one in coordinators.values()))
         server = await next(iter(zone_set)).server_version()
         recording = Recording(settings, server=server)
@@ -126,12 +153,23 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
             await to_completion(_recorded_end(made, sampling, directory, error))
 
 
+async def _started(coordinators: dict[str, CoordinatorProcess]) -> None:
+    """A few at a time: each has its time to start from when its turn comes, however many there are."""
+    turns = asyncio.Semaphore(STARTING_MAX)
+
+    async def start(one: CoordinatorProcess) -> None:
+        async with turns:
+            await one.start()
+
+    await asyncio.gather(*map(start, coordinators.values()))
+
+
 async def _until_connected(coordinator: CoordinatorProcess) -> None:
-    """Until it reaches every zone, so that what a user tries first works; on a machine too busy for that, go on."""
+    """Until it reaches everything, so that what a user tries first works; on a machine too busy for that, go on."""
     deadline_s = asyncio.get_running_loop().time() + CONNECTED_S
     while asyncio.get_running_loop().time() < deadline_s:
         told = await coordinator.statistics()
-        if told is not None and all(told["connected"].values()):
+        if told is not None and all((*told["connected"].values(), *told["peers"].values())):
             return
         await asyncio.sleep(_POLL_S)
 
@@ -163,19 +201,39 @@ def _coordinator(
     zone_set: ZoneSet,
     directory: Path,
     stack: contextlib.AsyncExitStack,
+    placement: dict[str, Any],
 ) -> CoordinatorProcess:
     configuration = {
         "zone": zone,
         "zones": {one.name: str(one.address) for one in zone_set},
+        "sockets": {one.name: one.socket for one in zone_set if one.socket is not None},
         "port": port,
         "level": settings.level.value,
         "lag": settings.lag,
         "seed": settings.seed,
         "time_factor": settings.time_factor,
+        "busy_poll_us": settings.busy_poll_us,
         "password": settings.password,
+        "remote_lag": settings.dc_lag,
+        **settings.options,
+        **placement,
     }
     admin = {"port": stack.enter_context(_reserved(None)), "token": secrets.token_urlsafe(TOKEN_BYTES)}
     return CoordinatorProcess(zone, configuration=configuration, admin=admin, directory=directory)
+
+
+def _placement(layout: Topology, peers: dict[str, str]) -> dict[str, Any]:
+    """The part of a coordinator's configuration that says where the nodes are."""
+    if layout.flat:
+        return {}
+    told = {"data_centres": placed(layout), "hash": layout.hash.value, "hash_tag": layout.hash_tag}
+    return {"topology": told, "peers": peers}
+
+
+def _peers(settings: SessionSettings, stack: contextlib.AsyncExitStack) -> dict[str, str]:
+    """Where each coordinator listens to those of other data centres, if there are any."""
+    nodes = settings.names if len(settings.layout.dcs) > 1 else ()
+    return {node: f"127.0.0.1:{stack.enter_context(_reserved(None))}" for node in nodes}
 
 
 @contextlib.contextmanager

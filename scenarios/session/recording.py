@@ -17,6 +17,7 @@ import yaml
 from analysis.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.session import SAMPLES, VERBS
 from cluster.real.zones.waiting import in_thread
+from cluster.topology import placed
 from scenarios.files import create_run_directory, environment, write_json
 from scenarios.session.settings import NAME, SessionSettings
 
@@ -57,7 +58,13 @@ class Recording:
             "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
             "epoch_ns": self.epoch_ns,
             "queue": {"engine": "none", "shards": {}},
-            "session": {"zones": settings.names, "lag": settings.lag, "time_factor": settings.time_factor},
+            "session": {
+                "zones": settings.names,
+                "lag": settings.lag,
+                "dc_lag": settings.dc_lag,
+                "time_factor": settings.time_factor,
+                "data_centres": {} if settings.layout.flat else placed(settings.layout),
+            },
             "command": settings.command,
             "forbid": [],
         }

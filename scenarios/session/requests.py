@@ -95,37 +95,6 @@ class FaultRequest(BaseModel):
         return state.model_copy(update=changes[self.kind])
 
 
-def links_of(target: str, zones: tuple[str, ...]) -> tuple[str, ...]:
-    """The links that ``target`` means: ``b`` all from and to b, ``a:b`` both ways, ``a>b`` one way, ``all``.
-
-    Raises ``NotAccepted``.
-    """
-    every = [(one, other) for one in zones for other in zones if one != other]
-    ends = re.split("[:>]", target)
-    if target == "all":
-        found = every
-    elif len(ends) == 1:
-        found = [link for link in every if target in link]
-    elif ">" in target:
-        found = [link for link in every if link == tuple(ends)]
-    else:
-        found = [link for link in every if set(link) == set(ends)]
-    if not every:
-        raise NotAccepted(f"links {target!r} are not there: one zone alone has no links")
-    if not found:
-        few = ", ".join((*zones, *(f"{one}:{other}" for one, other in every if one < other)))
-        one_way = f"{every[0][0]}>{every[0][1]}"
-        raise NotAccepted(f"links {target!r} are not there; accepted: {few}, {one_way} (one way), all")
-    return tuple(f"{one}>{other}" for one, other in found)
-
-
-def known_zone(target: str, zones: tuple[str, ...]) -> str:
-    """Raises ``NotAccepted``."""
-    if target not in zones:
-        raise NotAccepted(f"zone {target!r} is not there; accepted: {', '.join(zones)}")
-    return target
-
-
 def parse_duration_s(text: str) -> float:
     """``10s``, ``500ms``, ``2m``, ``1h``, or a number of seconds. Raises ``NotAccepted``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|)", text.strip())

@@ -1,13 +1,20 @@
 """What ``zonelab up`` was asked for, checked before anything is started."""
 
+import math
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from cluster.hashing import Hash
 from cluster.lag import parse_lag
 from cluster.levels import ZONES_MAX, Level
-from cluster.zone import Persistence
+from cluster.network import NetworkSettings
+from cluster.resp.server import BUSY_POLL_US_MAX
+from cluster.topology import DataCentre, Node, Rack, Topology, even_tokens, one_dc
+from cluster.versions import AntiEntropySettings, Votes
+from cluster.zone import ClusterError, Persistence
 from scenarios.session.requests import NotAccepted
 from scenarios.spec import ZoneKind
 
@@ -15,6 +22,25 @@ NAME = "session"
 """Takes the place of a scenario's name in the run directory."""
 
 PORT_DEFAULT = 7401
+
+HINTS = 100_000
+"""So many writes hinted handoff keeps for each zone."""
+
+ZONES_DEFAULT = 3
+DCS_MAX = 3
+NODES_MAX = 32
+"""Each is a server and a coordinator, so twice as many processes."""
+
+ANTI_ENTROPY_S_MAX = 86_400.0
+
+ALL = "all"
+"""What faults call every link, so that no place can be called so."""
+
+_OPTIONS = {"anti_entropy_s": "anti-entropy", "kind": "zones-kind"}
+"""Those of ``zonelab up`` that are called otherwise than the settings."""
+
+_Counts = dict[str, dict[str, int]]
+"""By data centre its zones, and how many nodes each has."""
 
 
 def _lag(text: str) -> str:
@@ -26,19 +52,33 @@ class SessionSettings(BaseModel):
     """``port`` is that of the first zone's coordinator, the others follow; 0 takes any free ones.
 
     ``seed`` decides what lags and losses are drawn. ``runs``: absolute, where the run directory is made.
+    ``busy_poll_us``: how long coordinators stay awake after each request.
+    ``data_centres`` takes the place of ``dcs``, ``zones`` and ``nodes``. ``dc_lag``: of links between data centres.
+    ``anti_entropy_s``: how often zones are compared; 0: never.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    zones: int = Field(default=3, ge=1, le=ZONES_MAX)
+    zones: int = Field(default=ZONES_DEFAULT, ge=1, le=ZONES_MAX)
+    dcs: int = Field(default=1, ge=1, le=DCS_MAX)
+    nodes: int = Field(default=1, ge=1, le=NODES_MAX)
+    data_centres: _Counts = Field(default_factory=dict)
+    hash: Hash = Hash.MURMUR
+    hash_tag: str | None = None
     kind: ZoneKind = ZoneKind.PROCESS
     level: Level = Level.DC_QUORUM
     lag: Annotated[str, AfterValidator(_lag)] = "0"
-    port: int = Field(default=PORT_DEFAULT, ge=0, le=65535 - ZONES_MAX)
+    dc_lag: Annotated[str, AfterValidator(_lag)] | None = None
+    port: int = Field(default=PORT_DEFAULT, ge=0, le=65535 - NODES_MAX)
     password: str | None = Field(default=None, min_length=1, repr=False)
     time_factor: float = Field(default=1.0, gt=0, le=1000)
+    busy_poll_us: int = Field(default=0, ge=0, le=BUSY_POLL_US_MAX)
     persistence: Persistence = Persistence.AOF_EVERYSEC
     seed: int = Field(default=0, ge=0)
+    read_repair: bool = False
+    hinted_handoff: bool = False
+    votes: Votes = Votes.VALUE
+    anti_entropy_s: float = Field(default=0.0, ge=0, le=ANTI_ENTROPY_S_MAX)
     runs: Path
     command: str = "zonelab up"
 
@@ -46,18 +86,82 @@ class SessionSettings(BaseModel):
     def name(self) -> str:
         return NAME
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> "SessionSettings":
+        layout = self.layout
+        if len(layout.nodes) > NODES_MAX:
+            raise ValueError(f"{len(layout.nodes)} servers are too many; accepted: 1 to {NODES_MAX}")
+        named = [dc.name for dc in layout.dcs] + [rack.name for rack in layout.racks]
+        named += [node.name for rack in layout.racks for node in rack.nodes if node.name != rack.name]
+        if len(dict.fromkeys(named)) != len(named):
+            raise ValueError(
+                f"names {named} are not accepted; accepted: a name for one data centre, zone or server each"
+            )
+        if ALL in named:
+            raise ValueError(f"name {ALL!r} is not accepted, since it means every link; accepted: another one")
+        if self.dc_lag is not None and len(layout.dcs) == 1:
+            raise ValueError("--dc-lag is for several data centres, of which there is one")
+        if self.hash_tag is not None and all(len(rack.nodes) == 1 for rack in layout.racks):
+            raise ValueError(f"--hash-tag {self.hash_tag!r} is for zones of several servers; each has one here")
+        self._options_fit(layout)
+        return self
+
+    def _options_fit(self, layout: Topology) -> None:
+        comparing = AntiEntropySettings() if self.anti_entropy_s else None
+        try:
+            NetworkSettings(
+                seed=0, topology=layout, read_repair=self.read_repair, votes=self.votes, anti_entropy=comparing
+            )
+        except ClusterError as error:
+            raise ValueError(str(error)) from error
+
+    @cached_property
+    def layout(self) -> Topology:
+        """Where every node is. Raises ``TopologyError``."""
+        counts = self.data_centres or self._counted()
+        if len(counts) == 1 and all(count == 1 for zones in counts.values() for count in zones.values()):
+            return one_dc([zone for zones in counts.values() for zone in zones])
+        dcs = tuple(
+            DataCentre(name, tuple(_rack(zone, count) for zone, count in zones.items()))
+            for name, zones in counts.items()
+        )
+        return Topology(dcs, hash=self.hash, hash_tag=self.hash_tag)
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the zones: a, b, c."""
-        return tuple(chr(ord("a") + number) for number in range(self.zones))
+        """Of the nodes: a, b, c; where zones have several: a1, a2, b1, b2."""
+        return self.layout.nodes
 
-    def port_of(self, zone: str) -> int | None:
-        """Where the coordinator of ``zone`` is to listen; None if anywhere."""
-        return self.port + self.names.index(zone) if self.port else None
+    @property
+    def options(self) -> dict[str, Any]:
+        """The part of a coordinator's configuration that says which options are on."""
+        return {
+            "read_repair": self.read_repair,
+            "hinted_handoff": HINTS if self.hinted_handoff else 0,
+            "votes": self.votes.value,
+            "anti_entropy_ms": math.ceil(1e3 * self.anti_entropy_s),
+        }
+
+    def port_of(self, node: str) -> int | None:
+        """Where the coordinator of ``node`` is to listen; None if anywhere."""
+        return self.port + self.names.index(node) if self.port else None
+
+    def _counted(self) -> _Counts:
+        letters = [chr(ord("a") + number) for number in range(self.dcs * self.zones)]
+        return {
+            f"dc{number + 1}": dict.fromkeys(letters[number * self.zones : (number + 1) * self.zones], self.nodes)
+            for number in range(self.dcs)
+        }
 
     def told(self) -> dict[str, Any]:
         """Everything but the password, of which only whether there is one."""
         return {**self.model_dump(mode="json", exclude={"password"}), "password": self.password is not None}
+
+
+def _rack(zone: str, count: int) -> Rack:
+    if count == 1:
+        return Rack(zone, (Node(zone),))
+    return Rack(zone, tuple(Node(f"{zone}{number}", token) for number, token in enumerate(even_tokens(count), start=1)))
 
 
 def checked_settings(**values: Any) -> SessionSettings:
@@ -69,6 +173,8 @@ def checked_settings(**values: Any) -> SessionSettings:
 
 
 def _said(wrong: Any) -> str:
-    option = "--" + "-".join(str(part).replace("_", "-") for part in wrong["loc"])
     said = str(wrong["msg"]).removeprefix("Value error, ")
-    return f"{option}: got {str(wrong['input'])!r}; {said}"
+    if not wrong["loc"]:
+        return said
+    option = "-".join(_OPTIONS.get(str(part), str(part).replace("_", "-")) for part in wrong["loc"])
+    return f"--{option}: got {str(wrong['input'])!r}; {said}"

@@ -121,13 +121,26 @@ class Lab:
                 continue
 
 
-@pytest.fixture
-def lab(tmp_path):
+@contextlib.contextmanager
+def begun(folder):
     with tempfile.TemporaryDirectory() as temporary:
-        made = Lab(tmp_path, Path(temporary))
+        made = Lab(folder, Path(temporary))
         try:
             yield made
         finally:
             if made.state.exists():
                 made.run("down")
             made.clean()
+
+
+@pytest.fixture
+def lab(tmp_path):
+    with begun(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_lab(tmp_path_factory):
+    """One for all tests of a module, for a cluster that takes its time to come up."""
+    with begun(tmp_path_factory.mktemp("lab")) as made:
+        yield made

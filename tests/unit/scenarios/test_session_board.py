@@ -5,126 +5,19 @@ Method: the board on zones and coordinators that the test plays.
 
 import asyncio
 import json
-from types import SimpleNamespace
 
 import pytest
+from support.session_board import fault, played
 
-from cluster.zone import ClusterError, Restart, ZoneError, ZoneState
-from scenarios.session.board import Board, Conflict
-from scenarios.session.requests import FaultRequest, NotAccepted
-
-
-class PlayedZone:
-    def __init__(self, name):
-        self.name = name
-        self.state = ZoneState.RUNNING
-        self.verbs = []
-        self.broken = False
-
-    async def kill(self):
-        self.state = ZoneState.DEAD
-        self.verbs.append("kill")
-
-    async def pause(self):
-        self.state = ZoneState.PAUSED
-        self.verbs.append("pause")
-
-    async def resume(self):
-        self.state = ZoneState.RUNNING
-        self.verbs.append("resume")
-
-    async def restart(self, mode, *, warm_from=None):
-        if self.broken:
-            raise ZoneError(f"zone {self.name}: the server ended while it started")
-        self.state = ZoneState.RUNNING
-        self.verbs.append(f"restart {mode}" + (f" from {warm_from.name}" if warm_from else ""))
-
-
-class PlayedCoordinator:
-    def __init__(self, zone):
-        self.zone = zone
-        self.state = ZoneState.RUNNING
-        self.links = {}
-
-    async def start(self):
-        self.state = ZoneState.RUNNING
-        self.links = {}
-
-    async def kill(self):
-        self.state = ZoneState.DEAD
-
-    def pause(self):
-        self.state = ZoneState.PAUSED
-
-    def resume(self):
-        self.state = ZoneState.RUNNING
-
-    async def set_links(self, states):
-        if self.state is ZoneState.RUNNING:
-            self.links = states
-
-    def cuts(self):
-        return {link: state["cut"] for link, state in self.links.items() if state["cut"]}
-
-
-class Zones:
-    def __init__(self):
-        self._zones = {name: PlayedZone(name) for name in "abc"}
-
-    names = ("a", "b", "c")
-
-    def __getitem__(self, name):
-        return self._zones[name]
-
-    def __iter__(self):
-        return iter(self._zones.values())
-
-
-class Notes:
-    """A recording in memory."""
-
-    def __init__(self):
-        self.rows = []
-        self.verbs = []
-        self.time_ns = 0
-
-    def now_ns(self):
-        self.time_ns += 1
-        return self.time_ns
-
-    def fault_began(self, **row):
-        row["end_ns"] = None
-        self.rows.append(row)
-        return row
-
-    def fault_ended(self, row):
-        row["end_ns"] = row["end_ns"] or self.now_ns()
-
-    def verb(self, name, arguments, *, error=None):
-        self.verbs.append((name, arguments, error))
-
-
-def played(test):
-    """Run ``test`` with a board and its parts."""
-    made = SimpleNamespace(zones=Zones(), coordinators={name: PlayedCoordinator(name) for name in "abc"}, notes=Notes())
-
-    async def run():
-        made.board = Board(zones=made.zones, coordinators=made.coordinators, recording=made.notes)
-        await test(made)
-        await made.board.close()
-        assert all(row["end_ns"] for row in made.notes.rows)
-
-    asyncio.run(run())
+from cluster.zone import ClusterError, Restart, ZoneState
+from scenarios.session.board import Conflict
+from scenarios.session.requests import NotAccepted
 
 
 async def until(condition):
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 (what the test waits for has no event)
             await asyncio.sleep(0.001)
-
-
-def fault(kind, target, **amounts):
-    return FaultRequest(kind=kind, target=target, **amounts)
 
 
 def test_a_cut_zone_is_cut_in_the_coordinators_at_both_ends_of_every_link():
@@ -268,6 +161,36 @@ def test_a_fault_that_cannot_be_ended_stays_in_force_and_its_failure_is_recorded
             await lab.board.heal()
         lab.zones["a"].broken = False
         assert await lab.board.heal() == ["ended 1:kill a"]
+
+    played(test)
+
+
+def test_a_server_that_a_restart_did_not_bring_up_is_under_a_fault_until_it_is_healed():
+    async def test(lab):
+        lab.zones["a"].broken = True
+        with pytest.raises(ClusterError, match="a: the server ended while it started"):
+            await lab.board.restart("a", Restart.KEEP)
+        assert [one["fault"] for one in lab.board.active] == ["1:kill a"]
+        assert lab.notes.rows[0]["end_ns"] is None
+        lab.zones["a"].broken = False
+        assert await lab.board.heal() == ["ended 1:kill a"]
+        assert lab.notes.rows[0]["end_ns"] is not None
+        assert await lab.board.heal() == []
+
+    played(test)
+
+
+def test_a_coordinator_that_a_restart_did_not_bring_up_is_under_a_fault_until_it_is_healed():
+    async def refuse():
+        raise ClusterError("coordinator b could not start")
+
+    async def test(lab):
+        start, lab.coordinators["b"].start = lab.coordinators["b"].start, refuse
+        with pytest.raises(ClusterError, match="b could not start"):
+            await lab.board.restart_coordinator("b")
+        assert [one["fault"] for one in lab.board.active] == ["1:coordinator kill b"]
+        lab.coordinators["b"].start = start
+        assert await lab.board.heal() == ["ended 1:coordinator kill b"]
 
     played(test)
 

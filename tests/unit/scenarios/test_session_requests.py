@@ -5,17 +5,16 @@ from pydantic import ValidationError
 
 from cluster.admin.links import LinkState
 from cluster.link import Cut
+from scenarios.session.places import Places
 from scenarios.session.requests import (
     FaultKind,
     FaultRequest,
     NotAccepted,
-    known_zone,
-    links_of,
     parse_duration_s,
 )
 from scenarios.session.settings import checked_settings
 
-ZONES = ("a", "b", "c")
+ZONES = Places.of_zones(("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
@@ -29,24 +28,24 @@ ZONES = ("a", "b", "c")
     ],
 )
 def test_links_are_those_of_a_zone_of_a_pair_or_of_one_direction(target, links):
-    assert links_of(target, ZONES) == links
+    assert ZONES.links_of(target) == links
 
 
 @pytest.mark.parametrize("target", ["", "d", "a:d", "a>a", "a:b:c", "a>", ":", "a:b>c", "*"])
 def test_links_that_are_not_there_are_refused_with_those_that_are(target):
     with pytest.raises(NotAccepted, match=r"accepted: a, b, c, a:b, a:c, b:c, a>b \(one way\), all"):
-        links_of(target, ZONES)
+        ZONES.links_of(target)
 
 
 def test_one_zone_has_no_links():
     with pytest.raises(NotAccepted, match="one zone alone has no links"):
-        links_of("all", ("a",))
+        Places.of_zones(("a",)).links_of("all")
 
 
 def test_a_zone_that_is_not_there_is_refused():
-    assert known_zone("c", ZONES) == "c"
+    assert ZONES.nodes_of("c") == ("c",)
     with pytest.raises(NotAccepted, match=r"'z'.*accepted: a, b, c"):
-        known_zone("z", ZONES)
+        ZONES.nodes_of("z")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("10s", 10), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("0.25", 0.25)])
@@ -112,10 +111,12 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
     [
         ({"zones": 0}, "--zones: got '0'"),
         ({"port": 65_535}, "--port: got '65535'"),
-        ({"lag": "soon"}, "--lag: got 'soon'; unknown lag 'soon'; accepted: 0, constant:2ms"),
+        ({"lag": "soon"}, "--lag: got 'soon'; unknown lag 'soon'; accepted: 0, 2ms, constant:2ms"),
         ({"time_factor": 0}, "--time-factor: got '0'"),
         ({"level": "ALL"}, "--level: got 'ALL'.*'DC_ONE'"),
         ({"password": ""}, "--password"),
+        ({"anti_entropy_s": float("inf")}, "--anti-entropy: got 'inf'; .* less than or equal to 86400"),
+        ({"data_centres": {"dc1": {"all": 1, "b": 1}}}, "name 'all' is not accepted, .* accepted: another one"),
     ],
 )
 def test_settings_that_cannot_be_are_told_by_their_options(tmp_path, values, words):

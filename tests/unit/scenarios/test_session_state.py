@@ -1,13 +1,17 @@
 """Goal: a cluster is found again by its owner alone; one directory has one cluster. Method: real files and locks."""
 
+import contextlib
+import dataclasses
 import os
 import stat
+import threading
 
 import pytest
 
 from cluster.real.zones.owner import Owner
 from cluster.zone import ClusterError
 from scenarios.session.client import Control, NotUp
+from scenarios.session.launch import down
 from scenarios.session.state import AlreadyUp, SessionFile, StateDirectory
 
 
@@ -45,6 +49,19 @@ def test_the_lock_ends_with_the_process_that_holds_it(state):
     os.read(reader, 1)
     os.waitpid(child, 0)
     assert not state.is_locked()
+
+
+def test_going_down_waits_for_a_lock_that_outlives_its_process(state):
+    """Of a killed process the first thread ends before the last, which closes its files."""
+    with contextlib.ExitStack() as holder:
+        holder.enter_context(state.locked())
+        gone = dataclasses.replace(Owner.current(), start_ticks=1)
+        state.write(SessionFile(owner=str(gone)))
+        released = threading.Timer(0.3, holder.close)
+        released.start()
+        assert down(state)["ended"]
+        released.join()
+    assert not state.path.exists()
 
 
 def test_clearing_leaves_nothing_but_what_is_not_its_own(state):

@@ -1,0 +1,417 @@
+"""Goal: ``zonelab up`` serves data centres and zones of several servers, and what breaks there is missing just there.
+
+Method: the command line as a user runs it; redis-py and redis-cli as clients; the servers are read one by one. Two data
+centres of three zones of two servers, each with its coordinator: 24 processes, which the tests of this module share.
+"""
+
+import asyncio
+import json
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+import redis
+
+from cluster.levels import NO_QUORUM, Level
+from cluster.real.zones import build_image
+from cluster.resp.placement import Placement
+
+pytestmark = pytest.mark.real
+
+EAST, WEST = ("a1", "a2", "b1", "b2", "c1", "c2"), ("d1", "d2", "e1", "e2", "f1", "f2")
+NODES = (*EAST, *WEST)
+SPARSE = ("--time-factor", "0.5", "--hash-tag", "{}", "--persistence", "none")
+
+
+class Rig:
+    """The cluster, and which server owns what by the topology."""
+
+    def __init__(self, lab, status):
+        self.lab = lab
+        told = {
+            dc: {zone: dict(nodes) for zone, nodes in zones.items()} for dc, zones in status["data_centres"].items()
+        }
+        self.layout = Placement(data_centres=told, hash_tag="{}").layout
+
+    def client(self, node, level=None, **options):
+        client = self.lab.client(node, **options)
+        if level is not None:
+            connection = client.connection_pool.get_connection()
+            connection.send_command("DYNO_CONFIG:CONN_CONSISTENCY", level.value)
+            assert connection.read_response() == "OK"
+            client.connection_pool.release(connection)
+        return client
+
+    def server(self, node):
+        return self.lab.server(node)
+
+    def owners(self, key, nodes=NODES):
+        token = self.layout.token(key.encode())
+        return [node for node in nodes if self.layout.places[node].zone.owner(token).name == node]
+
+    def keys_of(self, node, prefix, count=5):
+        """So many names that ``node`` owns."""
+        names = (f"{prefix}:{number}" for number in range(10_000))
+        return [name for name, _ in zip((one for one in names if node in self.owners(one)), range(count), strict=False)]
+
+    def held(self, key):
+        return {node: value for node in NODES if (value := self.server(node).get(key)) is not None}
+
+    def statistics(self, node):
+        return self.lab.zone(node)["statistics"]
+
+    def until_held(self, key, value, nodes=NODES):
+        self.lab.until(lambda: self.held(key) == dict.fromkeys(self.owners(key, nodes), value))
+
+    def until_whole(self):
+        def reached():
+            told = [zone["statistics"] for zone in self.lab.status()["zones"]]
+            return all(one and all((*one["connected"].values(), *one["peers"].values())) for one in told)
+
+        self.lab.until(reached)
+
+    def heal(self):
+        self.lab.run("heal")
+        self.until_whole()
+
+
+@pytest.fixture(scope="module")
+def rig(shared_lab):
+    status = shared_lab.up("--dcs", "2", "--zones", "3", "--nodes", "2", "--dc-lag", "constant:5ms", *SPARSE)
+    assert [zone["zone"] for zone in status["zones"]] == list(NODES)
+    made = Rig(shared_lab, status)
+    made.until_whole()
+    return made
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_keys_are_where_the_tokens_say_and_commands_of_many_keys_are_split_and_joined(rig, protocol):
+    keys = [f"spread {protocol}:{number}" for number in range(60)]
+    with rig.client("a2", protocol=protocol) as near, rig.client("f1", protocol=protocol) as far:
+        assert near.mset({key: f"value of {key}" for key in keys})
+        assert near.mget([*reversed(keys), "nobody's"]) == [*(f"value of {key}" for key in reversed(keys)), None]
+        assert near.exists(*keys, keys[0], "nobody's") == 61
+        for node in NODES:
+            own = sorted(key for key in keys if node in rig.owners(key))
+            assert 0 < len(own) < 60
+            with rig.server(node) as server:
+                rig.lab.until(lambda server=server, own=own: sorted(server.keys(f"spread {protocol}:*")) == own)
+        assert far.mget(keys) == [f"value of {key}" for key in keys]
+        with near.pipeline(transaction=False) as pipe:
+            for key in keys[:30]:
+                pipe.append(key, "!")
+            pipe.mget(keys[:3]).delete(*keys[10:])
+            answers = pipe.execute()
+        assert answers[-2:] == [[f"value of {key}!" for key in keys[:3]], 50]
+        rig.lab.until(lambda: far.exists(*keys) == 10)
+
+
+def test_unmodified_clients_of_any_kind_are_served_by_any_node(rig):
+    async def together():
+        clients = [
+            redis.asyncio.Redis(port=int(rig.lab.zones[node]["coordinator"]["address"].split(":")[1])) for node in EAST
+        ]
+        try:
+            await asyncio.gather(*(client.incrby("together", 1) for client in clients for _ in range(50)))
+            return int(await clients[0].get("together"))
+        finally:
+            for client in clients:
+                await client.aclose()
+
+    assert asyncio.run(together()) == 300
+    rig.until_held("together", "300")
+    binary = shutil.which("redis-cli") or shutil.which("valkey-cli")
+    if binary is not None:
+        port = rig.lab.zones["d2"]["coordinator"]["address"].rpartition(":")[2]
+        asked = [binary, "-p", port, "mget", "together", "{together}2", "nobody's"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+        assert said.splitlines() == ["300", "", ""]
+
+
+def test_every_replica_of_every_data_centre_gets_an_increment_once_at_each_safe_quorum(rig):
+    with rig.client("b2", Level.DC_EACH_SAFE_QUORUM) as client:
+        assert [client.incr("each") for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert client.get("each") == "5"
+        rig.until_held("each", "5")
+        sent = rig.statistics("b2")["remote"]["sent"]
+        client.incr("each")
+        assert rig.statistics("b2")["remote"]["sent"] == sent
+        for number, node in enumerate(rig.owners("each", WEST)):
+            rig.server(node).set("each", number)
+        with pytest.raises(redis.ResponseError, match=NO_QUORUM.removeprefix("ERR ")):
+            client.get("each")
+    with rig.client("b2", Level.DC_SAFE_QUORUM) as client:
+        assert client.get("each") == "6"
+
+
+def test_a_dead_server_is_missing_in_the_votes_on_its_keys_only(rig):
+    own, others = rig.keys_of("b1", "dead"), rig.keys_of("b2", "dead")
+    with rig.client("a1", Level.DC_SAFE_QUORUM) as client:
+        rig.lab.run("fault", "kill", "b1")
+        rig.lab.until(lambda: not rig.statistics("a1")["connected"]["b1"])
+        failures = rig.statistics("a1")["zone_failures"].get("b1", {})
+        assert client.mset(dict.fromkeys(others, "1"))
+        assert rig.statistics("a1")["zone_failures"].get("b1", {}) == failures
+        assert client.mset(dict.fromkeys(own, "1"))
+        assert client.mget(*own, *others) == ["1"] * 10
+        assert rig.statistics("a1")["zone_failures"]["b1"] != failures
+        rig.lab.run("fault", "kill", "c1")
+        rig.lab.until(lambda: not rig.statistics("a1")["connected"]["c1"])
+        assert client.mget(others) == ["1"] * 5
+        for refused in (lambda: client.get(own[0]), lambda: client.mget(own[0], others[0])):
+            with pytest.raises(redis.ResponseError, match="Storage: Datastore refused connection"):
+                refused()
+        with rig.client("d1", Level.DC_SAFE_QUORUM) as far:
+            rig.lab.until(lambda: far.mget(own) == ["1"] * 5)
+    rig.heal()
+    assert [rig.server("b1").get(key) for key in own] == [None] * 5
+    assert [rig.server("b2").get(key) for key in others] == ["1"] * 5
+
+
+def test_a_data_centre_that_is_cut_off_misses_writes_and_each_safe_quorum_says_so(rig):
+    with rig.client("a1") as near, rig.client("d1") as far, rig.client("a1", Level.DC_EACH_SAFE_QUORUM) as each:
+        near.set("before", "1")
+        rig.lab.until(lambda: far.get("before") == "1")
+        dropped = rig.statistics("a1")["remote"]["dropped"]
+        told = json.loads(rig.lab.run("fault", "cut", "dc1:dc2", "--json"))
+        assert len(told["links"]) == 2 * len(EAST) * len(WEST)
+        rig.lab.until(lambda: not any(rig.statistics("a1")["peers"].values()))
+        assert near.set("during", "2")
+        assert near.get("during") == "2"
+        assert far.get("during") is None
+        assert rig.statistics("a1")["remote"]["dropped"] == dropped + 1
+        for refused in (lambda: each.set("during each", "3"), lambda: each.get("before")):
+            with pytest.raises(redis.ResponseError, match="Peer: Peer Node is not connected"):
+                refused()
+        assert near.get("during each") == "3", "an error never means that nothing was done"
+        failures = rig.statistics("a1")["zone_failures"]
+        for owner in rig.owners("during each", WEST):
+            assert failures[owner]["ERR Peer: Peer Node is not connected"] >= 1
+        rig.heal()
+        near.set("after", "4")
+        rig.lab.until(lambda: far.get("after") == "4")
+        assert far.get("during") is None
+        assert each.set("during each", "5")
+        assert far.get("during each") == "5"
+
+
+def test_writes_go_through_another_zone_when_coordinators_of_the_chosen_one_are_dead(rig):
+    with rig.client("a1") as near, rig.client("f2") as far:
+        rig.lab.run("fault", "coordinator", "kill", "d")
+        rig.lab.until(lambda: not rig.statistics("a1")["peers"]["d1"] and not rig.statistics("a1")["peers"]["d2"])
+        before = rig.statistics("a1")["remote"]["failed_over"]
+        for number in range(10):
+            near.set(f"over {number}", number)
+        rig.lab.until(lambda: far.mget([f"over {number}" for number in range(10)]) == list("0123456789"))
+        assert rig.statistics("a1")["remote"]["failed_over"] == before + 10
+        for number in range(10):
+            rig.until_held(f"over {number}", str(number))
+    rig.heal()
+
+
+def test_a_zone_dies_and_comes_back_with_what_the_servers_of_the_same_keys_have(rig):
+    keys = [f"warm {number}" for number in range(20)]
+    with rig.client("b1") as client:
+        client.mset(dict.fromkeys(keys, "1"))
+        rig.until_held(keys[0], "1")
+        rig.lab.run("fault", "kill", "a")
+        assert [rig.lab.zone(node)["server"]["state"] for node in ("a1", "a2", "b1")] == ["dead", "dead", "running"]
+        assert client.mset(dict.fromkeys(keys, "2"))
+        rig.lab.run("fault", "restart", "a", "--warm")
+        for node in ("a1", "a2"):
+            held = [rig.server(node).get(key) for key in keys]
+            assert held == ["2" if node in rig.owners(key) else None for key in keys]
+    rig.until_whole()
+
+
+def test_keys_of_a_transaction_or_script_have_to_be_together_and_a_hash_tag_keeps_them_so(rig):
+    with rig.client("c2") as client:
+        with client.pipeline() as pipe:
+            for number in range(20):
+                pipe.set(f"apart {number}", "1")
+            with pytest.raises(redis.exceptions.ExecAbortError):
+                pipe.execute()
+        assert client.exists(*(f"apart {number}" for number in range(20))) == 0
+        with pytest.raises(redis.ResponseError, match="Keys in the script cannot span multiple nodes"):
+            client.eval("return 1", 20, *(f"apart {number}" for number in range(20)))
+        with client.pipeline() as pipe:
+            pipe.set("{near} 1", "1").incr("{near} 1").set("{near} 2", "x")
+            assert pipe.execute() == [True, 2, True]
+        assert client.eval("return redis.call('GET', KEYS[2])", 2, "{near} 1", "{near} 2") == "x"
+    rig.until_held("{near} 1", "2")
+
+
+def test_watched_keys_stop_a_transaction_at_their_owners_and_one_that_is_done_goes_to_the_other_data_centre(rig):
+    keys = "{watched} 1", "{watched} 2"
+    far = rig.keys_of("a1" if "a2" in rig.owners(keys[0]) else "a2", "elsewhere")[0]
+    for node in ("a1", "a2"):
+        with rig.client(node) as client, rig.client("b1") as other, client.pipeline() as pipe:
+            client.delete(*keys)
+            pipe.watch(keys[0])
+            pipe.watch(keys[1])
+            assert pipe.get(keys[0]) is None
+            other.set(keys[1], "changed")
+            pipe.multi()
+            pipe.set(keys[0], "1")
+            with pytest.raises(redis.WatchError):
+                pipe.execute()
+            assert client.mget(keys) == [None, "changed"]
+            assert client.transaction(lambda pipe: pipe.multi() or pipe.set(keys[0], "done"), keys[0]) == [True]
+            rig.until_held(keys[0], "done")
+            with pytest.raises(redis.ResponseError, match=r"watched keys .* have to be on one node"):
+                client.execute_command("WATCH", keys[0], far)
+            with pytest.raises(redis.ResponseError, match="Transaction discarded: watched keys"):
+                client.transaction(lambda pipe: pipe.multi() or pipe.set(far, "1"), keys[0])
+            assert client.get(far) is None
+    refusal = pytest.raises(redis.ResponseError, match="WATCH is not available at DC_EACH_SAFE_QUORUM")
+    with rig.client("a1", Level.DC_EACH_SAFE_QUORUM) as client, refusal:
+        client.execute_command("WATCH", keys[0])
+
+
+def test_concurrent_check_and_set_through_one_node_loses_no_increment(rig):
+    def increase(pipe):
+        value = int(pipe.get("cas") or 0)
+        pipe.multi()
+        pipe.set("cas", value + 1)
+
+    def one(_):
+        with rig.client("c1") as client:
+            for _ in range(10):
+                client.transaction(increase, "cas")
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(one, range(4)))
+    rig.until_held("cas", "40")
+
+
+def test_messages_scripts_and_waiting_clients_find_each_other_whatever_their_node(rig):
+    with rig.client("e2") as far, rig.client("a1") as near, far.pubsub() as subscriber:
+        subscriber.subscribe("news")
+        assert subscriber.get_message(timeout=30)["type"] == "subscribe"
+        near.publish("news", "hello")
+        rig.lab.until(lambda: (subscriber.get_message(timeout=30) or {}).get("data") == "hello")
+        sha = near.script_load("return redis.call('INCR', KEYS[1])")
+        rig.lab.until(lambda: far.script_exists(sha) == [True])
+        assert near.evalsha(sha, 1, "counted") == 1
+        rig.until_held("counted", "1")
+        near.rpush("jobs", "one")
+        with rig.client("a2") as waiting:
+            assert waiting.blpop("jobs", timeout=30) == ("jobs", "one")
+        rig.lab.until(lambda: not any(rig.server(node).exists("jobs") for node in NODES))
+
+
+def test_the_administration_of_a_node_shows_the_topology(rig):
+    told = httpx.get(rig.lab.zones["a2"]["coordinator"]["admin"] + "/topology", trust_env=False).json()
+    assert told["zone"] == "a2"
+    assert told["data_centres"]["dc2"]["e"] == {"e1": 0, "e2": 2**31}
+    page = httpx.get(rig.lab.zones["a2"]["coordinator"]["admin"], trust_env=False).text
+    assert "<h1>Node a2</h1>" in page
+    assert "data centre dc2" in page
+
+
+def test_targets_that_are_not_there_are_told_with_those_that_are(rig):
+    for arguments, words in (
+        (("fault", "kill", "a3"), ("'a3'", "dc1, dc2, a, b", "f2")),
+        (("fault", "cut", "dc1:dc3"), ("'dc1:dc3'", "dc1:dc2", "dc1>dc2 (one way), all")),
+    ):
+        said = rig.lab.run(*arguments, code=64)
+        assert all(word in said for word in words), said
+        assert said.count("\n") == 1
+
+
+def test_at_the_end_the_report_tells_what_was_done_to_which_part(rig):
+    lab = rig.lab
+    shown = lab.run("status")
+    assert "dc2" in shown
+    assert "Batches of writes for other data centres" in shown
+    lab.run("down")
+    lab.assert_nothing_is_left()
+    latest = lab.folder / "runs" / "session" / "latest"
+    targets = {row["target"] for row in pq.read_table(latest / "faults.parquet").to_pylist()}
+    assert {"b1", "c1", "dc1:dc2", "d", "a"} <= targets
+    assert {row["zone"] for row in pq.read_table(latest / "samples.parquet").to_pylist()} == set(NODES)
+    run = json.loads((latest / "run.json").read_text())
+    assert run["session"]["data_centres"]["dc1"]["a"] == {"a1": 0, "a2": 2**31}
+    assert "--dcs 2" in run["command"]
+    page = (lab.folder / json.loads(lab.run("report", str(latest), "--json"))["report"]).read_text()
+    assert "cut dc1:dc2" in page
+
+
+def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
+    (lab.folder / "t.yaml").write_text("topology: {data_centres: {east: {a: 2, b: 1}, west: {c: 1}}, hash: murmur3}")
+    status = lab.up("--topology", "t.yaml", "--level", "DC_QUORUM", "--time-factor", "0.5")
+    assert [zone["zone"] for zone in status["zones"]] == ["a1", "a2", "b", "c"]
+    layout = Placement(data_centres=status["data_centres"], hash="murmur3").layout
+    keys = [f"key:{number}" for number in range(20)]
+    with lab.client("b") as client:
+        assert client.mset(dict.fromkeys(keys, "1"))
+        assert client.mget(keys) == ["1"] * 20
+    expected = {
+        node: sorted(key for key in keys if place.zone.owner(layout.token(key.encode())).name == node)
+        for node, place in layout.places.items()
+    }
+    for node, own in expected.items():
+        lab.until(lambda node=node, own=own: sorted(lab.server(node).keys()) == own)
+    assert lab.run("fault", "cut", "west") == "1:cut west, until zonelab heal\n"
+    lab.run("down")
+    lab.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("option", [(), ("--hinted-handoff",)])
+def test_a_server_that_was_away_has_what_it_missed_only_with_hinted_handoff(lab, option):
+    status = lab.up("--nodes", "2", "--time-factor", "0.5", *option)
+    rig = Rig(lab, status)
+    keys = [f"missed {number}" for number in range(20)]
+    own = [key for key in keys if "b1" in rig.owners(key, ("b1", "b2"))]
+    assert 0 < len(own) < 20
+    with lab.client("a2") as client:
+        lab.run("fault", "kill", "b1")
+        lab.until(lambda: not rig.statistics("a2")["connected"]["b1"])
+        assert client.mset(dict.fromkeys(keys, "1"))
+        rig.heal()
+        client.set(own[0], "2")
+        lab.until(lambda: lab.server("b1").get(own[0]) == "2")
+        expected = "1" if option else None
+        lab.until(lambda: [lab.server("b1").get(key) for key in own[1:]] == [expected] * (len(own) - 1))
+        assert lab.server("b1").dbsize() == (len(own) if option else 1)
+
+
+@pytest.mark.docker
+def test_servers_may_be_containers(lab):
+    build_image()
+    lab.up("--dcs", "2", "--zones", "1", "--nodes", "2", "--zones-kind", "docker", "--time-factor", "0.5")
+    keys = [f"key:{number}" for number in range(20)]
+    with lab.client("a1") as near, lab.client("b2") as far:
+        assert near.mset(dict.fromkeys(keys, "1"))
+        lab.until(lambda: far.mget(keys) == ["1"] * 20)
+        held = [set(lab.server(node).keys()) for node in ("b1", "b2")]
+        assert held[0] | held[1] == set(keys)
+        assert all(held)
+        lab.run("fault", "kill", "b")
+        assert [lab.zone(node)["server"]["state"] for node in ("b1", "b2")] == ["dead", "dead"]
+        lab.run("fault", "restart", "b", "--warm")
+        lab.until(lambda: [set(lab.server(node).keys()) for node in ("b1", "b2")] == held)
+    lab.run("down")
+    lab.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dcs", "4"), "--dcs: got '4'"),
+        (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
+        (("--dc-lag", "constant:5ms"), "of which there is one"),
+        (("--dcs", "2", "--dc-lag", "far"), "--dc-lag: got 'far'"),
+        (("--topology", "none.yaml"), "none.yaml cannot be read"),
+        (("--topology", "none.yaml", "--nodes", "2"), "accepted with it: no --nodes"),
+        (("--nodes", "2", "--hash-tag", "x"), "hash tag: got 'x'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_before_anything_starts(lab, arguments, words):
+    said = lab.run("up", "--port", "0", *arguments, code=64)
+    assert words in said
+    assert said.count("\n") == 1
+    lab.assert_nothing_is_left()
