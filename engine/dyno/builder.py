@@ -3,7 +3,7 @@
 Source: https://github.com/Netflix/dyno-queues, ``v2/QueueBuilder``; docs/dyno-v2.md maps its setters to these options.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.dyno.measure import MetricsSource
@@ -54,10 +54,8 @@ def build_queue(
     that shard's queue itself. Raises ``ValueError`` if there is no host or the current shard is none of the shards.
     """
     hosts = _hosts(servers)
-    supplier = shard_supplier or RackSuffixShards(hosts=lambda: hosts, local_rack=_given(local_rack))
+    supplier = supplier_of(hosts, shard_supplier, local_rack)
     shards = {supplier.shard_of(host): host for host in hosts}
-    if not shards:
-        raise ValueError("servers must have at least one host, got none")
     queues = {
         shard: _shard_queue(
             queue_name,
@@ -76,9 +74,9 @@ def build_queue(
         )
         for shard, host in shards.items()
     }
-    if len(queues) == 1:
-        return next(iter(queues.values()))
     own = supplier.current_shard() if current_shard is None else current_shard
+    if len(queues) == 1 and own in queues:
+        return queues[own]
     return MultiQueue(queue_name, shard=own, queues=queues, strategy=strategy)
 
 
@@ -86,10 +84,13 @@ def _hosts(servers: Cluster | Hosts) -> tuple[Host, ...]:
     return tuple(servers.hosts() if isinstance(servers, Cluster) else servers.connections)
 
 
-def _given(local_rack: str) -> str:
-    if not local_rack:
+def supplier_of(hosts: Sequence[Host], shard_supplier: ShardSupplier | None, local_rack: str) -> ShardSupplier:
+    """``shard_supplier``, or the last character of the rack. Raises ``ValueError`` for no host and for no rack."""
+    if not hosts:
+        raise ValueError("servers must have at least one host, got none")
+    if shard_supplier is None and not local_rack:
         raise ValueError("local_rack must be given when shard_supplier is not, got ''")
-    return local_rack
+    return shard_supplier or RackSuffixShards(hosts=lambda: hosts, local_rack=local_rack)
 
 
 def _shard_queue(

@@ -6,12 +6,15 @@ Each failure is also the error that caused it (``Unavailable``, ``Indeterminate`
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from engine.message import Receipt
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 COMMAND_FAILURES = (PortError, ServerError)
 """What a command may raise: no answer of its own, or an error reply."""
+
+Failure = TypeVar("Failure", bound=Exception)
 
 
 class PayloadError(Exception):
@@ -64,22 +67,23 @@ class AckRejected(AckFailure, ServerError):
     pass
 
 
-def push_failure(
-    cause: PortError | ServerError, *, receipts: tuple[Receipt, ...], failed_id: str
-) -> PushUnavailable | PushIndeterminate | PushRejected:
-    if isinstance(cause, ServerError):
-        return PushRejected(cause, receipts=receipts, failed_id=failed_id)
-    kind = PushUnavailable if isinstance(cause, Unavailable) else PushIndeterminate
+def push_failure(cause: PortError | ServerError, *, receipts: tuple[Receipt, ...], failed_id: str) -> PushFailure:
+    kind = of_fate(cause, PushUnavailable, PushIndeterminate, PushRejected)
     return kind(cause, receipts=receipts, failed_id=failed_id)
 
 
-def ack_failure(
-    cause: PortError | ServerError, *, acked: tuple[bool, ...], failed_id: str
-) -> AckUnavailable | AckIndeterminate | AckRejected:
-    if isinstance(cause, ServerError):
-        return AckRejected(cause, acked=acked, failed_id=failed_id)
-    kind = AckUnavailable if isinstance(cause, Unavailable) else AckIndeterminate
+def ack_failure(cause: PortError | ServerError, *, acked: tuple[bool, ...], failed_id: str) -> AckFailure:
+    kind = of_fate(cause, AckUnavailable, AckIndeterminate, AckRejected)
     return kind(cause, acked=acked, failed_id=failed_id)
+
+
+def of_fate(
+    cause: PortError | ServerError, unavailable: type[Failure], indeterminate: type[Failure], rejected: type[Failure]
+) -> type[Failure]:
+    """The class that is also the error ``cause``."""
+    if isinstance(cause, ServerError):
+        return rejected
+    return unavailable if isinstance(cause, Unavailable) else indeterminate
 
 
 class Effects:

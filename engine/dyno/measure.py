@@ -5,8 +5,10 @@ without figures measures nothing, for one comparison an operation; one with them
 (``engine.dyno.metrics`` makes metrics of them). Times come from the runtime, like all time in the engines.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from engine.ports import Runtime
@@ -61,12 +63,35 @@ class Misses(Protocol):
     misses: int
 
 
-class QueueMetrics:
-    """The figures of one queue object. ``whole_ms``: divide times like the original, whose quotient is mostly 0."""
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What only one kind of queue counts: ``value`` is asked when somebody scrapes."""
 
-    def __init__(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool) -> None:
+    name: str
+    about: str
+    value: Callable[[], int]
+
+
+class QueueMetrics:
+    """The figures of one queue object.
+
+    ``whole_ms``: divide times like the original, whose quotient is mostly 0. ``totals``: what the queue counts beyond
+    the original's figures.
+    """
+
+    def __init__(
+        self,
+        *,
+        queue_name: str,
+        shard: str,
+        runtime: Runtime,
+        counters: Misses,
+        whole_ms: bool,
+        totals: Sequence[Total] = (),
+    ) -> None:
         self.labels = (CLASS, queue_name, shard)
         self.counters = counters
+        self.totals = tuple(totals)
         self.stats = {name: Stat() for name in ABOUT}
         self._runtime = runtime
         self._whole_ms = whole_ms
@@ -89,11 +114,9 @@ class QueueMetrics:
 
 
 class MetricsSource(Protocol):
-    """Where a queue object gets its figures, ``engine.dyno.metrics.Metrics`` for instance."""
+    """Who shows the figures of queue objects, ``engine.dyno.metrics.Metrics`` for instance."""
 
-    def queue(
-        self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool
-    ) -> QueueMetrics: ...
+    def add(self, figures: QueueMetrics) -> QueueMetrics: ...
 
 
 class Measured(Protocol):
@@ -126,12 +149,14 @@ def timed(
     """
 
     def decorate(operation: Operation[M, P, T]) -> Operation[M, P, T]:
+        wanted = list(signature(operation).parameters)[1] if messages else ""
+
         @wraps(operation)
         def counted(self: M, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
             run = operation(self, *args, **kwargs)
             if self.metrics is None:
                 return run
-            asked = None if messages is None else messages(next(iter((*args, *kwargs.values())), 0))
+            asked = None if messages is None else messages(args[0] if args else kwargs[wanted])
             return self.metrics.time(name, run, messages=asked)
 
         return counted

@@ -3,13 +3,12 @@
 They are made when somebody scrapes, in ``collect``, and only then. Names as in ``engine.dyno.measure``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
-from engine.dyno.measure import ABOUT, LABELS, Labels, Misses, QueueMetrics, Stat
-from engine.ports import Runtime
+from engine.dyno.measure import ABOUT, LABELS, Labels, QueueMetrics, Stat
 
 NAMESPACE = "dyno_queue"
 MISSES = "queue_miss"
@@ -21,16 +20,13 @@ class Metrics(Collector):
     def __init__(self) -> None:
         self._queues: list[QueueMetrics] = []
 
-    def queue(self, *, queue_name: str, shard: str, runtime: Runtime, counters: Misses, whole_ms: bool) -> QueueMetrics:
-        """The figures of a queue object that begins."""
-        figures = QueueMetrics(
-            queue_name=queue_name, shard=shard, runtime=runtime, counters=counters, whole_ms=whole_ms
-        )
+    def add(self, figures: QueueMetrics) -> QueueMetrics:
+        """Show the figures of a queue object that begins, too."""
         self._queues.append(figures)
         return figures
 
     def collect(self) -> Iterator[SummaryMetricFamily | GaugeMetricFamily | CounterMetricFamily]:
-        """A summary of every name, its least, greatest and mean value, and the misses.
+        """A summary of every name, its least, greatest and mean value, the misses, and the totals that queues add.
 
         Objects of one queue and shard count together.
         """
@@ -44,6 +40,7 @@ class Metrics(Collector):
         for labels, queues in groups.items():
             misses.add_metric(labels, sum(queue.counters.misses for queue in queues))
         yield misses
+        yield from _totals(groups)
 
 
 def _together(stats: Sequence[Stat]) -> Stat:
@@ -54,6 +51,19 @@ def _together(stats: Sequence[Stat]) -> Stat:
     whole.min = min((stat.min for stat in used), default=0.0)
     whole.max = max((stat.max for stat in used), default=0.0)
     return whole
+
+
+def _totals(groups: Mapping[Labels, Sequence[QueueMetrics]]) -> Iterator[CounterMetricFamily]:
+    families: dict[str, CounterMetricFamily] = {}
+    for labels, queues in groups.items():
+        sums: dict[str, int] = {}
+        for total in (one for queue in queues for one in queue.totals):
+            if total.name not in families:
+                families[total.name] = CounterMetricFamily(f"{NAMESPACE}_{total.name}", total.about, labels=LABELS)
+            sums[total.name] = sums.get(total.name, 0) + total.value()
+        for name, value in sums.items():
+            families[name].add_metric(labels, value)
+    yield from families.values()
 
 
 def _families(name: str, about: str, stats: dict[Labels, Stat]) -> Iterator[SummaryMetricFamily | GaugeMetricFamily]:

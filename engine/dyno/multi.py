@@ -7,12 +7,11 @@ from it and why.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from types import TracebackType
-from typing import Self
 
 from engine.dyno.errors import COMMAND_FAILURES, operation
+from engine.dyno.opening import Opened, close_all
 from engine.dyno.queue import ShardSize
-from engine.dyno.sharding import RoundRobin, ShardingStrategy
+from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.unack import UnackResult
 from engine.dyno.v2.errors import (
     BatchAckFailure,
@@ -27,7 +26,7 @@ from engine.dyno.v2.unsupported import Unsupported
 from engine.message import Delivery, Message, Receipt
 
 
-class MultiQueue(Unsupported):
+class MultiQueue(Opened, Unsupported):
     """Pushes to every shard of ``queues``, pops from ``shard`` alone, and looks for a message in all of them.
 
     ``strategy`` chooses the shard of each message; the default, in turn, passes over a shard that certainly took
@@ -68,7 +67,8 @@ class MultiQueue(Unsupported):
 
         The shards are served one after the other. Raises ``BatchPushFailure`` with the receipts so far; messages of
         the shards after it were not tried. A message that is pushed again may land in another shard, where it is
-        another message, unless the strategy goes by its id.
+        another message, unless the strategy goes by its id. A strategy that chooses no shard of this queue raises
+        ``ValueError`` before anything is pushed.
         """
         parts = self._parts_in_turn(messages) if self.compat else self._parts_of_strategy(messages)
         receipts: dict[int, Receipt] = {}
@@ -95,32 +95,28 @@ class MultiQueue(Unsupported):
 
     async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
         """``ack`` for a batch, two pipelines a shard, until every id is found. Raises ``BatchAckFailure``."""
-        acked: dict[str, bool] = dict.fromkeys(message_ids, False)
-        for queue in self._search():
-            left = [each for each, done in acked.items() if not done]
-            acked |= zip(left, await _ack_after(acked, queue, left), strict=True)
-        return [acked[each] for each in message_ids]
+        return await self._ack_anywhere(message_ids, before=())
 
     async def ack_messages(self, messages: Sequence[Message]) -> list[bool]:
         """``ack`` for delivered messages, whose ``shard`` says where they are: two pipelines for each shard of them.
 
         A message without a shard of this queue is searched for; with ``compat`` it raises ``ValueError``.
         """
-        by_shard: dict[str, list[str]] = {}
+        by_shard: dict[str, dict[str, None]] = {}
         homeless: list[str] = []
         for message in messages:
             if message.shard in self.queues:
-                by_shard.setdefault(str(message.shard), []).append(message.id)
+                by_shard.setdefault(str(message.shard), {})[message.id] = None
             elif self.compat:
                 raise ValueError(f"shard must be one of {', '.join(self._shards)}, got {message.shard!r}")
             else:
                 homeless.append(message.id)
         found: dict[str, dict[str, bool]] = {}
-        known: dict[str, bool] = {}
+        before: list[str] = []
         for shard, ids in by_shard.items():
-            found[shard] = dict(zip(ids, await _ack_after(known, self.queues[shard], ids), strict=True))
-            known |= found[shard]
-        searched = dict(zip(homeless, await self.ack_all(homeless), strict=True))
+            found[shard] = dict(zip(ids, await _ack_after(before, self.queues[shard], list(ids)), strict=True))
+            before += _acked(found[shard])
+        searched = dict(zip(homeless, await self._ack_anywhere(homeless, before=before), strict=True))
         return [found.get(str(each.shard), searched)[each.id] for each in messages]
 
     async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
@@ -193,17 +189,7 @@ class MultiQueue(Unsupported):
 
     async def close(self) -> None:
         """Stop the unack handlers. Leases and messages stay as they are."""
-        for queue in self.queues.values():
-            await queue.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+        await close_all(self.queues.values())
 
     async def _first(self, ask: Callable[[PipelinedQueue], Awaitable[bool]]) -> bool:
         """Whether some shard says true; those after it are not asked."""
@@ -211,6 +197,16 @@ class MultiQueue(Unsupported):
             if await ask(queue):
                 return True
         return False
+
+    async def _ack_anywhere(self, message_ids: Sequence[str], *, before: Sequence[str]) -> list[bool]:
+        """Shard after shard, as long as an id is left. ``before``: ids that the same call has acknowledged."""
+        acked: dict[str, bool] = dict.fromkeys(message_ids, False)
+        for queue in self._search():
+            left = [each for each, done in acked.items() if not done]
+            if not left:
+                break
+            acked |= zip(left, await _ack_after([*before, *_acked(acked)], queue, left), strict=True)
+        return [acked[each] for each in message_ids]
 
     def _search(self) -> Sequence[PipelinedQueue]:
         """The shards in the order in which a message is looked for: the own first, since pops are served from there."""
@@ -225,7 +221,7 @@ class MultiQueue(Unsupported):
         """Shards, each with the positions of its messages."""
         parts: dict[str, list[int]] = {}
         for position, message in enumerate(messages):
-            parts.setdefault(self._strategy.next_shard(self._shards, message), []).append(position)
+            parts.setdefault(chosen_shard(self._strategy, self._shards, message), []).append(position)
         return parts.items()
 
     def _parts_in_turn(self, messages: Sequence[Message]) -> Iterator[tuple[str, list[int]]]:
@@ -266,12 +262,15 @@ def _after(pushed: tuple[Receipt, ...], failure: BatchPushFailure) -> BatchPushF
     return batch_push_failure(cause, receipts=(*pushed, *failure.receipts), failed_ids=failure.failed_ids)
 
 
-async def _ack_after(acked: Mapping[str, bool], queue: PipelinedQueue, ids: Sequence[str]) -> list[bool]:
+def _acked(answers: Mapping[str, bool]) -> list[str]:
+    return [each for each, done in answers.items() if done]
+
+
+async def _ack_after(before: Sequence[str], queue: PipelinedQueue, ids: Sequence[str]) -> list[bool]:
     """Acknowledge ``ids`` in one shard, after others; a failure tells of those as well."""
     try:
         return await queue.ack_all(ids)
     except BatchAckFailure as failure:
-        before = tuple(each for each, done in acked.items() if done)
         cause = failure.__cause__
         assert isinstance(cause, COMMAND_FAILURES), cause
-        raise batch_ack_failure(cause, failed_ids=failure.failed_ids, acked_ids=before) from cause
+        raise batch_ack_failure(cause, failed_ids=failure.failed_ids, acked_ids=tuple(before)) from cause

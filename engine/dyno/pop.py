@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from engine.dyno.context import Context
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
 from engine.dyno.lease import lease, lease_together
 from engine.dyno.measure import measured
 from engine.dyno.prefetch import OriginalPopper, Prefetch, take_one_by_one, take_together
+from engine.dyno.rounds import Popper, pop_in_rounds
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery
 from engine.ports import Argument
-
-NS_PER_MS = 1_000_000
 
 Candidate = tuple[str, str]
 """Shard and id."""
@@ -23,10 +22,6 @@ Claims = dict[str, dict[str, None]]
 
 LeaseCandidates = Callable[[Context, Sequence[Candidate], int, list[Delivery]], Coroutine[Any, Any, None]]
 """Leases candidates until there are so many deliveries, and adds each delivery to the list as soon as it is sure."""
-
-
-class Popper(Protocol):
-    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,21 +103,14 @@ class FreshPopper:
         self._lease_candidates = lease_candidates
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
-        """Up to ``count`` deliveries: at once when so many are due, otherwise what is due after ``wait_ms``.
-
-        Nothing is leased while waiting. If other consumers take all that was due, the wait goes on.
-        """
-        runtime = self._context.runtime
-        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            last_round = runtime.now_ns() >= deadline_ns
-            candidates = await self._due(count)
-            if last_round or len(candidates) >= count:
-                deliveries = await self._lease_up_to(count, candidates)
-                if deliveries or last_round:
-                    return deliveries
-            pause_ns = self._context.settings.pop_poll_ms * NS_PER_MS
-            await runtime.sleep(max(0, min(pause_ns, deadline_ns - runtime.now_ns())))
+        return await pop_in_rounds(
+            self._context.runtime,
+            count,
+            wait_ms=wait_ms,
+            poll_ms=self._context.settings.pop_poll_ms,
+            due=self._due,
+            lease_up_to=self._lease_up_to,
+        )
 
     async def _due(self, count: int) -> list[Candidate]:
         """The first ``count`` due ids that no pop of this object is leasing, or as many as there are."""
@@ -147,7 +135,7 @@ class FreshPopper:
             if len(free) >= count or len(ids) < limit:
                 return free[:count]
 
-    async def _lease_up_to(self, count: int, candidates: list[Candidate]) -> list[Delivery]:
+    async def _lease_up_to(self, count: int, candidates: Sequence[Candidate]) -> list[Delivery]:
         """Lease ``candidates``, then others that are due in place of the misses.
 
         An error ends the call; leases already taken are valid and are returned, it is raised only if there is none.

@@ -6,8 +6,7 @@ order, one round trip each. docs/dyno-queues.md lists where the default departs 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Self
+from functools import partial
 
 from engine.dyno import patterns, peek
 from engine.dyno.acks import Acks
@@ -18,10 +17,13 @@ from engine.dyno.errors import COMMAND_FAILURES, ack_failure, operation, push_fa
 from engine.dyno.keys import Keys
 from engine.dyno.lease import lease_chosen
 from engine.dyno.measure import MetricsSource, QueueMetrics, one, timed
-from engine.dyno.pop import Popper, make_poppers
+from engine.dyno.opening import Background
+from engine.dyno.periodic import Periodic
+from engine.dyno.pop import make_poppers
+from engine.dyno.rounds import Popper
 from engine.dyno.scores import due_score
 from engine.dyno.settings import DynoSettings
-from engine.dyno.sharding import RoundRobin, ShardingStrategy
+from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.unack import UnackHandler, UnackResult, atomic_process_unacks, process_unacks, waiting_total
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Runtime
@@ -35,13 +37,14 @@ class ShardSize:
     unacked: int
 
 
-class DynoQueue:
+class DynoQueue(Background):
     """One instance of the queue ``name``, which pops from and looks after the shard ``settings.shard``.
 
     Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
     done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.
     ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes,
-    ``peek``, and the payload in ``set_timeout``.
+    ``peek``, and the payload in ``set_timeout``. While it is open it runs ``process_unacks``, or its script if
+    ``single_ring`` is set, every ``settings.unack_interval_ms``.
     """
 
     def __init__(
@@ -72,8 +75,10 @@ class DynoQueue:
             counters=counters,
             metrics=None
             if metrics is None
-            else metrics.queue(
-                queue_name=name, shard=settings.shard, runtime=runtime, counters=counters, whole_ms=settings.compat
+            else metrics.add(
+                QueueMetrics(
+                    queue_name=name, shard=settings.shard, runtime=runtime, counters=counters, whole_ms=settings.compat
+                )
             ),
         )
         self._clock = clock
@@ -101,7 +106,9 @@ class DynoQueue:
         """Put ``messages`` into the queue, one after the other; receipts in their order.
 
         An id that is already there is moved to its new due time if the strategy chooses the same shard, and doubled if
-        not. Raises ``PushFailure`` (which is also the port's or the server's error) with the receipts so far.
+        not. Raises ``PushFailure`` (which is also the port's or the server's error) with the receipts so far, and
+        ``ValueError`` if the strategy chooses none of the shards: the message is listed nowhere, only its payload is
+        stored. With ``compat`` it is listed in that shard, which nobody serves.
         """
         receipts: list[Receipt] = []
         for message, raw in [(message, encode(message)) for message in messages]:
@@ -330,27 +337,15 @@ class DynoQueue:
         """
         return await atomic_process_unacks(self._context)
 
-    async def start(self) -> None:
-        """Run ``process_unacks``, or its script if ``single_ring`` is set, every ``settings.unack_interval_ms``."""
-        self.unack_handler.start()
-
-    async def close(self) -> None:
-        """Stop the unack handler. Leases and messages stay as they are."""
-        await self.unack_handler.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+    @property
+    def _periodics(self) -> tuple[Periodic, ...]:
+        return (self.unack_handler,)
 
     async def _push_one(self, message: Message, raw: bytes) -> Receipt:
         self._acks.forget(message.id)
         await self._quorum.hset(self.keys.messages, message.id, raw)
-        shard = self._strategy.next_shard(self.settings.shards, message)
+        choose = self._strategy.next_shard if self.settings.compat else partial(chosen_shard, self._strategy)
+        shard = choose(self.settings.shards, message)
         due_ms = self._clock.now_ms() + message.timeout_ms
         await self._quorum.zadd(self.keys.queue_of(shard), due_score(due_ms, priority=message.priority), message.id)
         return Receipt(id=message.id, shard=shard, due_ms=due_ms)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from engine.dyno.measure import MetricsSource
+from engine.dyno.opening import close_all
 from engine.dyno.queue import DynoQueue
 from engine.dyno.settings import DynoSettings
 from engine.dyno.sharding import RoundRobin, ShardingStrategy
@@ -55,14 +56,7 @@ class DynoQueues:
     async def close(self) -> None:
         """Stop every handler. If one ended by a defect, that is raised after all are stopped."""
         queues, self._queues = self.queues(), {}
-        failures = []
-        for queue in queues:
-            try:
-                await queue.close()
-            except Exception as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        await close_all(queues)
 
     async def __aenter__(self) -> Self:
         return self

@@ -48,6 +48,14 @@ class LocalOnly:
         return self.shard
 
 
+def chosen_shard(strategy: ShardingStrategy, shards: Sequence[str], message: Message) -> str:
+    """What ``strategy`` says. Raises ``ValueError`` if that is none of ``shards``: nobody would serve it."""
+    shard = strategy.next_shard(shards, message)
+    if shard not in shards:
+        raise ValueError(f"strategy must choose one of {', '.join(shards)}, got {shard!r}")
+    return shard
+
+
 def java_string_hash(text: str) -> int:
     """``String.hashCode`` of Java: 31-polynomial over UTF-16 code units, as a signed 32-bit integer."""
     units = text.encode("utf-16-be", "surrogatepass")

@@ -5,6 +5,7 @@ coordinators at rest. Scripts run on every zone by themselves, so what they leav
 """
 
 import pytest
+from support.dyno_bench import ids
 
 from engine.dyno import LocalOnly
 from engine.message import Message
@@ -24,10 +25,6 @@ def push(target, queues):
         target.at_rest(queues[zone])
 
     return push
-
-
-def ids(deliveries):
-    return [delivery.message.id for delivery in deliveries]
 
 
 def states(target, queue, *names):

@@ -1,22 +1,73 @@
-"""The expectations of dyno-queues' own test suite hold on a plain server and on three zones, real and simulated.
+"""The expectations of dyno-queues' own test suite, which V1 and V2 share, hold on a plain server and on three zones,
+real and simulated.
 
-Method: the cases of ``RedisDynoQueueTest``, ``BaseQueueTests``, ``DefaultShardingStrategyTest``,
+Method: the cases of ``RedisDynoQueueTest`` (of V1 and of V2), ``BaseQueueTests``, ``DefaultShardingStrategyTest``,
 ``CustomShardingStrategyTest`` and ``TestMessage`` of https://github.com/Netflix/dyno-queues, with what they say about a
 real Redis (the original's mock of it orders and overwrites differently). Where they sleep, the clock is set instead.
 """
 
-import pytest
+from enum import StrEnum
 
-from engine.dyno import IdHash, RoundRobin
+import pytest
+from support.dyno_v2 import make_pipelined, shard_content
+
+from engine.dyno import DynoQueue, IdHash, RoundRobin
+from engine.dyno.builder import Cluster, build_queue
+from engine.dyno.suppliers import Host, SingleShard
 from engine.message import Message
 
 LEASE_MS = 1000
 WAIT_MS = 1000
+MS = 1_000_000
+
+
+class Made(StrEnum):
+    """How a test of the original makes its queue."""
+
+    V1 = "v1"
+    PIPELINED = "pipelined"
+    BUILT = "built"
+
+
+@pytest.fixture(params=Made)
+def made(request):
+    return request.param
 
 
 @pytest.fixture
-def queue(target):
-    """One shard, a lease of a second, and a handler that never runs by itself."""
+def queue(made, target):
+    """One shard, a lease of a second, and a handler that the test runs."""
+    if made is Made.V1:
+        return v1_queue(target)
+    if made is Made.PIPELINED:
+        return make_pipelined(
+            target.quorum("a"),
+            local=target.local("a"),
+            runtime=target.lab.runtime,
+            clock=target.clock,
+            name=target.name,
+            shard="a",
+            unack_ms=LEASE_MS,
+            unack_interval_ms=LEASE_MS,
+            compat=target.compat,
+        )
+    return build_queue(
+        queue_name=target.name,
+        redis_key_prefix="test",
+        unack_ms=LEASE_MS,
+        servers=Cluster(
+            hosts=lambda: [Host(name="localhost", rack="us-east-1a")],
+            quorum=target.quorum("a"),
+            non_quorum=target.local("a"),
+        ),
+        runtime=target.lab.runtime,
+        clock=target.clock,
+        shard_supplier=SingleShard("a"),
+        compat=target.compat,
+    )
+
+
+def v1_queue(target):
     return target.queue(shards=("a",), unack_ms=LEASE_MS, unack_interval_ms=1_000_000)
 
 
@@ -25,6 +76,13 @@ def pop(target, queue):
     return lambda count, wait_ms=WAIT_MS: [
         delivery.message for delivery in target.run(queue.pop(count, wait_ms=wait_ms))
     ]
+
+
+def payloads(target, queue):
+    """Those that the server holds."""
+    if isinstance(queue, DynoQueue):
+        return target.content(queue).payloads
+    return target.run(shard_content(target.lab.direct("a"), queue.keys)).payloads
 
 
 def test_get_name(queue, target):
@@ -59,8 +117,8 @@ def test_timeout_update(target, queue, pop):
     assert pop(1, wait_ms=10) == []
 
 
-def test_concurrency(target, queue):
-    count = 10_000 if target.level is None else 1_000
+def test_concurrency(target, queue, made):
+    count = 100 if made is not Made.V1 else 10_000 if target.level is None else 1_000
     runtime = target.lab.runtime
     received = []
 
@@ -73,7 +131,7 @@ def test_concurrency(target, queue):
     async def consume():
         while len(received) < count:
             received.extend(await queue.pop(100, wait_ms=1))
-            await runtime.sleep(10_000_000)
+            await runtime.sleep(10 * MS)
 
     async def publish_and_consume():
         tasks = [runtime.spawn(publish(first), name="publisher") for first in (0, 10, 20)]
@@ -87,20 +145,25 @@ def test_concurrency(target, queue):
     assert len(received) == count
     assert len({delivery.message.id for delivery in received}) == count
     assert rest == []
-    assert waited_ns >= WAIT_MS * 1_000_000
+    assert waited_ns >= WAIT_MS * MS
 
 
-def test_set_timeout(target, queue, pop):
-    target.run(queue.push([Message(id="x001yx", payload="Hello World", priority=3, timeout_ms=20_000)]))
+DELAYS_MS = {Made.V1: (20_000, 1), Made.PIPELINED: (10_000, 0), Made.BUILT: (10_000, 0)}
+"""What a message is pushed with, and what it gets then."""
+
+
+def test_set_timeout(target, queue, pop, made):
+    timeout_ms, soon_ms = DELAYS_MS[made]
+    target.run(queue.push([Message(id="x001yx", payload="Hello World", priority=3, timeout_ms=timeout_ms)]))
     assert pop(1, wait_ms=10) == []
-    assert target.run(queue.set_timeout("x001yx", timeout_ms=1)) is True
-    target.clock.advance(1)
-    (message,) = pop(1)
-    assert (message.id, message.timeout_ms) == ("x001yx", 1)
-    assert target.run(queue.set_timeout("x001yx", timeout_ms=1)) is False
+    assert target.run(queue.set_timeout("x001yx", timeout_ms=soon_ms)) is True
+    target.clock.advance(soon_ms)
+    (message,) = pop(2, wait_ms=50)
+    assert (message.id, message.timeout_ms, message.priority) == ("x001yx", soon_ms, 3)
+    assert target.run(queue.set_timeout("x001yx", timeout_ms=soon_ms)) is False
 
 
-def test_all(target, queue, pop):
+def test_all(target, queue, pop, made):
     run = target.run
     messages = [Message(id=str(number), payload=f"Hello World-{number}", priority=10 - number) for number in range(10)]
     run(queue.push(messages))
@@ -121,20 +184,30 @@ def test_all(target, queue, pop):
     assert sorted(message.id for message in popped) == sorted(message.id for message in messages)
     if not target.compat:  # the original has lost the priorities by now
         assert popped == peeked
-    assert len(target.content(queue).payloads) == 10
-    for message in messages:
-        assert run(queue.ack(message.id)) is True
-        assert run(queue.ack(message.id)) is False
+    assert len(payloads(target, queue)) == 10
+    assert run(queue.ack_all([message.id for message in messages])) == [True] * 10
+    assert run(queue.ack_all([message.id for message in messages])) == [False] * 10
     target.clock.advance(2 * LEASE_MS)
     run(queue.process_unacks())
     assert pop(1, wait_ms=10) == []
-    for message in messages:
-        assert run(queue.remove(message.id)) is False
+    if made is Made.V1:
+        assert [run(queue.remove(message.id)) for message in messages] == [False] * 10
     assert run(queue.size()) == 0
-    assert target.content(queue).payloads == {}
+    assert payloads(target, queue) == {}
 
 
-def test_remove(target, queue):
+def test_acks_one_by_one(target, queue, pop):
+    ids = [str(number) for number in range(10)]
+    target.run(queue.push([Message(id=each) for each in ids]))
+    pop(10)
+    for message_id in ids:
+        assert target.run(queue.ack(message_id)) is True
+        assert target.run(queue.ack(message_id)) is False
+    assert payloads(target, queue) == {}
+
+
+def test_remove(target):
+    queue = v1_queue(target)
     messages = [Message(id=str(number)) for number in range(10)]
     target.run(queue.push(messages))
     assert [target.run(queue.remove(message.id)) for message in messages] == [True] * 10
@@ -147,6 +220,7 @@ def test_clear_queues(target, queue):
     assert target.run(queue.size()) == 10
     target.run(queue.clear())
     assert target.run(queue.size()) == 0
+    assert payloads(target, queue) == {}
 
 
 def test_default_sharding_strategy(target):

@@ -23,5 +23,5 @@ def lab():
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("window", COURSES)
 def test_a_window_ends_as_in_simulation(lab, window, mode):
-    stage = RealStage(MODES[mode], cluster=lab.cluster)
+    stage = RealStage(compat=MODES[mode], cluster=lab.cluster)
     assert lab.run(stage.play_here(COURSES[window])) == ROWS[window][mode]

@@ -1,12 +1,16 @@
 """Recording what a V1 queue sends, in a short notation."""
 
-from support.dyno import SettableClock, make_queue
+from support.dyno import EPOCH_MS, SettableClock, make_queue
 
 from engine.dyno import LocalOnly
 from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 
+NOW = EPOCH_MS
+LEASE_END = NOW + 60_000
 X = Message(id="x", payload="p", priority=3)
+DEPTH = [("N", "ZCARD", "Q:b"), ("N", "ZCARD", "Q:a")]
+"""What is read to tell how many messages wait."""
 
 
 class Recorder:
@@ -28,7 +32,7 @@ class CommandBench:
     x), and a script as its name.
     """
 
-    def __init__(self, lab, *, compat=False):
+    def __init__(self, lab, *, compat=False, **settings):
         self.lab = lab
         self.compat = compat
         self.clock = SettableClock()
@@ -42,6 +46,7 @@ class CommandBench:
             strategy=LocalOnly("a"),
             shards=("b", "a"),
             compat=compat,
+            **settings,
         )
         keys = self.queue.keys
         self._names = {keys.messages: "H"}

@@ -1,7 +1,10 @@
 """What the tests of the pipelined and the multi-shard queue share: connections that are cut, and what Redis holds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+import pytest
 from support.dyno import SHARDS, fresh_name
 
 from engine.dyno.multi import MultiQueue
@@ -129,3 +132,21 @@ def make_multi(
         for each in shards
     }
     return MultiQueue(name, shard=shard, queues=queues, strategy=strategy)
+
+
+def in_both_modes(make: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """Fixtures: what ``make`` makes of the fixture ``lab`` by default, as the original, and in either mode."""
+
+    @pytest.fixture
+    def default(lab):
+        return make(lab, compat=False)
+
+    @pytest.fixture
+    def original(lab):
+        return make(lab, compat=True)
+
+    @pytest.fixture(params=[False, True], ids=["default", "compat"])
+    def either(request, lab):
+        return make(lab, compat=request.param)
+
+    return default, original, either

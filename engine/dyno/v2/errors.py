@@ -3,7 +3,7 @@
 They are also the failures of ``engine.dyno.errors``, so code that knows only those goes on working.
 """
 
-from engine.dyno.errors import AckFailure, PushFailure
+from engine.dyno.errors import AckFailure, PushFailure, of_fate
 from engine.message import Receipt
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
@@ -62,20 +62,12 @@ class UnsupportedOperation(NotImplementedError):
 def batch_push_failure(
     cause: PortError | ServerError, *, receipts: tuple[Receipt, ...], failed_ids: tuple[str, ...]
 ) -> BatchPushFailure:
-    kind: type[BatchPushFailure] = BatchPushIndeterminate
-    if isinstance(cause, ServerError):
-        kind = BatchPushRejected
-    elif isinstance(cause, Unavailable):
-        kind = BatchPushUnavailable
+    kind = of_fate(cause, BatchPushUnavailable, BatchPushIndeterminate, BatchPushRejected)
     return kind(cause, receipts=receipts, failed_ids=failed_ids)
 
 
 def batch_ack_failure(
     cause: PortError | ServerError, *, failed_ids: tuple[str, ...], acked_ids: tuple[str, ...] = ()
 ) -> BatchAckFailure:
-    kind: type[BatchAckFailure] = BatchAckIndeterminate
-    if isinstance(cause, ServerError):
-        kind = BatchAckRejected
-    elif isinstance(cause, Unavailable):
-        kind = BatchAckUnavailable
+    kind = of_fate(cause, BatchAckUnavailable, BatchAckIndeterminate, BatchAckRejected)
     return kind(cause, failed_ids=failed_ids, acked_ids=acked_ids)

@@ -1,9 +1,9 @@
 """How a pop finds its candidates: the default way, and the original's with its defects."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 from engine.dyno.errors import COMMAND_FAILURES
+from engine.dyno.rounds import NS_PER_MS, pop_in_rounds
 from engine.dyno.scores import eligible_until
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
@@ -11,14 +11,7 @@ from engine.dyno.v2.lease import Leased, lease_batch
 from engine.dyno.v2.mutex import Mutex
 from engine.message import Delivery
 
-NS_PER_MS = 1_000_000
-
-
 LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[Leased]]
-
-
-class Popper(Protocol):
-    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]: ...
 
 
 class FreshPopper:
@@ -34,18 +27,14 @@ class FreshPopper:
         self._claimed: dict[str, None] = {}
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
-        """Up to ``count`` deliveries: at once when so many are due, otherwise what is due after ``wait_ms``."""
-        runtime = self._context.runtime
-        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            last_round = runtime.now_ns() >= deadline_ns
-            candidates = await self._due(count)
-            if last_round or len(candidates) >= count:
-                deliveries = await self._lease_up_to(count, candidates)
-                if deliveries or last_round:
-                    return deliveries
-            pause_ns = self._context.settings.poll_interval_ms * NS_PER_MS
-            await runtime.sleep(max(0, min(pause_ns, deadline_ns - runtime.now_ns())))
+        return await pop_in_rounds(
+            self._context.runtime,
+            count,
+            wait_ms=wait_ms,
+            poll_ms=self._context.settings.poll_interval_ms,
+            due=self._due,
+            lease_up_to=self._lease_up_to,
+        )
 
     async def _due(self, count: int) -> list[str]:
         """The first ``count`` due ids that no pop of this object is leasing, or as many as there are."""
@@ -59,7 +48,7 @@ class FreshPopper:
             if len(free) >= count or len(ids) < limit:
                 return free[:count]
 
-    async def _lease_up_to(self, count: int, candidates: list[str]) -> list[Delivery]:
+    async def _lease_up_to(self, count: int, candidates: Sequence[str]) -> list[Delivery]:
         """Lease ``candidates``, then others that are due in place of the misses.
 
         An error ends the call; leases already taken are valid and are returned, it is raised only if there is none.

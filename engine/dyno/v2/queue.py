@@ -6,15 +6,15 @@ same order. docs/dyno-v2.md lists where the default departs from it and why.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from engine.dyno.codec import decode, encode
 from engine.dyno.context import Counters
 from engine.dyno.errors import PayloadError, operation
 from engine.dyno.measure import MetricsSource, QueueMetrics, record, timed
+from engine.dyno.opening import Background
 from engine.dyno.periodic import Periodic
 from engine.dyno.queue import ShardSize
+from engine.dyno.rounds import Popper
 from engine.dyno.scores import due_score, eligible_until
 from engine.dyno.unack import UnackResult
 from engine.dyno.v2 import steps
@@ -23,7 +23,7 @@ from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.errors import UnsupportedOperation
 from engine.dyno.v2.keys import PipelinedKeys
 from engine.dyno.v2.pipeline import read, write
-from engine.dyno.v2.pop import FreshPopper, OriginalPopper, Popper
+from engine.dyno.v2.pop import FreshPopper, OriginalPopper
 from engine.dyno.v2.push import push_batch
 from engine.dyno.v2.settings import PipelinedSettings
 from engine.dyno.v2.unack import original_process_unacks, process_unacks, waiting_count
@@ -32,13 +32,14 @@ from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Command, Connection, Runtime
 
 
-class PipelinedQueue(Unsupported):
+class PipelinedQueue(Background, Unsupported):
     """The shard ``settings.shard`` of the queue ``name``; ``engine.dyno.multi.MultiQueue`` puts several together.
 
     Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
     done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.
     ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes and
-    ``peek``; with ``compat`` only sizes.
+    ``peek``; with ``compat`` only sizes. While it is open it runs ``process_unacks`` every
+    ``settings.unack_interval_ms``.
     """
 
     def __init__(
@@ -62,12 +63,14 @@ class PipelinedQueue(Unsupported):
         )
         self.metrics: QueueMetrics | None = None
         if metrics is not None:
-            self.metrics = metrics.queue(
-                queue_name=self.keys.tag,
-                shard=settings.shard,
-                runtime=runtime,
-                counters=self.counters,
-                whole_ms=settings.compat,
+            self.metrics = metrics.add(
+                QueueMetrics(
+                    queue_name=self.keys.tag,
+                    shard=settings.shard,
+                    runtime=runtime,
+                    counters=self.counters,
+                    whole_ms=settings.compat,
+                )
             )
         self._clock = clock
         self._quorum = quorum
@@ -240,22 +243,9 @@ class PipelinedQueue(Unsupported):
         record(self, "queueDepth", result.queue_depth)
         return result
 
-    async def start(self) -> None:
-        """Run ``process_unacks`` every ``settings.unack_interval_ms`` from now on."""
-        self.unack_handler.start()
-
-    async def close(self) -> None:
-        """Stop the unack handler. Leases and messages stay as they are."""
-        await self.unack_handler.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+    @property
+    def _periodics(self) -> tuple[Periodic, ...]:
+        return (self.unack_handler,)
 
     async def _reschedule(self, message: Message) -> bool:
         """List the message with its new due time if it still waits, then write the payload that says so."""

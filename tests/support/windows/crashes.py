@@ -15,11 +15,11 @@ async def leased(stage: Stage) -> None:
     assert said(await stage.queue().pop(1)) == "x"
 
 
-async def redelivery(stage: Stage) -> str:
+async def redelivery(stage: Stage, zone: str = "a") -> str:
     """What a handler's run and a pop bring after the lease."""
     await stage.lease_ends()
-    handled = said(await stage.queue().process_unacks())
-    return f"after the lease {handled}, pop: {said(await stage.queue().pop(1))}"
+    handled = said(await stage.queue(zone).process_unacks())
+    return f"after the lease {handled}, pop: {said(await stage.queue(zone).pop(1))}"
 
 
 async def push_after_payload(stage: Stage) -> str:

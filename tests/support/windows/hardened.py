@@ -6,11 +6,13 @@ and acknowledge afterwards.
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from support.dyno import SHARDS
 from support.windows import hardened_replicas
 from support.windows.hardened_stage import HardenedStage
+from support.windows.lags import PAYLOAD_MISSED, cut_off_with, under_each
 from support.windows.stage import (
     LEASE_MS,
     X,
@@ -34,6 +36,12 @@ HardenedCourse = Callable[[HardenedStage], Coroutine[Any, Any, str]]
 
 async def push(stage: HardenedStage, *, zone: str = "a") -> None:
     await stage.hardened(zone).push([X])
+
+
+async def consume(stage: HardenedStage) -> None:
+    """Pop and acknowledge one message."""
+    consumer, (delivery,) = await stage.pop()
+    assert await consumer.ack(delivery)
 
 
 async def push_dies(stage: HardenedStage) -> str:
@@ -70,6 +78,28 @@ async def pop_dies(stage: HardenedStage) -> str:
     await death(stage.hardened(wrap=dies("EVAL")).pop(1))
     _, popped = await stage.pop()
     return f"pop: {said(popped)}; {await stage.drain()}"
+
+
+async def batch_push_dies(stage: HardenedStage) -> str:
+    await death(stage.hardened(wrap=dies("EVAL")).push(messages("uv")))
+    await stage.hardened().push(messages("uv"))
+    return f"pushed by its one command, again by the retry; {await stage.drain()}"
+
+
+async def batch_pop_dies(stage: HardenedStage) -> str:
+    await stage.hardened().push(messages("uv"))
+    await death(stage.hardened(wrap=dies("EVAL")).pop(2))
+    _, popped = await stage.pop(count=2)
+    return f"pop: {said(popped)}; {await stage.drain()}"
+
+
+async def batch_ack_dies(stage: HardenedStage) -> str:
+    await stage.hardened().push(messages("uv"))
+    consumer = stage.hardened(wrap=dies("EVAL", 2))
+    got = await consumer.pop(2)
+    await death(consumer.ack_all(got))
+    another = await stage.hardened().ack_all(got)
+    return f"pop: {said(got)}; another's acks: {' '.join(map(said, another))}; {await stage.drain()}"
 
 
 async def pop_reply_lost(stage: HardenedStage) -> str:
@@ -111,12 +141,7 @@ async def remove_leased(stage: HardenedStage) -> str:
 
 async def one_id_gone(stage: HardenedStage) -> str:
     await stage.hardened().push(messages("uvw"))
-
-    async def another_consumes_u() -> None:
-        consumer, got = await stage.pop()
-        assert await consumer.ack(got[0])
-
-    popped = await stage.hardened(wrap=meanwhile("EVAL", another_consumes_u)).pop(3)
+    popped = await stage.hardened(wrap=meanwhile("EVAL", partial(consume, stage))).pop(3)
     return f"pop: {said(popped)}; {await stage.drain()}"
 
 
@@ -134,12 +159,7 @@ async def two_pops(stage: HardenedStage) -> str:
 
 async def pop_after_ack(stage: HardenedStage) -> str:
     await push(stage)
-
-    async def another_consumes() -> None:
-        consumer, got = await stage.pop()
-        assert await consumer.ack(got[0])
-
-    slow = await stage.hardened(wrap=meanwhile("EVAL", another_consumes)).pop(1)
+    slow = await stage.hardened(wrap=meanwhile("EVAL", partial(consume, stage))).pop(1)
     return f"pop: {said(slow)}; {await stage.drain()}"
 
 
@@ -210,23 +230,9 @@ async def lease_repeated(stage: HardenedStage) -> str:
 
 async def ack_repeated(stage: HardenedStage) -> str:
     await push(stage)
-    consumer = stage.hardened(wrap=lambda connection: _RepeatsSecond(connection))
+    consumer = stage.hardened(wrap=repeats("EVAL", 2))
     (delivery,) = await consumer.pop(1)
     return f"ack: {said(await consumer.ack(delivery))}; {await stage.drain()}"
-
-
-class _RepeatsSecond:
-    """Carries out every script but the first twice."""
-
-    def __init__(self, inner) -> None:
-        self._inner, self._first = inner, True
-
-    async def execute(self, *commands):
-        if commands[0][0] == "EVAL":
-            if not self._first:
-                await self._inner.execute(*commands)
-            self._first = False
-        return await self._inner.execute(*commands)
 
 
 async def push_repeated(stage: HardenedStage) -> str:
@@ -234,16 +240,8 @@ async def push_repeated(stage: HardenedStage) -> str:
     return await stage.drain()
 
 
-async def payload_missed_dc_one(stage: HardenedStage) -> str:
-    stage.level = Level.DC_ONE
-    return await _missed(stage)
-
-
-async def payload_missed_quorum(stage: HardenedStage) -> str:
-    return await _missed(stage)
-
-
-async def _missed(stage: HardenedStage) -> str:
+async def payload_missed(stage: HardenedStage, *, level: Level) -> str:
+    stage.level = level
     stage.cut("a", "b")
     await stage.hardened("a", strategy=LocalOnly("b")).push([X])
     await stage.mend()
@@ -252,11 +250,7 @@ async def _missed(stage: HardenedStage) -> str:
 
 async def push_lost_with_its_zone(stage: HardenedStage) -> str:
     stage.level = Level.DC_ONE
-
-    async def action() -> None:
-        await push(stage)
-
-    await _cut_off_with(stage, action)
+    await cut_off_with(stage, push)
     return f"push: acknowledged; {await stage.drain()}"
 
 
@@ -264,27 +258,8 @@ async def ack_lost_with_its_zone(stage: HardenedStage) -> str:
     stage.level = Level.DC_ONE
     await push(stage)
     await stage.sleep(10)
-
-    async def action() -> None:
-        consumer, got = await stage.pop()
-        assert await consumer.ack(got[0])
-
-    await _cut_off_with(stage, action)
+    await cut_off_with(stage, consume)
     return f"acknowledged; {await stage.drain()}"
-
-
-async def _cut_off_with(stage: HardenedStage, action: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    for other in "bc":
-        stage.set_lag("a", other, "constant:100ms")
-    await action()
-    for other in "bc":
-        stage.cut("a", other)
-    await stage.kill("a")
-    for other in "bc":
-        stage.set_lag("a", other, "0")
-        for link in (("a", other), (other, "a")):
-            stage.cluster.links[link].mend()
-    await stage.come_back("a", Restart.WARM, warm_from="b")
 
 
 async def others_differ(stage: HardenedStage) -> str:
@@ -426,8 +401,7 @@ HARDENED_COURSES: dict[str, HardenedCourse] = {
     "retry_of_removal_in_ack": ack_repeated,
     "retry_of_bulk_pop": lease_repeated,
     "retry_of_commands_in_push": push_repeated,
-    "lag_payload_missed_dc_one": payload_missed_dc_one,
-    "lag_payload_missed_quorum": payload_missed_quorum,
+    **under_each(PAYLOAD_MISSED, payload_missed),
     "lag_push_lost_with_its_zone": push_lost_with_its_zone,
     "lag_ack_lost_with_its_zone": ack_lost_with_its_zone,
     "vote_one_away_others_differ_quorum": others_differ,
@@ -435,6 +409,15 @@ HARDENED_COURSES: dict[str, HardenedCourse] = {
     "vote_on_a_bulk_pop_while_pushes_arrive_safe_quorum": pop_during_pushes,
     "vote_failed_write_keeps_its_effect": ack_with_two_away,
     "vote_never_on_a_range_read": push_missed_by_its_zone,
+    "v2_crash_push_within_its_pipeline": batch_push_dies,
+    "v2_crash_pop_after_leases": batch_pop_dies,
+    "v2_crash_pop_after_removals": batch_pop_dies,
+    "v2_crash_ack_after_leases_removed": batch_ack_dies,
+    "v2_one_id_in_two_shards": push_thrice,
+    "v2_remove_of_leased": remove_leased,
+    "v2_crash_remove_of_waiting": remove_dies,
+    "v2_handler_after_an_outage": outage_under_keepers,
+    "multi_push_while_one_shard_fails": batch_again,
     "zone_without_consumers": without_consumers,
     "zone_server_down": server_down,
     "zone_server_back_empty": server_back_empty,

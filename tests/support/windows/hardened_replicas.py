@@ -4,15 +4,14 @@ A program that takes another zone's shard does what it does once it has taken th
 """
 
 from support.windows.hardened_stage import HardenedStage
+from support.windows.lags import ACK_NOT_THERE_YET, CONSUMED_STILL_SHOWN, LATE, under_each
+from support.windows.replicas import ties
 from support.windows.stage import LEASE_MS, X, failure, said
 
 from cluster.levels import Level
 from engine.dyno import LocalOnly
 from engine.dyno.hardened import HardenedQueue
 from engine.message import Delivery
-
-LATE = "constant:300ms"
-LATER_THAN_TIME_OUT = "constant:3s"
 
 
 async def taken(queue: HardenedQueue, shard: str) -> list[Delivery]:
@@ -31,15 +30,7 @@ async def new_message_not_there_yet(stage: HardenedStage) -> str:
     return f"pop at once: {said(at_once)}; 0.4 s later: {said(later)}; ack: {' '.join(acked)}; {await stage.drain()}"
 
 
-async def consumed_still_shown_quorum(stage: HardenedStage) -> str:
-    return await _consumed_still_shown(stage, Level.DC_QUORUM)
-
-
-async def consumed_still_shown_dc_one(stage: HardenedStage) -> str:
-    return await _consumed_still_shown(stage, Level.DC_ONE)
-
-
-async def _consumed_still_shown(stage: HardenedStage, level: Level) -> str:
+async def consumed_still_shown(stage: HardenedStage, *, level: Level) -> str:
     stage.level = level
     await stage.hardened("b").push([X])
     await stage.sleep(10)
@@ -75,23 +66,7 @@ async def extension_not_there_yet(stage: HardenedStage) -> str:
     return f"pop while the first consumer works: {said(popped)}; its ack: {acked}; {await stage.drain()}"
 
 
-async def ack_not_there_yet_dc_one(stage: HardenedStage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_ONE, lag=LATE)
-
-
-async def ack_not_there_yet_quorum(stage: HardenedStage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATE)
-
-
-async def ack_later_than_time_out_quorum(stage: HardenedStage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATER_THAN_TIME_OUT)
-
-
-async def ack_later_than_time_out_safe(stage: HardenedStage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_SAFE_QUORUM, lag=LATER_THAN_TIME_OUT)
-
-
-async def _ack_not_there_yet(stage: HardenedStage, level: Level, *, lag: str) -> str:
+async def ack_not_there_yet(stage: HardenedStage, *, level: Level, lag: str) -> str:
     """Acknowledged through a just before the lease ends; b, whose shard it is, does not know."""
     stage.level = level
     await stage.hardened("b").push([X])
@@ -108,32 +83,9 @@ async def _ack_not_there_yet(stage: HardenedStage, level: Level, *, lag: str) ->
     return f"pop of what was acknowledged: {popped}; {await stage.drain()}"
 
 
-async def tie_quorum(stage: HardenedStage) -> str:
-    return await _tie(stage, Level.DC_QUORUM, away=True)
-
-
-async def tie_safe(stage: HardenedStage) -> str:
-    return await _tie(stage, Level.DC_SAFE_QUORUM, away=True)
-
-
-async def no_tie_of_three(stage: HardenedStage) -> str:
-    return await _tie(stage, Level.DC_QUORUM, away=False)
-
-
-async def _tie(stage: HardenedStage, level: Level, *, away: bool) -> str:
-    stage.level = level
-    await stage.hardened().push([X])
-    if away:
-        stage.cut("a", "c")
-        stage.cut("b", "c")
-    for source, target in ("ab", "ba", "ac"):
-        stage.set_lag(source, target, "constant:10ms")
-    stage.set_lag("b", "c", "constant:15ms")
-    pops = [failure(taken(stage.hardened(zone), "a")) for zone in "ab"]
-    tasks = [stage.cluster.runtime.spawn(pop, name="pop") for pop in pops]
-    got = [await task.join() for task in tasks]
+async def _drained(stage: HardenedStage) -> str:
     await stage.mend()
-    return f"pop in a: {got[0]}; pop in b: {got[1]}; {await stage.drain()}"
+    return f"; {await stage.drain()}"
 
 
 async def others_agree(stage: HardenedStage) -> str:
@@ -164,17 +116,13 @@ async def minority_keeps_an_old_lease(stage: HardenedStage) -> str:
 
 COURSES = {
     "lag_new_message_not_there_yet": new_message_not_there_yet,
-    "lag_consumed_still_shown_quorum": consumed_still_shown_quorum,
-    "lag_consumed_still_shown_dc_one": consumed_still_shown_dc_one,
+    **under_each(CONSUMED_STILL_SHOWN, consumed_still_shown),
     "lag_lease_on_two_sides_dc_one": lease_on_two_sides,
     "lag_extension_not_there_yet": extension_not_there_yet,
-    "lag_ack_not_there_yet_dc_one": ack_not_there_yet_dc_one,
-    "lag_ack_not_there_yet_quorum": ack_not_there_yet_quorum,
-    "lag_ack_beyond_the_time_out_quorum": ack_later_than_time_out_quorum,
-    "lag_ack_beyond_the_time_out_safe_quorum": ack_later_than_time_out_safe,
-    "vote_tie_of_two_pops_quorum": tie_quorum,
-    "vote_tie_of_two_pops_safe_quorum": tie_safe,
-    "vote_of_three_on_two_pops_quorum": no_tie_of_three,
+    **under_each(ACK_NOT_THERE_YET, ack_not_there_yet),
+    **ties(
+        lambda stage: stage.hardened().push([X]), lambda stage, zone: taken(stage.hardened(zone), "a"), after=_drained
+    ),
     "vote_one_away_others_agree_safe_quorum": others_agree,
     "vote_minority_keeps_an_old_lease": minority_keeps_an_old_lease,
 }

@@ -1,7 +1,7 @@
 """Where the courses of hardened mode are played."""
 
 from support.dyno import SHARDS
-from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap, make_v1
+from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap
 
 from cluster.levels import Level
 from cluster.zone_reads import ZoneReads
@@ -17,7 +17,7 @@ class HardenedStage(Stage):
     """Its queues are hardened; one that is not started sends no heartbeat, as a program that stands still or died."""
 
     def __init__(self, *, without: tuple[Hardening, ...] = ()) -> None:
-        super().__init__(make_v1(compat=False))
+        super().__init__(compat=False)
         self._without = without
         self._instances = 0
 

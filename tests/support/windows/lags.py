@@ -1,7 +1,11 @@
 """Replicas that are behind, and what DC_ONE promises of them."""
 
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any
+
 from support.windows.crashes import redelivery
-from support.windows.stage import LEASE_MS, Stage, X, failure, meanwhile, said
+from support.windows.stage import LEASE_MS, AnyStage, Stage, X, failure, meanwhile, said
 
 from cluster.levels import Level
 from cluster.zone import Restart
@@ -9,6 +13,28 @@ from engine.dyno import LocalOnly
 
 LATE = "constant:300ms"
 LATER_THAN_TIME_OUT = "constant:3s"
+
+CONSUMED_STILL_SHOWN = {
+    "lag_consumed_still_shown_quorum": {"level": Level.DC_QUORUM},
+    "lag_consumed_still_shown_dc_one": {"level": Level.DC_ONE},
+}
+ACK_NOT_THERE_YET = {
+    "lag_ack_not_there_yet_dc_one": {"level": Level.DC_ONE, "lag": LATE},
+    "lag_ack_not_there_yet_quorum": {"level": Level.DC_QUORUM, "lag": LATE},
+    "lag_ack_beyond_the_time_out_quorum": {"level": Level.DC_QUORUM, "lag": LATER_THAN_TIME_OUT},
+    "lag_ack_beyond_the_time_out_safe_quorum": {"level": Level.DC_SAFE_QUORUM, "lag": LATER_THAN_TIME_OUT},
+}
+PAYLOAD_MISSED = {
+    "lag_payload_missed_dc_one": {"level": Level.DC_ONE},
+    "lag_payload_missed_quorum": {"level": Level.DC_QUORUM},
+}
+
+
+def under_each(
+    cases: Mapping[str, Mapping[str, Any]], course: Callable[..., Coroutine[Any, Any, str]]
+) -> dict[str, Callable[..., Coroutine[Any, Any, str]]]:
+    """``course`` under the circumstances of every one of ``cases``, by its name."""
+    return {name: partial(course, **circumstances) for name, circumstances in cases.items()}
 
 
 async def new_message_not_there_yet(stage: Stage) -> str:
@@ -20,15 +46,7 @@ async def new_message_not_there_yet(stage: Stage) -> str:
     return f"pop at once: {at_once}; 0.4 s later: {said(await stage.queue('b').pop(1))}"
 
 
-async def consumed_still_shown_quorum(stage: Stage) -> str:
-    return await _consumed_still_shown(stage, Level.DC_QUORUM)
-
-
-async def consumed_still_shown_dc_one(stage: Stage) -> str:
-    return await _consumed_still_shown(stage, Level.DC_ONE)
-
-
-async def _consumed_still_shown(stage: Stage, level: Level) -> str:
+async def consumed_still_shown(stage: Stage, *, level: Level) -> str:
     """Zone c is behind zone b and pops from its shard, as an unsafe pop or a fail-over does."""
     stage.level = level
     await stage.queue("b").push([X])
@@ -77,15 +95,7 @@ async def payload_follows_id(stage: Stage) -> str:
     return f"as soon as b lists it: {delivered}, misses {consumer.counters.misses}"
 
 
-async def payload_missed_dc_one(stage: Stage) -> str:
-    return await _payload_missed(stage, Level.DC_ONE)
-
-
-async def payload_missed_quorum(stage: Stage) -> str:
-    return await _payload_missed(stage, Level.DC_QUORUM)
-
-
-async def _payload_missed(stage: Stage, level: Level) -> str:
+async def payload_missed(stage: Stage, *, level: Level) -> str:
     """Zone b cannot be reached while the payload is written, and can when the id is."""
     stage.level = level
     stage.cut("a", "b")
@@ -98,23 +108,7 @@ async def _payload_missed(stage: Stage, level: Level) -> str:
     return f"{pushed}; pop in b: {popped}; after the lease {await stage.state()}"
 
 
-async def ack_not_there_yet_dc_one(stage: Stage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_ONE, lag=LATE)
-
-
-async def ack_not_there_yet_quorum(stage: Stage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATE)
-
-
-async def ack_later_than_time_out_quorum(stage: Stage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_QUORUM, lag=LATER_THAN_TIME_OUT)
-
-
-async def ack_later_than_time_out_safe(stage: Stage) -> str:
-    return await _ack_not_there_yet(stage, Level.DC_SAFE_QUORUM, lag=LATER_THAN_TIME_OUT)
-
-
-async def _ack_not_there_yet(stage: Stage, level: Level, *, lag: str) -> str:
+async def ack_not_there_yet(stage: Stage, *, level: Level, lag: str) -> str:
     """Acknowledged through zone a just before the lease ends; the handler in b does not know."""
     stage.level = level
     await stage.queue("b").push([X])
@@ -130,7 +124,7 @@ async def _ack_not_there_yet(stage: Stage, level: Level, *, lag: str) -> str:
 
 async def push_not_replicated(stage: Stage) -> str:
     stage.level = Level.DC_ONE
-    await _cut_off_with(stage, _push)
+    await cut_off_with(stage, _push)
     return f"push: acknowledged; {await stage.state()}"
 
 
@@ -138,11 +132,11 @@ async def ack_not_replicated(stage: Stage) -> str:
     stage.level = Level.DC_ONE
     await stage.queue().push([X])
     await stage.sleep(10)
-    await _cut_off_with(stage, _consume)
+    await cut_off_with(stage, _consume)
     return f"acknowledged; {await stage.state()}; {await redelivery(stage)}"
 
 
-async def _cut_off_with(stage: Stage, action) -> None:
+async def cut_off_with(stage: AnyStage, action: Callable[[AnyStage], Awaitable[object]]) -> None:
     """``action`` reaches the server of a, which is lost, with its network, before anything reaches the others."""
     for other in "bc":
         stage.set_lag("a", other, LATE)
@@ -168,17 +162,12 @@ async def _consume(stage: Stage) -> None:
 
 COURSES = {
     "lag_new_message_not_there_yet": new_message_not_there_yet,
-    "lag_consumed_still_shown_quorum": consumed_still_shown_quorum,
-    "lag_consumed_still_shown_dc_one": consumed_still_shown_dc_one,
+    **under_each(CONSUMED_STILL_SHOWN, consumed_still_shown),
     "lag_lease_on_two_sides_dc_one": lease_on_two_sides_dc_one,
     "lag_extension_not_there_yet": old_lease_end,
     "lag_alone_keeps_payload_before_id": payload_follows_id,
-    "lag_payload_missed_dc_one": payload_missed_dc_one,
-    "lag_payload_missed_quorum": payload_missed_quorum,
-    "lag_ack_not_there_yet_dc_one": ack_not_there_yet_dc_one,
-    "lag_ack_not_there_yet_quorum": ack_not_there_yet_quorum,
-    "lag_ack_beyond_the_time_out_quorum": ack_later_than_time_out_quorum,
-    "lag_ack_beyond_the_time_out_safe_quorum": ack_later_than_time_out_safe,
+    **under_each(PAYLOAD_MISSED, payload_missed),
+    **under_each(ACK_NOT_THERE_YET, ack_not_there_yet),
     "lag_push_lost_with_its_zone": push_not_replicated,
     "lag_ack_lost_with_its_zone": ack_not_replicated,
 }

@@ -7,13 +7,14 @@ read before it is committed.
 import re
 from pathlib import Path
 
-from support.windows import COURSES, Stage
+from support.windows import COURSES, ON_A_RING, Stage
 from support.windows.hardened import HARDENED_COURSES
 from support.windows.hardened_stage import HardenedStage
-from support.windows.stage import make_v1
+from support.windows.rings import ring
 
 PAGE = Path(__file__).parents[3] / "docs" / "dyno-windows.md"
-MODES = {"original": make_v1(compat=True), "default": make_v1(compat=False)}
+MODES = {"original": True, "default": False}
+"""Each with what it asks of ``compat``."""
 SAME = "the same"
 
 
@@ -38,7 +39,7 @@ def rows(text: str) -> dict[str, dict[str, str]]:
 def seen(window: str, mode: str) -> str:
     if mode == "hardened":
         return HardenedStage().play(HARDENED_COURSES[window])
-    return Stage(MODES[mode]).play(COURSES[window])
+    return Stage(compat=MODES[mode], cluster=ring() if window in ON_A_RING else None).play(COURSES[window])
 
 
 def with_what_is_seen(line: str) -> str:

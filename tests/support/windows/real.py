@@ -1,8 +1,8 @@
 """The same courses on three real zones: no time passes but on the clocks, and each command is over before the next."""
 
 from support.dyno import SHARDS
-from support.windows import clients, crashes, lags, races, replicas, zones
-from support.windows.stage import Course, MakeQueue, Stage, Wrapper
+from support.windows import clients, crashes, lags, pipelines, races, replicas, zones
+from support.windows.stage import Course, Stage, Wrapper
 
 from cluster.lag import parse_lag
 from cluster.levels import Level
@@ -15,6 +15,7 @@ PATIENCE_NS = 30_000 * MS
 
 NEEDS_TIME = (
     "zone_server_down_while_the_handler_runs",
+    "v2_handler_after_an_outage",
     "vote_tie_of_two_pops_quorum",
     "vote_tie_of_two_pops_safe_quorum",
     "vote_of_three_on_two_pops_quorum",
@@ -26,7 +27,7 @@ NEEDS_TIME = (
 
 COURSES: dict[str, Course] = {
     name: course
-    for module in (crashes, races, clients, replicas, zones)
+    for module in (crashes, races, clients, replicas, zones, pipelines)
     for name, course in module.COURSES.items()
     if name not in NEEDS_TIME
 } | {name: lags.COURSES[name] for name in ("lag_payload_missed_dc_one", "lag_payload_missed_quorum")}
@@ -37,8 +38,8 @@ class RealStage(Stage):
 
     cluster: RealCluster
 
-    def __init__(self, make: MakeQueue, *, cluster: RealCluster) -> None:
-        super().__init__(make, cluster=cluster)
+    def __init__(self, *, compat: bool, cluster: RealCluster) -> None:
+        super().__init__(compat=compat, cluster=cluster)
 
     async def play_here(self, course: Course) -> str:
         for link in self.cluster.links.values():

@@ -1,10 +1,10 @@
 """Votes of replicas that do not hold the same."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from support.windows.crashes import redelivery
-from support.windows.stage import Stage, X, failure, messages, said
+from support.windows.stage import AnyStage, Stage, X, failure, messages, said
 
 from cluster.levels import Level
 from engine.dyno import DynoQueue
@@ -39,32 +39,42 @@ async def one_down_others_agree_safe(stage: Stage) -> str:
     return f"pop: {popped}; ack: {await failure(stage.queue().ack('x'))}; {await stage.state()}"
 
 
-async def tie_quorum(stage: Stage) -> str:
-    return await _tie(stage, Level.DC_QUORUM, away=True)
+TIES = {
+    "vote_tie_of_two_pops_quorum": (Level.DC_QUORUM, True),
+    "vote_tie_of_two_pops_safe_quorum": (Level.DC_SAFE_QUORUM, True),
+    "vote_of_three_on_two_pops_quorum": (Level.DC_QUORUM, False),
+}
+"""By course: the level, and whether zone c is away, so that the other two may tie."""
 
 
-async def tie_safe(stage: Stage) -> str:
-    return await _tie(stage, Level.DC_SAFE_QUORUM, away=True)
+def ties(
+    push: Callable[[AnyStage], Awaitable[object]],
+    pop: Callable[[AnyStage, str], Coroutine[Any, Any, list[Delivery]]],
+    after: Callable[[AnyStage], Awaitable[str]],
+) -> dict[str, Callable[[AnyStage], Coroutine[Any, Any, str]]]:
+    """Courses in which consumers in a and b take from one shard at the same time, each on its own replica first."""
+
+    def course(level: Level, away: bool) -> Callable[[AnyStage], Coroutine[Any, Any, str]]:
+        async def played(stage: AnyStage) -> str:
+            stage.level = level
+            await push(stage)
+            if away:
+                stage.cut("a", "c")
+                stage.cut("b", "c")
+            for source, target in ("ab", "ba", "ac"):
+                stage.set_lag(source, target, "constant:10ms")
+            stage.set_lag("b", "c", "constant:15ms")
+            tasks = [stage.cluster.runtime.spawn(failure(pop(stage, zone)), name="pop") for zone in "ab"]
+            got = [await task.join() for task in tasks]
+            return f"pop in a: {got[0]}; pop in b: {got[1]}{await after(stage)}"
+
+        return played
+
+    return {name: course(*case) for name, case in TIES.items()}
 
 
-async def no_tie_of_three(stage: Stage) -> str:
-    return await _tie(stage, Level.DC_QUORUM, away=False)
-
-
-async def _tie(stage: Stage, level: Level, *, away: bool) -> str:
-    """Consumers in a and b take from one shard at the same time, each on its own replica first."""
-    stage.level = level
-    await stage.queue().push([X])
-    if away:
-        stage.cut("a", "c")
-        stage.cut("b", "c")
-    for source, target in ("ab", "ba", "ac"):
-        stage.set_lag(source, target, "constant:10ms")
-    stage.set_lag("b", "c", "constant:15ms")
-    pops = [failure(stage.queue(zone, serves="a").pop(1)) for zone in "ab"]
-    tasks = [stage.cluster.runtime.spawn(pop, name="pop") for pop in pops]
-    got = [await task.join() for task in tasks]
-    return f"pop in a: {got[0]}; pop in b: {got[1]}"
+async def _nothing(stage: Stage) -> str:
+    return ""
 
 
 async def minority_keeps_an_old_lease(stage: Stage) -> str:
@@ -156,9 +166,9 @@ COURSES = {
     "vote_one_away_others_differ_safe_quorum": one_down_others_differ_safe,
     "vote_one_away_others_differ_quorum": one_down_others_differ_quorum,
     "vote_one_away_others_agree_safe_quorum": one_down_others_agree_safe,
-    "vote_tie_of_two_pops_quorum": tie_quorum,
-    "vote_tie_of_two_pops_safe_quorum": tie_safe,
-    "vote_of_three_on_two_pops_quorum": no_tie_of_three,
+    **ties(
+        lambda stage: stage.queue().push([X]), lambda stage, zone: stage.queue(zone, serves="a").pop(1), after=_nothing
+    ),
     "vote_minority_keeps_an_old_lease": minority_keeps_an_old_lease,
     "vote_on_a_script_of_diverged_replicas": script_on_diverged_replicas,
     "vote_on_a_bulk_pop_while_pushes_arrive_quorum": bulk_pop_during_pushes_quorum,

@@ -1,9 +1,11 @@
 """Three simulated zones, a queue between them, and ways to let a client die, be overtaken or lose a reply."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from support.dyno import SHARDS, Content, content
+from support.dyno_v2 import make_pipelined, shard_content
 
 from cluster.lag import parse_lag
 from cluster.levels import Level
@@ -14,6 +16,8 @@ from cluster.sim.ties import Schedule, TieBreak
 from cluster.timeouts import Timeouts
 from cluster.zone import Restart
 from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
+from engine.dyno.multi import MultiQueue
+from engine.dyno.v2 import PipelinedQueue
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
 
@@ -57,106 +61,84 @@ class Dies(Wrapper):
         return replies
 
 
-class Meanwhile(Wrapper):
-    """Something else happens just before the ``nth`` command called ``name``."""
+class DiesWithin(Wrapper):
+    """The program dies in its first pipeline that begins with ``name``: only ``applied`` commands of it were sent."""
 
-    def __init__(self, inner: Connection, name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int) -> None:
+    def __init__(self, inner: Connection, name: str, applied: int) -> None:
         super().__init__(inner)
-        self._name, self._event, self._left = name, event, nth
+        self._name, self._applied = name, applied
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        if commands[0][0] == self._name:
-            self._left -= 1
-            if self._left == 0:
-                await self._event()
-        return await self.inner.execute(*commands)
+        if commands[0][0] != self._name:
+            return await self.inner.execute(*commands)
+        await self.inner.execute(*commands[: self._applied])
+        raise Died
 
 
-class Fails(Wrapper):
-    """The first command called ``name`` is not carried out."""
+class AtNth(Wrapper):
+    """Something else than usual becomes of the ``nth`` command called ``name``."""
 
-    def __init__(self, inner: Connection, name: str) -> None:
-        super().__init__(inner)
-        self._name: str | None = name
-
-    async def execute(self, *commands: Command) -> list[Reply]:
-        if commands[0][0] == self._name:
-            self._name = None
-            raise Unavailable("no connection")
-        return await self.inner.execute(*commands)
-
-
-class Repeats(Wrapper):
-    """The client library repeats the first command called ``name``: it was carried out, but its reply was lost."""
-
-    def __init__(self, inner: Connection, name: str) -> None:
-        super().__init__(inner)
-        self._name: str | None = name
-
-    async def execute(self, *commands: Command) -> list[Reply]:
-        if commands[0][0] == self._name:
-            self._name = None
-            await self.inner.execute(*commands)
-        return await self.inner.execute(*commands)
-
-
-class LosesReply(Wrapper):
-    """The reply to the ``nth`` command called ``name`` is lost, once, and the program is told so."""
-
-    def __init__(self, inner: Connection, name: str, nth: int) -> None:
+    def __init__(self, inner: Connection, name: str, nth: int = 1) -> None:
         super().__init__(inner)
         self._name, self._left = name, nth
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        replies = await self.inner.execute(*commands)
         if commands[0][0] == self._name:
             self._left -= 1
             if self._left == 0:
-                raise Indeterminate("reply lost")
-        return replies
+                return await self.instead(*commands)
+        return await self.inner.execute(*commands)
+
+    async def instead(self, *commands: Command) -> list[Reply]:
+        raise NotImplementedError
+
+
+class Meanwhile(AtNth):
+    """Something else happens just before it."""
+
+    def __init__(self, inner: Connection, name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int) -> None:
+        super().__init__(inner, name, nth)
+        self._event = event
+
+    async def instead(self, *commands: Command) -> list[Reply]:
+        await self._event()
+        return await self.inner.execute(*commands)
+
+
+class Fails(AtNth):
+    """It is not carried out."""
+
+    async def instead(self, *commands: Command) -> list[Reply]:
+        raise Unavailable("no connection")
+
+
+class Repeats(AtNth):
+    """The client library repeats it: it was carried out, but its reply was lost."""
+
+    async def instead(self, *commands: Command) -> list[Reply]:
+        await self.inner.execute(*commands)
+        return await self.inner.execute(*commands)
+
+
+class LosesReply(AtNth):
+    """It is carried out, but its reply is lost, and the program is told so."""
+
+    async def instead(self, *commands: Command) -> list[Reply]:
+        await self.inner.execute(*commands)
+        raise Indeterminate("reply lost")
 
 
 Wrap = Callable[[Connection], Connection]
-MakeQueue = Callable[..., DynoQueue]
-
-
-def make_v1(*, compat: bool) -> MakeQueue:
-    """Makes queues of V1, of the original's behaviour or ours."""
-
-    def make(
-        stage: "Stage",
-        *,
-        zone: str,
-        shards: tuple[str, ...],
-        serves: str,
-        quorum: Connection,
-        local: Connection,
-        strategy: ShardingStrategy,
-    ) -> DynoQueue:
-        settings = DynoSettings(
-            prefix=PREFIX, shards=shards, shard=serves, unack_ms=LEASE_MS, unack_interval_ms=500, compat=compat
-        )
-        return DynoQueue(
-            NAME,
-            runtime=stage.cluster.runtime,
-            clock=stage.cluster.clock(zone),
-            quorum=quorum,
-            local=local,
-            settings=settings,
-            strategy=strategy,
-        )
-
-    return make
 
 
 class Stage:
-    """Where a course is played. ``make`` decides what kind of queue plays; ``level`` is the course's to set.
+    """Where a course is played. ``compat``: by queues with the original's defects; ``level`` is the course's to set.
 
-    On three simulated zones that are made for it, unless ``cluster`` is another testbed, which is then running.
+    On three simulated zones that are made for it, unless ``cluster`` is another testbed.
     """
 
-    def __init__(self, make: MakeQueue, *, cluster: SimCluster | RealCluster | None = None) -> None:
-        self._make = make
+    def __init__(self, *, compat: bool, cluster: SimCluster | RealCluster | None = None) -> None:
+        self.compat = compat
         self.level = Level.DC_QUORUM
         self.cluster = cluster or SimCluster(SHARDS, SIMULATION)
         self.keys = Keys(prefix=PREFIX, queue=NAME)
@@ -183,15 +165,65 @@ class Stage:
     ) -> DynoQueue:
         """A program's queue object in ``zone``. What it pushes goes to the shard that it serves, if nothing is said."""
         serves = serves or zone
-        return self._make(
-            self,
-            zone=zone,
-            shards=shards,
-            serves=serves,
+        return DynoQueue(
+            NAME,
+            runtime=self.cluster.runtime,
+            clock=self.cluster.clock(zone),
             quorum=quorum(self.connection(zone, self.level)),
             local=local(self.connection(zone, Level.DC_ONE)),
+            settings=DynoSettings(
+                prefix=PREFIX,
+                shards=shards,
+                shard=serves,
+                unack_ms=LEASE_MS,
+                unack_interval_ms=500,
+                compat=self.compat,
+            ),
             strategy=strategy or LocalOnly(serves),
         )
+
+    def pipelined(
+        self, zone: str = "a", *, shard: str | None = None, quorum: Wrap = lambda connection: connection
+    ) -> PipelinedQueue:
+        """A V2 queue of one shard, that of its zone if nothing is said."""
+        return make_pipelined(
+            quorum(self.connection(zone, self.level)),
+            local=self.connection(zone, Level.DC_ONE),
+            runtime=self.cluster.runtime,
+            clock=self.cluster.clock(zone),
+            name=NAME,
+            prefix=PREFIX,
+            shard=shard or zone,
+            unack_ms=LEASE_MS,
+            unack_interval_ms=500,
+            compat=self.compat,
+        )
+
+    def multi(
+        self,
+        zone: str = "a",
+        *,
+        strategy: ShardingStrategy | None = None,
+        by_shard: Mapping[str, Wrap] = MappingProxyType({}),
+    ) -> MultiQueue:
+        """A multi-shard queue of a program in ``zone``; ``by_shard`` wraps the connections of single shards."""
+        queues = {
+            shard: self.pipelined(zone, shard=shard, **({"quorum": by_shard[shard]} if shard in by_shard else {}))
+            for shard in SHARDS
+        }
+        return MultiQueue(NAME, shard=zone, queues=queues, strategy=strategy)
+
+    async def pipelined_state(self, message_id: str) -> str:
+        """As ``state``, of V2's keys: the payload belongs to the shard, too."""
+        states: dict[str, str] = {}
+        for zone in SHARDS:
+            found = []
+            for shard in SHARDS:
+                content = await shard_content(self.cluster.direct(zone), self.pipelined(shard=shard).keys)
+                places = content.state(message_id)
+                found += [f"{place}:{shard}" for place in places.split() if place != "-"]
+            states[zone] = " ".join(found) or "gone"
+        return _of_zones(states)
 
     async def sleep(self, duration_ms: int) -> None:
         await self.cluster.runtime.sleep(duration_ms * MS)
@@ -219,9 +251,7 @@ class Stage:
     async def state(self, message_id: str = "x") -> str:
         """H for the payload, Q:s waiting and U:s leased in shard s; zone by zone if they differ."""
         states = {zone: (await self.content(zone)).state(message_id) or "gone" for zone in SHARDS}
-        if len(dict.fromkeys(states.values())) == 1:
-            return states["a"]
-        return ", ".join(f"{zone} has {state}" for zone, state in states.items())
+        return _of_zones(states)
 
     async def kill(self, zone: str) -> None:
         await self.cluster.zones[zone].kill()
@@ -240,14 +270,19 @@ class Stage:
 
 
 Course = Callable[[Stage], Coroutine[Any, Any, str]]
+AnyStage = TypeVar("AnyStage", bound=Stage)
 
 
 def dies(name: str, nth: int = 1) -> Wrap:
     return lambda connection: Dies(connection, name, nth)
 
 
-def repeats(name: str) -> Wrap:
-    return lambda connection: Repeats(connection, name)
+def dies_within(name: str, *, applied: int) -> Wrap:
+    return lambda connection: DiesWithin(connection, name, applied)
+
+
+def repeats(name: str, nth: int = 1) -> Wrap:
+    return lambda connection: Repeats(connection, name, nth)
 
 
 def loses_reply(name: str, nth: int = 1) -> Wrap:
@@ -260,6 +295,13 @@ def meanwhile(name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: in
 
 def fails(name: str) -> Wrap:
     return lambda connection: Fails(connection, name)
+
+
+def _of_zones(states: Mapping[str, str]) -> str:
+    """One for all, or zone by zone if they differ."""
+    if len(dict.fromkeys(states.values())) == 1:
+        return next(iter(states.values()))
+    return ", ".join(f"{zone} has {state}" for zone, state in states.items())
 
 
 async def death(operation: Coroutine[Any, Any, Any]) -> None:

@@ -15,21 +15,6 @@ from engine.message import Message
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True, poll_interval_ms=1)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param, poll_interval_ms=1)
-
-
 @pytest.mark.parametrize("prepare", ["waiting", "leased", "orphaned", "without payload"])
 def test_atomic_remove_removes_a_message_whatever_its_state(either, prepare):
     either.push(X)

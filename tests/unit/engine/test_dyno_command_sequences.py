@@ -6,39 +6,24 @@ serves a, where everything is pushed.
 """
 
 import pytest
-from support.dyno import EPOCH_MS
-from support.dyno_commands import CommandBench
+from support.dyno_commands import DEPTH, LEASE_END, NOW, CommandBench, X
 
 from engine.message import Message
 
 pytestmark = pytest.mark.real
 
-NOW = EPOCH_MS
-LEASE_END = NOW + 60_000
-X = Message(id="x", payload="p", priority=3)
 Y = Message(id="y", timeout_ms=500, shard="s")
 JSON = b'{"id":"x","payload":"p","timeout":0,"priority":3}'
 RANGE = ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0)
-DEPTH = [("N", "ZCARD", "Q:b"), ("N", "ZCARD", "Q:a")]
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def bench(request, server):
-    return CommandBench(server, compat=request.param)
 
 
 @pytest.fixture
-def fixed(server):
-    return CommandBench(server)
+def make_bench():
+    return CommandBench
 
 
-@pytest.fixture
-def original(server):
-    return CommandBench(server, compat=True)
-
-
-def test_push_writes_the_payload_and_then_the_id_message_by_message(bench):
-    assert bench.commands(bench.queue.push([Y, X])) == [
+def test_push_writes_the_payload_and_then_the_id_message_by_message(either):
+    assert either.commands(either.queue.push([Y, X])) == [
         ("Q", "HSET", "H", "y", b'{"id":"y","timeout":500,"priority":0,"shard":"s"}'),
         ("Q", "ZADD", "Q:a", NOW + 500.0, "y"),
         ("Q", "HSET", "H", "x", JSON),
@@ -46,13 +31,13 @@ def test_push_writes_the_payload_and_then_the_id_message_by_message(bench):
     ]
 
 
-def test_push_of_nothing_sends_nothing(bench):
-    assert bench.commands(bench.queue.push([])) == []
+def test_push_of_nothing_sends_nothing(either):
+    assert either.commands(either.queue.push([])) == []
 
 
-def test_pop_leases_before_it_takes_and_takes_before_it_reads(bench):
-    bench.push()
-    assert bench.commands(bench.queue.pop(1)) == [
+def test_pop_leases_before_it_takes_and_takes_before_it_reads(either):
+    either.push()
+    assert either.commands(either.queue.pop(1)) == [
         (*RANGE, 1),
         ("Q", "ZADD", "U:a", "NX", LEASE_END, "x"),
         ("Q", "ZREM", "Q:a", "x"),
@@ -60,62 +45,62 @@ def test_pop_leases_before_it_takes_and_takes_before_it_reads(bench):
     ]
 
 
-def test_pop_of_an_empty_queue_is_one_range_read(bench):
-    assert bench.commands(bench.queue.pop(5)) == [(*RANGE, 5)]
+def test_pop_of_an_empty_queue_is_one_range_read(either):
+    assert either.commands(either.queue.pop(5)) == [(*RANGE, 5)]
 
 
 @pytest.mark.parametrize("count", [0, -1])
-def test_pop_and_peek_of_none_send_nothing(bench, count):
-    assert bench.commands(bench.queue.pop(count)) == []
-    assert bench.commands(bench.queue.peek(count)) == []
+def test_pop_and_peek_of_none_send_nothing(either, count):
+    assert either.commands(either.queue.pop(count)) == []
+    assert either.commands(either.queue.peek(count)) == []
 
 
-def test_peek_reads_locally_one_by_one(bench):
-    bench.push()
-    assert bench.commands(bench.queue.peek(4)) == [(*RANGE, 4), ("N", "HGET", "H", "x")]
+def test_peek_reads_locally_one_by_one(either):
+    either.push()
+    assert either.commands(either.queue.peek(4)) == [(*RANGE, 4), ("N", "HGET", "H", "x")]
 
 
-def test_ack_searches_the_shards_and_deletes_the_payload_last(bench):
-    bench.lease()
-    assert bench.commands(bench.queue.ack("x")) == [
+def test_ack_searches_the_shards_and_deletes_the_payload_last(either):
+    either.lease()
+    assert either.commands(either.queue.ack("x")) == [
         ("Q", "ZREM", "U:b", "x"),
         ("Q", "ZREM", "U:a", "x"),
         ("Q", "HDEL", "H", "x"),
     ]
-    assert bench.commands(bench.queue.ack("x")) == [("Q", "ZREM", "U:b", "x"), ("Q", "ZREM", "U:a", "x")]
+    assert either.commands(either.queue.ack("x")) == [("Q", "ZREM", "U:b", "x"), ("Q", "ZREM", "U:a", "x")]
 
 
-def test_get_is_a_quorum_read(bench):
-    assert bench.commands(bench.queue.get("x")) == [("Q", "HGET", "H", "x")]
+def test_get_is_a_quorum_read(either):
+    assert either.commands(either.queue.get("x")) == [("Q", "HGET", "H", "x")]
 
 
-def test_set_unack_timeout_looks_before_it_writes(bench):
-    bench.lease()
-    assert bench.commands(bench.queue.set_unack_timeout("x", timeout_ms=70)) == [
+def test_set_unack_timeout_looks_before_it_writes(either):
+    either.lease()
+    assert either.commands(either.queue.set_unack_timeout("x", timeout_ms=70)) == [
         ("Q", "ZSCORE", "U:b", "x"),
         ("Q", "ZSCORE", "U:a", "x"),
         ("Q", "ZADD", "U:a", NOW + 70, "x"),
     ]
 
 
-def test_set_timeout_reads_the_payload_locally_and_writes_score_and_payload(bench):
-    bench.push()
-    assert bench.commands(bench.queue.set_timeout("x", timeout_ms=70)) == [
+def test_set_timeout_reads_the_payload_locally_and_writes_score_and_payload(either):
+    either.push()
+    assert either.commands(either.queue.set_timeout("x", timeout_ms=70)) == [
         ("N", "HGET", "H", "x"),
         ("Q", "ZSCORE", "Q:b", "x"),
         ("Q", "ZSCORE", "Q:a", "x"),
-        ("Q", "ZADD", "Q:a", "XX", NOW + 70.0 if bench.compat else NOW + 70.03, "x"),
+        ("Q", "ZADD", "Q:a", "XX", NOW + 70.0 if either.compat else NOW + 70.03, "x"),
         ("Q", "HSET", "H", "x", JSON.replace(b'"timeout":0', b'"timeout":70')),
     ]
 
 
-def test_set_timeout_of_an_unknown_id_is_one_local_read(bench):
-    assert bench.commands(bench.queue.set_timeout("x", timeout_ms=70)) == [("N", "HGET", "H", "x")]
+def test_set_timeout_of_an_unknown_id_is_one_local_read(either):
+    assert either.commands(either.queue.set_timeout("x", timeout_ms=70)) == [("N", "HGET", "H", "x")]
 
 
-def test_remove_goes_through_every_shard_and_deletes_the_payload(fixed):
-    fixed.push()
-    assert fixed.commands(fixed.queue.remove("x")) == [
+def test_remove_goes_through_every_shard_and_deletes_the_payload(bench):
+    bench.push()
+    assert bench.commands(bench.queue.remove("x")) == [
         ("Q", "ZREM", "U:b", "x"),
         ("Q", "ZREM", "Q:b", "x"),
         ("Q", "ZREM", "U:a", "x"),
@@ -137,8 +122,8 @@ def test_remove_of_the_original_deletes_the_payload_of_a_waiting_message_only(or
     assert original.commands(original.queue.remove("x")) == searched
 
 
-def test_ensure_reads_every_shard_and_then_pushes(bench):
-    assert bench.commands(bench.queue.ensure(X)) == [
+def test_ensure_reads_every_shard_and_then_pushes(either):
+    assert either.commands(either.queue.ensure(X)) == [
         ("Q", "ZSCORE", "Q:b", "x"),
         ("Q", "ZSCORE", "U:b", "x"),
         ("Q", "ZSCORE", "Q:a", "x"),
@@ -146,16 +131,16 @@ def test_ensure_reads_every_shard_and_then_pushes(bench):
         ("Q", "HSET", "H", "x", JSON),
         ("Q", "ZADD", "Q:a", NOW + 0.03, "x"),
     ]
-    assert bench.commands(bench.queue.ensure(X)) == [
+    assert either.commands(either.queue.ensure(X)) == [
         ("Q", "ZSCORE", "Q:b", "x"),
         ("Q", "ZSCORE", "U:b", "x"),
         ("Q", "ZSCORE", "Q:a", "x"),
     ]
 
 
-def test_sizes_are_local_reads(bench):
-    assert bench.commands(bench.queue.size()) == DEPTH
-    assert bench.commands(bench.queue.shard_sizes()) == [
+def test_sizes_are_local_reads(either):
+    assert either.commands(either.queue.size()) == DEPTH
+    assert either.commands(either.queue.shard_sizes()) == [
         ("N", "ZCARD", "Q:b"),
         ("N", "ZCARD", "U:b"),
         ("N", "ZCARD", "Q:a"),
@@ -163,8 +148,8 @@ def test_sizes_are_local_reads(bench):
     ]
 
 
-def test_clear_deletes_the_sets_and_the_payloads_last(bench):
-    assert bench.commands(bench.queue.clear()) == [
+def test_clear_deletes_the_sets_and_the_payloads_last(either):
+    assert either.commands(either.queue.clear()) == [
         ("Q", "DEL", "Q:b"),
         ("Q", "DEL", "U:b"),
         ("Q", "DEL", "Q:a"),
@@ -173,11 +158,11 @@ def test_clear_deletes_the_sets_and_the_payloads_last(bench):
     ]
 
 
-def test_process_unacks_lists_the_message_again_before_it_ends_the_lease(bench):
-    bench.lease()
-    bench.clock.advance(60_000)
-    score = str(LEASE_END).encode() if bench.compat else LEASE_END + 0.03
-    assert bench.commands(bench.queue.process_unacks()) == [
+def test_process_unacks_lists_the_message_again_before_it_ends_the_lease(either):
+    either.lease()
+    either.clock.advance(60_000)
+    score = str(LEASE_END).encode() if either.compat else LEASE_END + 0.03
+    assert either.commands(either.queue.process_unacks()) == [
         *DEPTH,
         ("N", "ZRANGEBYSCORE", "U:a", 0, LEASE_END, "WITHSCORES", "LIMIT", 0, 1000),
         ("Q", "HGET", "H", "x"),
@@ -186,11 +171,11 @@ def test_process_unacks_lists_the_message_again_before_it_ends_the_lease(bench):
     ]
 
 
-def test_process_unacks_removes_a_lease_without_payload(bench):
-    bench.lease()
-    bench.lab.run(bench.lab.direct("a").execute(("HDEL", bench.queue.keys.messages, "x")))
-    bench.clock.advance(60_000)
-    assert bench.commands(bench.queue.process_unacks()) == [
+def test_process_unacks_removes_a_lease_without_payload(either):
+    either.lease()
+    either.lab.run(either.lab.direct("a").execute(("HDEL", either.queue.keys.messages, "x")))
+    either.clock.advance(60_000)
+    assert either.commands(either.queue.process_unacks()) == [
         *DEPTH,
         ("N", "ZRANGEBYSCORE", "U:a", 0, LEASE_END, "WITHSCORES", "LIMIT", 0, 1000),
         ("Q", "HGET", "H", "x"),

@@ -15,7 +15,7 @@ import pytest
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "dyno-queues.md"
 ORIGINAL = {"original", "compat_bench", "either", "compat"}
-DEFAULT = {"bench", "fixed", "either", "compat", "server", "change"}
+DEFAULT = {"bench", "either", "compat", "server", "change"}
 """What a test takes, by the side that it is on."""
 
 
@@ -65,7 +65,7 @@ def faults(row):
         found.append(f"{tests[1][1]} is not about the default")
     if len(tests) == 2 and tests[0] == tests[1]:
         found.append("one test is named twice")
-    if len(tests) == 1 and not ({"either", "compat"} & original.keys() or {"original", "fixed"} <= original.keys()):
+    if len(tests) == 1 and not ({"either", "compat"} & original.keys() or {"original", "bench"} <= original.keys()):
         found.append(f"{tests[0][1]} does not run in both modes")
     return found
 

@@ -5,34 +5,17 @@ U:x for the keys. The queue has the shards b and a, in that order, and serves a.
 """
 
 import pytest
-from support.dyno import EPOCH_MS
-from support.dyno_commands import CommandBench
-
-from engine.message import Message
+from support.dyno_commands import DEPTH, LEASE_END, NOW, CommandBench
 
 pytestmark = pytest.mark.real
 
-NOW = EPOCH_MS
-LEASE_END = NOW + 60_000
-X = Message(id="x", payload="p", priority=3)
 EVERY_KEY = ("H", "Q:b", "U:b", "Q:a", "U:a")
 OWN_KEYS = ("H", "Q:a", "U:a")
-DEPTH = [("N", "ZCARD", "Q:b"), ("N", "ZCARD", "Q:a")]
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def bench(request, server):
-    return CommandBench(server, compat=request.param)
 
 
 @pytest.fixture
-def fixed(server):
-    return CommandBench(server)
-
-
-@pytest.fixture
-def original(server):
-    return CommandBench(server, compat=True)
+def make_bench():
+    return CommandBench
 
 
 def pop_by_id(shard):
@@ -43,10 +26,10 @@ def pop_by_id(shard):
     ]
 
 
-def test_pop_with_id_asks_whether_it_is_due_and_reads_the_payload_before_it_leases(fixed):
-    fixed.push()
-    assert fixed.commands(fixed.queue.pop_with_id("x")) == [("N", "ZSCORE", "Q:a", "x"), *pop_by_id("a")]
-    assert fixed.commands(fixed.queue.pop_with_id("x")) == [("N", "ZSCORE", "Q:a", "x")]
+def test_pop_with_id_asks_whether_it_is_due_and_reads_the_payload_before_it_leases(bench):
+    bench.push()
+    assert bench.commands(bench.queue.pop_with_id("x")) == [("N", "ZSCORE", "Q:a", "x"), *pop_by_id("a")]
+    assert bench.commands(bench.queue.pop_with_id("x")) == [("N", "ZSCORE", "Q:a", "x")]
 
 
 def test_pop_with_id_of_the_original_asks_only_whether_it_is_there(original):
@@ -54,9 +37,9 @@ def test_pop_with_id_of_the_original_asks_only_whether_it_is_there(original):
     assert original.commands(original.queue.pop_with_id("x")) == [("N", "ZRANK", "Q:a", "x"), *pop_by_id("a")]
 
 
-def test_the_unsafe_pop_by_id_asks_shard_by_shard_in_the_order_of_the_settings(fixed):
-    fixed.push()
-    assert fixed.commands(fixed.queue.unsafe_pop_with_id_all_shards("x")) == [
+def test_the_unsafe_pop_by_id_asks_shard_by_shard_in_the_order_of_the_settings(bench):
+    bench.push()
+    assert bench.commands(bench.queue.unsafe_pop_with_id_all_shards("x")) == [
         ("N", "ZSCORE", "Q:b", "x"),
         ("N", "ZSCORE", "Q:a", "x"),
         *pop_by_id("a"),
@@ -72,15 +55,15 @@ def test_the_unsafe_pop_by_id_of_the_original_asks_in_the_same_order(original):
     ]
 
 
-def test_the_unsafe_pop_reads_the_own_shard_first_and_the_others_for_what_is_missing(bench):
-    bench.push()
-    assert bench.commands(bench.queue.unsafe_pop_all_shards(2)) == [
+def test_the_unsafe_pop_reads_the_own_shard_first_and_the_others_for_what_is_missing(either):
+    either.push()
+    assert either.commands(either.queue.unsafe_pop_all_shards(2)) == [
         ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0, 2),
         ("N", "ZRANGEBYSCORE", "Q:b", 0, NOW + 1, "LIMIT", 0, 1),
         ("Q", "ZADD", "U:a", "NX", LEASE_END, "x"),
         ("Q", "ZREM", "Q:a", "x"),
         ("Q", "HGET", "H", "x"),
-        *([] if bench.compat else fixed_looks_again(2)),
+        *([] if either.compat else fixed_looks_again(2)),
     ]
 
 
@@ -93,17 +76,17 @@ def fixed_looks_again(count):
     ]
 
 
-def test_the_bulk_pop_is_a_range_read_and_one_script(bench):
-    bench.push()
-    assert bench.commands(bench.queue.bulk_pop(1)) == [
+def test_the_bulk_pop_is_a_range_read_and_one_script(either):
+    either.push()
+    assert either.commands(either.queue.bulk_pop(1)) == [
         ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0, 1),
-        ("Q", "EVAL", "bulk_pop", 3, *OWN_KEYS, 1, NOW + 1, LEASE_END, *([] if bench.compat else [1]), "x"),
+        ("Q", "EVAL", "bulk_pop", 3, *OWN_KEYS, 1, NOW + 1, LEASE_END, *([] if either.compat else [1]), "x"),
     ]
 
 
-def test_the_bulk_pop_of_nothing_is_a_script_in_the_original_only(fixed, original):
+def test_the_bulk_pop_of_nothing_is_a_script_in_the_original_only(bench, original):
     read = ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0, 4)
-    assert fixed.commands(fixed.queue.bulk_pop(4)) == [read]
+    assert bench.commands(bench.queue.bulk_pop(4)) == [read]
     assert original.commands(original.queue.bulk_pop(4)) == [
         read,
         ("Q", "EVAL", "bulk_pop", 3, *OWN_KEYS, 4, NOW + 1, LEASE_END),
@@ -118,17 +101,17 @@ def test_the_unsafe_bulk_pop_of_the_original_hands_the_script_every_shard(origin
     ]
 
 
-def test_the_unsafe_bulk_pop_hands_the_script_the_shards_of_the_candidates(fixed):
-    fixed.push()
-    assert fixed.commands(fixed.queue.unsafe_bulk_pop(1)) == [
+def test_the_unsafe_bulk_pop_hands_the_script_the_shards_of_the_candidates(bench):
+    bench.push()
+    assert bench.commands(bench.queue.unsafe_bulk_pop(1)) == [
         ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0, 1),
         ("Q", "EVAL", "bulk_pop", 3, *OWN_KEYS, 1, NOW + 1, LEASE_END, 1, "x"),
     ]
 
 
-def test_the_unsafe_peek_reads_the_head_of_every_shard_with_scores(fixed):
-    fixed.push()
-    assert fixed.commands(fixed.queue.unsafe_peek_all_shards(2)) == [
+def test_the_unsafe_peek_reads_the_head_of_every_shard_with_scores(bench):
+    bench.push()
+    assert bench.commands(bench.queue.unsafe_peek_all_shards(2)) == [
         ("N", "ZRANGEBYSCORE", "Q:b", 0, NOW + 1, "WITHSCORES", "LIMIT", 0, 2),
         ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "WITHSCORES", "LIMIT", 0, 2),
         ("N", "HGET", "H", "x"),
@@ -148,53 +131,53 @@ def test_the_unsafe_peek_of_the_original_reads_one_more_shard_although_it_has_en
     "operation", ["bulk_pop", "unsafe_bulk_pop", "unsafe_pop_all_shards", "unsafe_peek_all_shards"]
 )
 @pytest.mark.parametrize("count", [0, -1])
-def test_of_none_nothing_is_sent(bench, operation, count):
-    assert bench.commands(getattr(bench.queue, operation)(count)) == []
+def test_of_none_nothing_is_sent(either, operation, count):
+    assert either.commands(getattr(either.queue, operation)(count)) == []
 
 
-def test_what_only_looks_looks_at_the_local_replica(bench):
-    assert bench.commands(bench.queue.local_get("x")) == [("N", "HGET", "H", "x")]
-    assert bench.commands(bench.queue.get_all_messages()) == [("N", "HGETALL", "H")]
+def test_what_only_looks_looks_at_the_local_replica(either):
+    assert either.commands(either.queue.local_get("x")) == [("N", "HGET", "H", "x")]
+    assert either.commands(either.queue.get_all_messages()) == [("N", "HGETALL", "H")]
 
 
-def test_a_search_by_pattern_is_a_script_on_the_local_connection(bench):
+def test_a_search_by_pattern_is_a_script_on_the_local_connection(either):
     anywhere = ("N", "EVAL", "find_by_pattern", 1, "H", "p+")
     here = ("N", "EVAL", "find_by_pattern", 2, "H", "Q:a", "p+")
-    assert bench.commands(bench.queue.get_msg_with_predicate("p+")) == [anywhere]
-    assert bench.commands(bench.queue.get_msg_with_predicate("p+", own_shard_only=True)) == [here]
-    assert bench.commands(bench.queue.contains_predicate("p+")) == [anywhere]
-    assert bench.commands(bench.queue.contains_predicate("p+", own_shard_only=True)) == [here]
+    assert either.commands(either.queue.get_msg_with_predicate("p+")) == [anywhere]
+    assert either.commands(either.queue.get_msg_with_predicate("p+", own_shard_only=True)) == [here]
+    assert either.commands(either.queue.contains_predicate("p+")) == [anywhere]
+    assert either.commands(either.queue.contains_predicate("p+", own_shard_only=True)) == [here]
 
 
-def test_a_pop_by_pattern_is_a_script_on_the_quorum_connection(bench):
+def test_a_pop_by_pattern_is_a_script_on_the_quorum_connection(either):
     tail = ("p+", NOW + 1, LEASE_END)
-    assert bench.commands(bench.queue.pop_msg_with_predicate("p+")) == [
+    assert either.commands(either.queue.pop_msg_with_predicate("p+")) == [
         ("Q", "EVAL", "pop_by_pattern", 5, *EVERY_KEY, *tail)
     ]
-    assert bench.commands(bench.queue.pop_msg_with_predicate("p+", own_shard_only=True)) == [
+    assert either.commands(either.queue.pop_msg_with_predicate("p+", own_shard_only=True)) == [
         ("Q", "EVAL", "pop_by_pattern", 3, *OWN_KEYS, *tail)
     ]
 
 
-def test_the_atomic_remove_is_one_script_over_every_shard(bench):
-    assert bench.commands(bench.queue.atomic_remove("x")) == [("Q", "EVAL", "atomic_remove", 5, *EVERY_KEY, "x")]
+def test_the_atomic_remove_is_one_script_over_every_shard(either):
+    assert either.commands(either.queue.atomic_remove("x")) == [("Q", "EVAL", "atomic_remove", 5, *EVERY_KEY, "x")]
 
 
-def test_stale_messages_are_looked_for_among_the_first_ten_due_of_every_shard(bench):
-    bench.push()
-    bench.clock.advance(1)
-    assert bench.commands(bench.queue.find_stale_messages()) == [
+def test_stale_messages_are_looked_for_among_the_first_ten_due_of_every_shard(either):
+    either.push()
+    either.clock.advance(1)
+    assert either.commands(either.queue.find_stale_messages()) == [
         ("N", "ZRANGEBYSCORE", "Q:b", 0, NOW + 1, "LIMIT", 0, 10),
         ("N", "ZRANGEBYSCORE", "Q:a", 0, NOW + 1, "LIMIT", 0, 10),
         ("Q", "EVAL", "find_stale", 3, *OWN_KEYS, "x"),
     ]
 
 
-def test_the_atomic_requeue_is_a_range_read_and_one_script(fixed, original):
-    for bench, arguments in ((fixed, (LEASE_END, "x")), (original, (LEASE_END, "x", str(LEASE_END).encode()))):
-        bench.lease()
-        bench.clock.advance(60_000)
+def test_the_atomic_requeue_is_a_range_read_and_one_script(bench, original):
+    for each, arguments in ((bench, (LEASE_END, "x")), (original, (LEASE_END, "x", str(LEASE_END).encode()))):
+        each.lease()
+        each.clock.advance(60_000)
         expired = ("N", "ZRANGEBYSCORE", "U:a", 0, LEASE_END, "WITHSCORES", "LIMIT", 0, 1000)
         script = ("Q", "EVAL", "process_unacks", 3, *OWN_KEYS, *arguments)
-        assert bench.commands(bench.queue.atomic_process_unacks()) == [*DEPTH, expired, script]
-        assert bench.commands(bench.queue.atomic_process_unacks()) == [*DEPTH, expired]
+        assert each.commands(each.queue.atomic_process_unacks()) == [*DEPTH, expired, script]
+        assert each.commands(each.queue.atomic_process_unacks()) == [*DEPTH, expired]

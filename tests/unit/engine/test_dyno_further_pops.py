@@ -14,21 +14,6 @@ from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True, poll_interval_ms=1)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param, poll_interval_ms=1)
-
-
 def test_pop_with_id_delivers_the_message_that_is_asked_for(either):
     either.push(*messages("u", "v"), X)
     either.clock.advance(1)
@@ -262,6 +247,10 @@ PLANTED = {
             "",
             the_original_pops_more_in_bulk_than_is_due,
         ),
+    ),
+    "a bulk pop writes over leases": (
+        SCRIPTS,
+        ("bulk_pop", "'NX', lease_end", "lease_end", test_a_bulk_pop_does_not_touch_what_is_leased_already),
     ),
     "a bulk pop does not ask for the due time": (
         SCRIPTS,

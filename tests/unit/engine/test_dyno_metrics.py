@@ -3,14 +3,15 @@
 Method: all operations of each queue on a simulated server that is 2 ms away, then the page that Prometheus would read.
 """
 
+from dataclasses import replace
+
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.parser import text_string_to_metric_families
 from support.dyno import EPOCH_MS, SettableClock, make_queue
-from support.dyno_v2 import make_pipelined
+from support.dyno_v2 import make_multi, make_pipelined
+from support.metrics_page import Page
 from support.sim_lab import simulated_lab
 
-from engine.dyno import DynoQueue, DynoQueues, DynoSettings
+from engine.dyno import DynoQueue, DynoQueues, DynoSettings, IdHash
 from engine.dyno.measure import PER_MESSAGE, SIZES, TIMERS
 from engine.dyno.metrics import Metrics
 from engine.message import Message
@@ -34,27 +35,6 @@ class Far:
         if self.dead:
             raise Unavailable("gone")
         return await self._inner.execute(*commands)
-
-
-class Page:
-    """What Prometheus reads."""
-
-    def __init__(self, metrics):
-        registry = CollectorRegistry()
-        registry.register(metrics)
-        self.text = generate_latest(registry).decode()
-        families = text_string_to_metric_families(self.text)
-        self._samples = {
-            (sample.name, sample.labels["queueName"], sample.labels["shard"]): sample
-            for family in families
-            for sample in family.samples
-        }
-
-    def value(self, name, *, queue, shard="a"):
-        return self._samples[f"dyno_queue_{name}", queue, shard].value
-
-    def classes(self):
-        return {sample.labels["class"] for sample in self._samples.values()}
 
 
 class Bench:
@@ -138,6 +118,13 @@ def test_batch_sizes_are_what_was_asked_for(bench):
     assert bench.value("batchSize_min") == 2 if prefetched == 0 else bench.value("batchSize_min") >= 1
 
 
+def test_batch_sizes_are_told_by_the_name_of_the_argument_not_by_its_place(bench):
+    """A pop once counted its wait as its size when that was written first."""
+    bench.run(bench.queue.push(messages=[Message(id=each) for each in "xyz"]))
+    bench.run(bench.queue.pop(wait_ms=0, count=3))
+    assert bench.value("batchSize_min") == bench.value("batchSize_max") == 3
+
+
 def test_v1_counts_its_reads_ahead_and_v2_has_none(lab):
     for make, reads in ((make_queue, 2), (make_pipelined, 0)):
         bench = Bench(lab, make)
@@ -202,6 +189,17 @@ def test_objects_of_one_queue_count_together_and_others_have_labels_of_their_own
     assert page.value("get_count", queue="{shared.a}") == 2
     assert page.value("get_count", queue="{shared.b}", shard="b") == 1
     assert page.text.count("# TYPE dyno_queue_get summary") == 1
+
+
+def test_an_ack_counts_in_the_shards_that_were_asked(lab):
+    metrics = Metrics()
+    queue = make_multi(lab.direct("a"), runtime=lab.runtime, clock=SettableClock(), strategy=IdHash(), metrics=metrics)
+    lab.run(queue.queues["a"].push([Message(id="x"), Message(id="y")]))
+    x, y = [delivery.message for delivery in lab.run(queue.pop(2))]
+    assert lab.run(queue.ack_messages([replace(x, shard="a")])) == [True]
+    assert lab.run(queue.ack_all([y.id])) == [True]
+    counts = {shard: each.metrics.stats["ack"].count for shard, each in queue.queues.items()}
+    assert counts == {"a": 2, "b": 0, "c": 0}
 
 
 def test_a_registry_of_queues_measures_all_of_them(lab):

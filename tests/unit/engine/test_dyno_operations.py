@@ -42,18 +42,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param)
+def make_bench():
+    return Bench
 
 
 def test_the_package_exports_what_is_there():
@@ -67,6 +57,27 @@ def test_a_receipt_names_shard_and_due_time(either):
         ("x", "a", EPOCH_MS),
         ("y", "a", EPOCH_MS + 1500),
     ]
+
+
+class Nowhere:
+    def next_shard(self, shards, message):
+        return "z"
+
+
+def test_a_strategy_that_chooses_no_shard_of_the_queue_is_refused_and_nothing_is_listed(server):
+    bench = Bench(server, strategy=Nowhere())
+    with pytest.raises(ValueError, match="strategy must choose one of a, b, c, got 'z'"):
+        bench(bench.queue.push([X]))
+    assert bench.redis("EXISTS", bench.queue.keys.queue_of("z")) == [0]
+    assert bench(bench.queue.size()) == 0
+
+
+def test_the_original_lists_a_message_in_a_shard_that_nobody_serves(server):
+    bench = Bench(server, strategy=Nowhere(), compat=True)
+    (receipt,) = bench(bench.queue.push([X]))
+    assert receipt.shard == "z"
+    assert bench.redis("ZCARD", bench.queue.keys.queue_of("z")) == [1]
+    assert bench(bench.queue.size()) == 0
 
 
 def test_pushes_go_round_the_shards_unless_a_strategy_is_given(server):

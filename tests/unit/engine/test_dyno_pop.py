@@ -6,6 +6,7 @@ from what would be a failure.
 
 import pytest
 from support.dyno import EPOCH_MS, Interceptor, SettableClock, content, make_queue
+from support.dyno_bench import ids
 
 from engine.dyno import LocalOnly, PayloadError
 from engine.message import Message
@@ -47,23 +48,9 @@ class Bench:
         return self.lab.run(content(self.direct, self.queue.keys))
 
 
-def ids(deliveries):
-    return [delivery.message.id for delivery in deliveries]
-
-
 @pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True, poll_interval_ms=1)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param, poll_interval_ms=1)
+def make_bench():
+    return Bench
 
 
 def test_messages_come_in_order_of_due_time_and_within_a_millisecond_of_priority(either):

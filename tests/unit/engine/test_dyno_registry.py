@@ -5,6 +5,7 @@ Method: the registry in simulation; expired leases come back without anybody ask
 
 import pytest
 from support.dyno import SettableClock
+from support.periodic import BrokenTask
 from support.sim_lab import simulated_lab
 
 from engine.dyno import DynoQueues, DynoSettings
@@ -78,27 +79,17 @@ class Broken:
 def test_a_handler_that_ended_by_a_defect_is_told_of_after_all_are_stopped(lab):
     queues = DynoQueues(runtime=lab.runtime, clock=SettableClock(), quorum=Broken(), local=Broken(), settings=SETTINGS)
 
-    class Task:
-        """Ended by a defect."""
-
-        stopped = 0
-
-        def done(self):
-            return True
-
-        async def join(self):
-            Task.stopped += 1
-            raise ZeroDivisionError("a defect")
+    ended = BrokenTask()
 
     async def program():
         for name in ("one", "other"):
             queue = await queues.get(name)
             await queue.close()
-            queue.unack_handler._task = Task()
+            queue.unack_handler._task = ended
         await lab.runtime.sleep(MS)
         await queues.close()
 
     with pytest.raises(ZeroDivisionError, match="a defect"):
         lab.run(program())
-    assert Task.stopped == 2
+    assert ended.joined == 2
     assert queues.queues() == []

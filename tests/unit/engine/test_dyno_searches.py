@@ -16,21 +16,6 @@ from engine.ports import Indeterminate, Unavailable
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True, poll_interval_ms=1)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param, poll_interval_ms=1)
-
-
 def test_the_unsafe_peek_sees_the_first_of_all_shards_in_order(bench):
     bench.push(*messages("b1", timeout_ms=-9), *messages("b2"), into="b")
     bench.push(*messages("a1", timeout_ms=-5), *messages("a2", timeout_ms=-1))

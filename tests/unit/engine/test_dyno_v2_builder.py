@@ -6,7 +6,6 @@ Method: hosts and suppliers as in the original's tests, on connections that only
 import pytest
 from support.dyno import SettableClock
 from support.dyno_v2 import CuttingConnection
-from support.sim_lab import simulated_lab
 
 from engine.dyno import IdHash
 from engine.dyno.builder import Cluster, Hosts, build_queue
@@ -16,12 +15,6 @@ from engine.dyno.v2 import PipelinedQueue
 from engine.message import Message
 
 HOSTS = tuple(Host(name=f"host{zone}", rack=f"us-east-1{zone}") for zone in "abd")
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with simulated_lab("a", lag="0") as lab:
-        yield lab
 
 
 @pytest.fixture
@@ -73,6 +66,8 @@ def test_the_current_shard_may_be_told(build, cluster):
     assert build(servers=cluster, local_rack="us-east-1a", current_shard="d").shard == "d"
     with pytest.raises(ValueError, match="shard must be one of a, b, d, got 'z'"):
         build(servers=cluster, local_rack="us-east-1z")
+    with pytest.raises(ValueError, match="shard must be one of only, got 'z'"):
+        build(servers=cluster, shard_supplier=SingleShard("only"), current_shard="z")
 
 
 def test_a_cluster_serves_all_shards_over_its_two_connections(build, cluster, lab):

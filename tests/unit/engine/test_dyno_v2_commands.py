@@ -19,7 +19,7 @@ LEASE_END = EPOCH_MS + 60_000
 
 
 class Bench:
-    def __init__(self, lab, *, compat):
+    def __init__(self, lab, **settings):
         self.lab = lab
         self.clock = SettableClock()
         self.log = []
@@ -28,7 +28,7 @@ class Bench:
             local=CuttingConnection(lab.direct("a"), label="N", log=self.log),
             runtime=lab.runtime,
             clock=self.clock,
-            compat=compat,
+            **settings,
         )
         self.keys = self.queue.keys
 
@@ -50,18 +50,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(server):
-    return Bench(server, compat=False)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True)
-
-
-@pytest.fixture(params=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param == "compat")
+def make_bench():
+    return Bench
 
 
 def json_of(message, **changes):

@@ -6,8 +6,8 @@ in between is let in by a connection just before a chosen command.
 
 import pytest
 from support.dyno import EPOCH_MS, Interceptor, SettableClock
-from support.dyno_v2 import CuttingConnection, Refusing, make_pipelined, shard_content
-from support.sim_lab import simulated_lab
+from support.dyno_bench import ids
+from support.dyno_v2 import CuttingConnection, Refusing, in_both_modes, make_pipelined, shard_content
 
 from engine.dyno import PayloadError
 from engine.dyno.v2 import BatchPushIndeterminate, BatchPushRejected, UnsupportedOperation
@@ -64,29 +64,7 @@ class Bench:
         self.lab.runtime.spawn(wait(), name="later")
 
 
-def ids(deliveries):
-    return [delivery.message.id for delivery in deliveries]
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with simulated_lab("a", lag="0") as lab:
-        yield lab
-
-
-@pytest.fixture
-def default(lab):
-    return Bench(lab, compat=False)
-
-
-@pytest.fixture
-def original(lab):
-    return Bench(lab, compat=True)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def bench(request, lab):
-    return Bench(lab, compat=request.param)
+default, original, bench = in_both_modes(Bench)
 
 
 def test_a_pop_that_waits_sees_what_is_pushed_meanwhile(bench):

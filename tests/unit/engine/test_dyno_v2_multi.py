@@ -4,10 +4,12 @@ Method: simulated servers, one for all shards or one for each, connections that 
 shard as states: H payload, Q waiting, U leased. Both modes, with what the original does where it differs.
 """
 
+from dataclasses import replace
+
 import pytest
 from support.dyno import EPOCH_MS, SHARDS, Interceptor, SettableClock
-from support.dyno_v2 import CuttingConnection, make_multi, make_pipelined, shard_content
-from support.sim_lab import simulated_lab
+from support.dyno_v2 import CuttingConnection, in_both_modes, make_multi, make_pipelined, shard_content
+from support.periodic import BrokenTask
 
 from engine.dyno import IdHash, LocalOnly
 from engine.dyno.multi import MultiQueue
@@ -69,25 +71,7 @@ class Bench:
         return self.run(served.pop(len(ids)))
 
 
-@pytest.fixture(scope="module")
-def lab():
-    with simulated_lab("a", lag="0") as lab:
-        yield lab
-
-
-@pytest.fixture
-def default(lab):
-    return Bench(lab, compat=False)
-
-
-@pytest.fixture
-def original(lab):
-    return Bench(lab, compat=True)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def bench(request, lab):
-    return Bench(lab, compat=request.param)
+default, original, bench = in_both_modes(Bench)
 
 
 def numbered(count):
@@ -262,6 +246,24 @@ def test_nothing_is_passed_over_for_a_strategy_that_goes_by_the_id(default):
     assert isinstance(raised.value, Unavailable)
 
 
+class Nowhere:
+    def next_shard(self, shards, message):
+        return "z" if message.id == "m2" else "a"
+
+
+def test_a_strategy_that_chooses_no_shard_of_the_queue_is_refused_before_anything_is_pushed(default):
+    queue = default.instance(by_shard=default.connections, strategy=Nowhere())
+    with pytest.raises(ValueError, match="strategy must choose one of a, b, c, got 'z'"):
+        default.push(*numbered(3), queue=queue)
+    assert default.waiting() == {"a": [], "b": [], "c": []}
+
+
+def test_the_original_does_not_ask_the_strategy(original):
+    queue = original.instance(by_shard=original.connections, strategy=Nowhere())
+    original.push(*numbered(3), queue=queue)
+    assert [len(ids) for ids in original.waiting().values()] == [1, 1, 1]
+
+
 def test_all_shards_dead_is_unavailable_and_without_effect(default):
     for shard in SHARDS:
         default.kill(shard)
@@ -314,6 +316,40 @@ def test_a_batch_ack_that_fails_in_one_shard_tells_what_was_acknowledged_before(
     retried = bench.run(bench.queue.ack_all(["y"]))
     assert retried == [not bench.compat]
     assert bench.states("y") == ({"b": "H"} if bench.compat else {})
+
+
+def test_a_batch_ack_tells_what_its_messages_shards_acknowledged_before_a_search_failed(bench):
+    """Only by default: the original does not search."""
+    if bench.compat:
+        return
+    (delivery,) = bench.put("a", "x")
+    bench.put("b", "y")
+    bench.kill("b", applied=1)
+    with pytest.raises(BatchAckFailure) as raised:
+        bench.run(bench.queue.ack_messages([replace(delivery.message, shard="a"), Message(id="y")]))
+    assert (raised.value.acked_ids, raised.value.failed_ids) == (("x",), ("y",))
+
+
+def test_a_message_that_is_acknowledged_twice_in_one_batch_is_acknowledged(bench):
+    (delivery,) = bench.put("a", "x")
+    x = replace(delivery.message, shard="a")
+    assert bench.run(bench.queue.ack_messages([x, x])) == [True, True]
+
+
+def test_a_defect_of_one_handler_does_not_keep_the_others_running(original):
+    async def program():
+        queue = original.queue
+        await queue.start()
+        await queue.queues["a"].close()
+        queue.queues["a"].unack_handler._task = BrokenTask()
+        await original.lab.runtime.sleep(150_000_000)
+        with pytest.raises(ZeroDivisionError, match="a defect"):
+            await queue.close()
+        runs = [each.unack_handler.runs for each in queue.queues.values()]
+        await original.lab.runtime.sleep(350_000_000)
+        assert [each.unack_handler.runs for each in queue.queues.values()] == runs
+
+    original.run(program())
 
 
 def test_every_instance_of_the_original_looks_after_all_shards_and_by_default_after_its_own(default, original):

@@ -16,6 +16,7 @@ import engine.dyno.lease
 import engine.dyno.pop
 import engine.dyno.prefetch
 import engine.dyno.unack
+import engine.dyno.v2.steps
 from engine.dyno.acks import Acks
 from engine.dyno.codec import decode
 from engine.dyno.hardened import Hardening
@@ -94,7 +95,18 @@ async def lease_without_asking(context, message_id, *, shard=None, lease_end_ms=
     return Delivery(message=message, shard=shard, lease_start_ms=0, leased_ms=0, lease_end_ms=end_ms)
 
 
+def push_ids_first(keys, entries):
+    commands = PUSH_COMMANDS(keys, entries)
+    return [command for pair in zip(commands[1::2], commands[::2], strict=True) for command in pair]
+
+
+async def lease_what_is_taken_out(quorum, keys, ids, *, end_ms):
+    await engine.dyno.v2.steps.unlist(quorum, keys, ids)
+    return await LEASE_BATCH(quorum, keys, ids, end_ms=end_ms)
+
+
 LEASE = engine.dyno.lease.lease
+PUSH_COMMANDS, LEASE_BATCH = engine.dyno.v2.steps.push_commands, engine.dyno.v2.steps.lease
 
 PLANTED = [
     (engine.dyno.pop, "lease", take_before_lease, "crash_pop_after_removal"),
@@ -105,6 +117,8 @@ PLANTED = [
     (engine.dyno.unack, "_requeue", requeue_unlisted_first, "race_two_handlers"),
     (Acks, "_ack_lease", ack_payload_first, "crash_ack_after_lease_removed"),
     (Acks, "_ack_lease", ack_payload_first, "race_pop_after_half_an_ack"),
+    (engine.dyno.v2.steps, "push_commands", push_ids_first, "v2_crash_push_within_its_pipeline"),
+    (engine.dyno.v2.steps, "lease", lease_what_is_taken_out, "v2_crash_pop_after_leases"),
 ]
 
 
@@ -133,6 +147,8 @@ def test_the_default_script_in_the_place_of_the_originals_shows(monkeypatch):
         (Hardening.LEASE_HEARTBEAT, "race_two_handlers"),
         (Hardening.DELIVERY_TOKENS, "race_late_ack"),
         (Hardening.ANTI_ENTROPY, "zone_server_back_empty"),
+        (Hardening.LEASE_PROOF, "vote_tie_of_two_pops_quorum"),
+        (Hardening.TOMBSTONES, "lag_ack_not_there_yet_quorum"),
     ],
 )
 def test_a_mechanism_of_hardened_mode_that_is_off_shows(mechanism, window):

@@ -1,0 +1,40 @@
+"""How a pop waits, whatever it reads and however it leases: in rounds."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from engine.message import Delivery
+from engine.ports import Runtime
+
+NS_PER_MS = 1_000_000
+
+Candidate = TypeVar("Candidate")
+
+
+class Popper(Protocol):
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]: ...
+
+
+async def pop_in_rounds(
+    runtime: Runtime,
+    count: int,
+    *,
+    wait_ms: int,
+    poll_ms: int,
+    due: Callable[[int], Awaitable[Sequence[Candidate]]],
+    lease_up_to: Callable[[int, Sequence[Candidate]], Awaitable[list[Delivery]]],
+) -> list[Delivery]:
+    """Up to ``count`` deliveries: at once when so many are due, otherwise what is due after ``wait_ms``.
+
+    Nothing is leased while waiting. If other consumers take all that was due, the wait goes on. ``due(count)`` reads up
+    to so many candidates, ``poll_ms`` is the pause between two reads, ``lease_up_to(count, candidates)`` takes them.
+    """
+    deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
+    while True:
+        last_round = runtime.now_ns() >= deadline_ns
+        candidates = await due(count)
+        if last_round or len(candidates) >= count:
+            deliveries = await lease_up_to(count, candidates)
+            if deliveries or last_round:
+                return deliveries
+        await runtime.sleep(max(0, min(poll_ms * NS_PER_MS, deadline_ns - runtime.now_ns())))
