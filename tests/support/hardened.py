@@ -10,11 +10,17 @@ from cluster.sim.runtime import SimRuntime
 from cluster.timeouts import Timeouts
 from cluster.zone_reads import ZoneReads
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
+from engine.dyno.measure import MetricsSource
 from engine.message import Message
+from engine.ports import Command, Connection, Reply
 
 ZONES = ("a", "b", "c")
 MS = 1_000_000
 KEYS = HardenedKeys(prefix="test", queue="jobs")
+
+
+def message(message_id: str = "m", **settings: Any) -> Message:
+    return Message(id=message_id, payload="work", **settings)
 
 
 class HardenedLab:
@@ -25,7 +31,14 @@ class HardenedLab:
         self.runtime: SimRuntime = cluster.runtime
         self._instances = 0
 
-    def queue(self, zone: str = "a", *, level: Level = Level.DC_QUORUM, **settings: Any) -> HardenedQueue:
+    def queue(
+        self,
+        zone: str = "a",
+        *,
+        level: Level = Level.DC_QUORUM,
+        metrics: MetricsSource | None = None,
+        **settings: Any,
+    ) -> HardenedQueue:
         self._instances += 1
         cluster, coordinator = self.cluster, self.cluster.coordinators[zone]
         chosen = {"lease_ms": 200, "margin_ms": 20, "keeper_interval_ms": 50, "grace_ms": 100, "takeover_ms": 300}
@@ -45,6 +58,7 @@ class HardenedLab:
                 **{**chosen, **settings},
             ),
             strategy=Here(zone),
+            metrics=metrics,
         )
 
     async def sleep(self, ms: float) -> None:
@@ -71,6 +85,24 @@ class Here:
 
     def next_shard(self, shards: Any, message: Message) -> str:
         return message.shard or self._shard
+
+
+class _Recording:
+    def __init__(self, inner: Connection, sent: list[tuple[str, tuple[Command, ...]]], name: str) -> None:
+        self._inner, self._sent, self._name = inner, sent, name
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._sent.append((self._name, commands))
+        return await self._inner.execute(*commands)
+
+
+def commands_of(queue: HardenedQueue) -> list[tuple[str, tuple[Command, ...]]]:
+    """What ``queue`` sends from now on: connection and commands of each round trip."""
+    sent: list[tuple[str, tuple[Command, ...]]] = []
+    store = queue._store
+    for name in ("_level", "_local", "_deciding"):
+        setattr(store, name, _Recording(getattr(store, name), sent, name))
+    return sent
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from engine.dyno.errors import COMMAND_FAILURES
-from engine.dyno.hardened.store import Held
+from engine.dyno.hardened.store import Held, in_steps
 from engine.ports import PortError, ServerError, Unavailable
 
 Decide = Callable[[Sequence[Held]], Awaitable[list[bool]]]
@@ -15,12 +15,16 @@ async def decided_each(decide: Decide, held: Sequence[Held]) -> list[bool | Port
     A vote compares whole answers, so one lease about which the zones differ spoils the answer about all. What is
     decided here can be said again without harm.
     """
+    return [answer for part in in_steps(held) for answer in await _decided(decide, part)]
+
+
+async def _decided(decide: Decide, held: Sequence[Held]) -> list[bool | PortError | ServerError]:
     try:
         return list(await decide(held))
     except COMMAND_FAILURES as error:
         if len(held) == 1 or isinstance(error, Unavailable):
             return [error] * len(held)
         failure = error
-    answers = [(await decided_each(decide, [one]))[0] for one in held]
+    answers = [(await _decided(decide, [one]))[0] for one in held]
     # The first attempt may have been applied, so that none of them was certainly not.
     return [failure if isinstance(answer, Unavailable) else answer for answer in answers]

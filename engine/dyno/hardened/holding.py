@@ -11,11 +11,15 @@ from engine.dyno.hardened.store import Held
 
 @dataclass(slots=True)
 class Holding:
-    """``since_ns``: run time of the delivery. ``resting``: an ack was tried, so nobody works on it any more."""
+    """``since_ns``: run time of the delivery. ``resting``: an ack was tried, so nobody works on it any more.
+
+    ``asked_ms``: the end that an extension asked for, which the heartbeat does not shorten.
+    """
 
     held: Held
     since_ns: int
     resting: bool = False
+    asked_ms: int = 0
 
 
 class Holdings:
@@ -41,10 +45,14 @@ class Holdings:
         context, now_ms = self._context, self._context.clock.now_ms()
         self._forget_ended(now_ms)
         oldest_ns = context.runtime.now_ns() - context.settings.hold_max_ms * 1_000_000
-        active = [one for one in self._holdings.values() if not one.resting and one.since_ns >= oldest_ns]
+        ends_ms = now_ms + context.settings.lease_ms
+        active = [
+            one
+            for one in self._holdings.values()
+            if not one.resting and one.since_ns >= oldest_ns and one.asked_ms <= ends_ms
+        ]
         if not active:
             return
-        ends_ms = now_ms + context.settings.lease_ms
         answers = await decided_each(partial(context.store.extend, ends_ms=ends_ms), [one.held for one in active])
         failure = next((answer for answer in answers if isinstance(answer, Exception)), None)
         for holding, extended in zip(active, answers, strict=True):
@@ -55,7 +63,8 @@ class Holdings:
                 holding.held = replace(holding.held, ends_ms=ends_ms)
                 if self.on_extended is not None:
                     self.on_extended(holding.held.id, ends_ms)
-            else:
+            elif not holding.resting and self.of(holding.held.id, holding.held.token) is holding:
+                # Otherwise it was acknowledged or given back meanwhile, which is no loss.
                 context.counters.refused += 1
                 self.drop(holding.held)
         if failure is not None:

@@ -76,8 +76,8 @@ class Leaser:
         """Nobody has them now; without this they would be blocked until the lease ends."""
         if not ids or not self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
             return
-        self._context.counters.given_back += len(ids)
         try:
             await self._context.store.release(ids, token=token, delivered=False)
         except COMMAND_FAILURES:
             return  # they end by themselves
+        self._context.counters.given_back += len(ids)

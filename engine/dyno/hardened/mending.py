@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.record import Record, Status
-from engine.dyno.hardened.store import Change
+from engine.dyno.hardened.store import Change, in_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,12 @@ class Mender:
 
     async def mend(self, ids: Sequence[str]) -> None:
         """Compare ``ids`` in all zones that answer, and mend what differs. Raises ``PortError``, ``ServerError``."""
+        for part in in_steps(ids):
+            await self._mend(part)
+
+    async def _mend(self, ids: Sequence[str]) -> None:
         context = self._context
-        records = await context.replicas.records(ids) if ids else {}
+        records = await context.replicas.records(ids)
         if len(records) < context.replicas.majority:
             return
         plans: dict[str, Plan] = {}
@@ -103,8 +107,8 @@ class Mender:
                 plans[message_id] = plan
         changes = await self._changes(plans)
         if changes:
-            context.counters.mended += len(changes)
             await context.store.mend(changes, now_ms=context.clock.now_ms())
+            context.counters.mended += len(changes)
 
     async def _changes(self, plans: Mapping[str, Plan]) -> list[Change]:
         changes = [

@@ -11,7 +11,7 @@ from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.mending import Mender
 from engine.dyno.hardened.record import Status
 from engine.dyno.hardened.serving import Serving
-from engine.dyno.hardened.store import Head, Held
+from engine.dyno.hardened.store import STEP_MAX, Head, Held
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery, Message
 
@@ -42,16 +42,21 @@ class HardenedPopper:
 
     async def _take(self, count: int) -> list[Delivery]:
         deliveries: list[Delivery] = []
-        for shard in self._serving.shards:
-            if len(deliveries) == count:
-                break
-            try:
-                deliveries += await self._take_of(shard, count - len(deliveries))
-            except COMMAND_FAILURES:
-                if not deliveries:
-                    raise
-                break
+        try:
+            for shard in self._serving.shards:
+                await self._fill(deliveries, shard, count)
+        except COMMAND_FAILURES:
+            if not deliveries:
+                raise
         return deliveries
+
+    async def _fill(self, deliveries: list[Delivery], shard: str, count: int) -> None:
+        """Up to ``count``, step by step, as long as a step gets all that it asks for."""
+        while (asked := min(STEP_MAX, count - len(deliveries))) > 0:
+            taken = await self._take_of(shard, asked)
+            deliveries += taken
+            if len(taken) < asked:
+                return
 
     async def _take_of(self, shard: str, count: int) -> list[Delivery]:
         now_ms = self._context.clock.now_ms()
@@ -82,8 +87,8 @@ class HardenedPopper:
         for message_id in fatal:
             messages.pop(message_id, None)
         if fatal:
-            self._context.counters.set_aside += len(fatal)
-            await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
+            set_aside = await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
+            self._context.counters.set_aside += sum(set_aside)
         leased = await self._leaser.lease(list(messages)) if messages else None
         deliveries = self._delivered(leased, messages, shard) if leased else []
         self._context.counters.misses += len(messages) - len(deliveries)

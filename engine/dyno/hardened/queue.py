@@ -6,8 +6,6 @@ docs/hardened.md has the design: what each mechanism guarantees, against which f
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Self
 
 from engine.dyno.codec import decode
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
@@ -23,27 +21,29 @@ from engine.dyno.hardened.popping import HardenedPopper
 from engine.dyno.hardened.replicas import Replicas
 from engine.dyno.hardened.serving import Serving
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.store import Held, Store
+from engine.dyno.hardened.store import Held, Store, in_steps
+from engine.dyno.hardened.totals import totals_of
+from engine.dyno.measure import MetricsSource, QueueMetrics, timed
+from engine.dyno.opening import Background
 from engine.dyno.periodic import Periodic
 from engine.dyno.queue import ShardSize
-from engine.dyno.sharding import RoundRobin, ShardingStrategy
+from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.v2.errors import batch_ack_failure, batch_push_failure
 from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Runtime
-
-PUSHED_MAX = 500
-"""Messages of one push script, that a server is not kept busy for long."""
+from engine.ports import Clock, Connection, Indeterminate, PortError, Runtime, ServerError
 
 HEARTBEATS = 3
 """Within the length of a lease."""
 
 
-class HardenedQueue:
+class HardenedQueue(Background):
     """One instance of the queue ``name`` in the zone that ``settings.shard`` names.
 
     ``quorum``: writes at the level of the user's choice. ``safe``: a connection at DC_SAFE_QUORUM, for decisions.
     ``local``: the own zone alone (DC_ONE). ``zones``: for reading one zone alone, a connection to each, by name; the
     own zone among them. All may raise as ``Connection.execute`` does; a failed ``pop`` leaves leases that end.
+
+    While it is open it keeps leases alive, compares the zones and serves shards.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class HardenedQueue:
         zones: Mapping[str, Connection],
         settings: HardenedSettings,
         strategy: ShardingStrategy | None = None,
+        metrics: MetricsSource | None = None,
     ) -> None:
         if not name:
             raise ValueError(f"name must be a non-empty string, got {name!r}")
@@ -72,6 +73,18 @@ class HardenedQueue:
         self._context = HardenedContext(
             runtime=runtime, clock=clock, store=store, replicas=replicas, keys=self.keys, settings=settings
         )
+        self.metrics: QueueMetrics | None = None
+        if metrics is not None:
+            self.metrics = metrics.add(
+                QueueMetrics(
+                    queue_name=name,
+                    shard=settings.shard,
+                    runtime=runtime,
+                    counters=self.counters,
+                    whole_ms=False,
+                    totals=totals_of(self.counters),
+                )
+            )
         self._store = store
         self._clock = clock
         self._strategy = RoundRobin() if strategy is None else strategy
@@ -92,6 +105,7 @@ class HardenedQueue:
         """``heard`` is told the id and the new end, in ms, of every lease that the heartbeat moves from now on."""
         self._holdings.on_extended = heard
 
+    @timed("push", messages=len)
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the queue; receipts in their order.
 
@@ -100,8 +114,7 @@ class HardenedQueue:
         in them nor among its ``failed_ids`` was not tried.
         """
         receipts: list[Receipt] = []
-        for begin in range(0, len(messages), PUSHED_MAX):
-            batch = messages[begin : begin + PUSHED_MAX]
+        for batch in in_steps(messages):
             try:
                 receipts += await self._push(batch)
             except COMMAND_FAILURES as error:
@@ -109,6 +122,7 @@ class HardenedQueue:
                 raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
         return receipts
 
+    @timed("pop", messages=int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Lease up to ``count`` due messages, waiting up to ``wait_ms`` for the first.
 
@@ -121,8 +135,9 @@ class HardenedQueue:
         """The work is done: the message is not delivered again. False if the lease was lost before: then it may be."""
         return (await self.ack_all([delivery]))[0]
 
+    @timed("ack")
     async def ack_all(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """``ack`` in one command. Raises ``BatchAckFailure``; a retry is safe as long as the lease lasts."""
+        """``ack`` in one command for every 500. Raises ``BatchAckFailure``; a retry is safe while the lease lasts."""
         now_ms = self._clock.now_ms()
         held = [self._rested(delivery) for delivery in deliveries]
         valid = {one: None for one in held if one is not None and self._is_valid(one, now_ms)}
@@ -136,13 +151,16 @@ class HardenedQueue:
             if not isinstance(answer, Exception):
                 self._holdings.drop(one)
         if failed:
-            error = next(iter(failed.values()))
+            # One class for all: if one of them may be applied, none is told to be certainly not.
+            errors = list(failed.values())
+            error = next((one for one in errors if isinstance(one, Indeterminate)), errors[0])
             acked_ids = tuple(one.id for one, answer in answers.items() if answer is True)
             raise batch_ack_failure(error, failed_ids=tuple(failed), acked_ids=acked_ids) from error
         acked = [one is not None and answers.get(one) is True for one in held]
         self.counters.refused += acked.count(False)
         return acked
 
+    @timed("ack")
     async def extend(self, delivery: Delivery, *, lease_ms: int) -> bool:
         """Let the lease end ``lease_ms`` from now, if that is later. False if the lease was lost before."""
         holding = self._holdings.of(delivery.message.id, delivery.token)
@@ -155,6 +173,9 @@ class HardenedQueue:
         if extended:
             later_ms = max(ends_ms, holding.held.ends_ms)
             holding.held = Held(delivery.message.id, delivery.token, later_ms)
+            holding.asked_ms = later_ms
+        else:
+            self.counters.refused += 1
         return extended
 
     async def give_back(self, delivery: Delivery) -> None:
@@ -164,14 +185,28 @@ class HardenedQueue:
             self._holdings.drop(holding.held)
         await self._store.release([delivery.message.id], token=delivery.token, delivered=True)
 
+    @timed("get")
     async def get(self, message_id: str) -> Message | None:
         """The message, waiting, leased or set aside; None if it is unknown or acknowledged."""
         raw = await self._store.payload(message_id)
         return None if raw is None else decode(raw, message_id=message_id)
 
+    @timed("remove")
     async def remove(self, message_ids: Sequence[str]) -> list[bool]:
-        """Take messages out of the queue, whoever has them; true for those that were in it."""
-        return await self._store.remove(message_ids, now_ms=self._clock.now_ms()) if message_ids else []
+        """Take messages out of the queue, whoever has them; true for those that were in it.
+
+        Raises ``Indeterminate`` where an error comes after the first 500: those are removed already.
+        """
+        now_ms = self._clock.now_ms()
+        removed: list[bool] = []
+        for ids in in_steps(message_ids):
+            try:
+                removed += await self._store.remove(ids, now_ms=now_ms)
+            except (PortError, ServerError) as error:
+                if not removed:
+                    raise
+                raise Indeterminate(*error.args) from error
+        return removed
 
     async def dead_letters(self, count: int) -> list[Message]:
         """Messages that were delivered ``deliveries_max`` times or cannot be read, the oldest first.
@@ -179,12 +214,14 @@ class HardenedQueue:
         What cannot be read has as payload all that is stored. ``remove`` ends a dead letter.
         """
         ids = (await self._store.local(("ZRANGE", self.keys.dead, 0, count - 1)))[0] if count > 0 else []
-        if not ids:
-            return []
-        (payloads,) = await self._store.local(("HMGET", self.keys.messages, *ids))
-        pairs = zip(ids, payloads, strict=True)
-        return [_readable(raw, message_id=message_id.decode()) for message_id, raw in pairs if raw is not None]
+        letters = []
+        for part in in_steps(ids):
+            (payloads,) = await self._store.local(("HMGET", self.keys.messages, *part))
+            pairs = zip(part, payloads, strict=True)
+            letters += [_readable(raw, message_id=one.decode()) for one, raw in pairs if raw is not None]
+        return letters
 
+    @timed("size")
     async def shard_sizes(self) -> dict[str, ShardSize]:
         """As the own zone has them."""
         sizes = {}
@@ -202,25 +239,6 @@ class HardenedQueue:
         """Compare the zones once, as happens by itself while the queue is open. Raises ``PortError``."""
         await self._keeper.round()
 
-    async def start(self) -> None:
-        """Keep leases alive, compare the zones and serve shards from now on."""
-        for periodic in self._periodics:
-            periodic.start()
-
-    async def close(self) -> None:
-        """Stop that. Leases and messages stay as they are."""
-        for periodic in self._periodics:
-            await periodic.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     @property
     def _periodics(self) -> tuple[Periodic, ...]:
         return self.keeper, self.server, self.heartbeat
@@ -233,9 +251,7 @@ class HardenedQueue:
         now_ms = self._clock.now_ms()
         puts = []
         for message in messages:
-            shard = self._strategy.next_shard(self.settings.shards, message)
-            if shard not in self.settings.shards:
-                raise ValueError(f"strategy must choose one of {', '.join(self.settings.shards)}, got {shard!r}")
+            shard = chosen_shard(self._strategy, self.settings.shards, message)
             puts.append(put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context))
         told = await self._store.put(puts) if puts else []
         return [

@@ -1,8 +1,8 @@
 """The steps of hardened mode: each changes or reads any number of messages in one command or one pipeline."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.dyno.errors import COMMAND_FAILURES
 from engine.dyno.hardened.keys import HardenedKeys
@@ -14,6 +14,16 @@ from engine.ports import Argument, Command, Connection, ServerError
 
 PROMOTED_MAX = 1_000
 """So many ids a step, that a server is not kept busy for long."""
+
+STEP_MAX = 500
+"""So many messages a command, for the same reason."""
+
+Item = TypeVar("Item")
+
+
+def in_steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Parts of ``items`` that one command each may carry."""
+    return (items[begin : begin + STEP_MAX] for begin in range(0, len(items), STEP_MAX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +157,10 @@ class Store:
             words += [change.id, seen, change.new, change.payload or b""]
         await self._run(self._level, self._scripts.on_messages("mend", *words))
 
-    async def set_aside(self, ids: Sequence[str], *, now_ms: int) -> None:
-        """Make them dead letters."""
-        await self._run(self._deciding, self._scripts.on_messages("set_aside", now_ms, "x", *ids))
+    async def set_aside(self, ids: Sequence[str], *, now_ms: int) -> list[bool]:
+        """Make them dead letters; true for those that were alive."""
+        answers = await self._run(self._deciding, self._scripts.on_messages("set_aside", now_ms, "x", *ids))
+        return [bool(answer) for answer in answers]
 
     async def remove(self, ids: Sequence[str], *, now_ms: int) -> list[bool]:
         """Bury them whoever has them; true for those that were alive."""

@@ -7,6 +7,7 @@ from engine.dyno.errors import PayloadError
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.entry import put_of
 from engine.dyno.hardened.mending import Mender
+from engine.dyno.hardened.store import in_steps
 
 REMEMBERED_MAX = 10_000
 
@@ -64,6 +65,6 @@ class Sweeper:
             except PayloadError:
                 continue  # not a message of this queue
             puts.append(put_of(message, shard=context.settings.shard, due_ms=context.clock.now_ms(), context=context))
-        if puts:
-            context.counters.adopted += len(puts)
-            await context.store.put(puts)
+        for part in in_steps(puts):
+            await context.store.put(part)
+            context.counters.adopted += len(part)

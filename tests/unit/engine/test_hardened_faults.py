@@ -4,7 +4,8 @@ Method: three simulated zones, one handmade course a test; each course went wron
 """
 
 import pytest
-from support.hardened import KEYS, ZONES, hardened_lab, run_in
+from support.dyno_bench import ids
+from support.hardened import KEYS, ZONES, hardened_lab, message, run_in
 
 from cluster.levels import Level
 from cluster.link import Cut
@@ -15,14 +16,6 @@ from engine.message import Message
 def lab():
     with hardened_lab() as made:
         yield made
-
-
-def message(message_id="m"):
-    return Message(id=message_id, payload="work")
-
-
-def ids(deliveries):
-    return [delivery.message.id for delivery in deliveries]
 
 
 @pytest.mark.parametrize("removed", [False, True], ids=["acknowledged", "removed"])

@@ -3,14 +3,15 @@ zones, one situation a test, each mechanism on and off.
 """
 
 import pytest
-from support.hardened import KEYS, ZONES, hardened_lab, run_in
+from support.dyno_bench import ids
+from support.hardened import KEYS, ZONES, commands_of, hardened_lab, message, run_in
+from support.periodic import BrokenTask
 
 from cluster.link import Cut
 from cluster.zone import Restart
 from engine.dyno.codec import encode
 from engine.dyno.hardened import Hardening
 from engine.dyno.scores import due_score
-from engine.message import Message
 from engine.ports import Indeterminate, PortError
 
 
@@ -18,14 +19,6 @@ from engine.ports import Indeterminate, PortError
 def lab():
     with hardened_lab() as made:
         yield made
-
-
-def message(message_id="m", **settings):
-    return Message(id=message_id, payload="work", **settings)
-
-
-def ids(deliveries):
-    return [delivery.message.id for delivery in deliveries]
 
 
 def test_a_message_goes_its_way_and_leaves_a_tombstone_in_every_zone(lab):
@@ -49,10 +42,7 @@ def test_a_message_goes_its_way_and_leaves_a_tombstone_in_every_zone(lab):
 def test_a_batch_takes_one_command_a_step(lab):
     async def program():
         queue = lab.queue()
-        sent = []
-        store = queue._store
-        for name in ("_level", "_local", "_deciding"):
-            setattr(store, name, Recording(getattr(store, name), sent, name))
+        sent = commands_of(queue)
         await queue.push([message(f"m{number}") for number in range(30)])
         deliveries = await queue.pop(30)
         assert await queue.ack_all(deliveries) == [True] * 30
@@ -65,15 +55,6 @@ def test_a_batch_takes_one_command_a_step(lab):
         ]
 
     run_in(lab, program())
-
-
-class Recording:
-    def __init__(self, inner, sent, name):
-        self._inner, self._sent, self._name = inner, sent, name
-
-    async def execute(self, *commands):
-        self._sent.append((self._name, commands))
-        return await self._inner.execute(*commands)
 
 
 @pytest.mark.parametrize(("without", "refused"), [((), True), ((Hardening.DELIVERY_TOKENS,), False)])
@@ -476,5 +457,39 @@ def test_without_a_majority_nothing_is_promised(lab):
         with pytest.raises(PortError) as failure:
             await queue.push([message("n")])
         assert failure.value.failed_ids == ("n",)
+
+    run_in(lab, program())
+
+
+def test_the_heartbeat_does_not_shorten_what_was_extended(lab):
+    """A zone keeps the later end, so nobody else can have the message; its ack is no late one."""
+
+    async def program():
+        queue, told = lab.queue(), []
+        queue.tell_extensions(lambda message_id, ends_ms: told.append(message_id))
+        await queue.push([message()])
+        (delivery,) = await queue.pop(1)
+        assert await queue.extend(delivery, lease_ms=2000) is True
+        await queue._beat()
+        assert (told, queue.counters.extended) == ([], 0)
+        await lab.sleep(1000)
+        assert await lab.queue().pop(1) == []
+        assert await queue.ack(delivery) is True
+
+    run_in(lab, program())
+
+
+def test_a_defect_of_one_periodic_work_does_not_keep_the_others_running(lab):
+    async def program():
+        queue = lab.queue()
+        queue.server.start()
+        queue.heartbeat.start()
+        queue.keeper._task = BrokenTask()
+        await lab.sleep(100)
+        with pytest.raises(ZeroDivisionError, match="a defect"):
+            await queue.close()
+        runs = queue.server.runs, queue.heartbeat.runs
+        await lab.sleep(1000)
+        assert (queue.server.runs, queue.heartbeat.runs) == runs
 
     run_in(lab, program())

@@ -1,10 +1,16 @@
-"""Goal: wrong settings and strategies of a hardened queue are refused with what is accepted. Method: a table."""
+"""Goal: wrong settings and strategies of a hardened queue are refused with what is accepted, and every mechanism that
+can be switched off is, in some test. Method: a table; the texts of the tests.
+"""
+
+from pathlib import Path
 
 import pytest
 from support.hardened import hardened_lab, run_in
 
-from engine.dyno.hardened import HardenedSettings
+from engine.dyno.hardened import HardenedSettings, Hardening
 from engine.message import Message
+
+HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -40,3 +46,9 @@ def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
         assert await lab.statuses("m") == ["-", "-", "-"]
 
     run_in(lab, program())
+
+
+@pytest.mark.parametrize("mechanism", Hardening)
+def test_a_test_of_the_engine_switches_each_mechanism_off(mechanism):
+    texts = [(HERE / name).read_text(encoding="utf-8") for name in ("test_hardened_queue.py", "test_dyno_windows.py")]
+    assert any(f"(Hardening.{mechanism.name}," in text for text in texts)
