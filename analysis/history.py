@@ -65,7 +65,7 @@ FINAL_STATE = pa.schema(
     [
         pa.field("zone", _CATEGORY, nullable=False),  # whose Redis was read
         pa.field("shard", _CATEGORY),  # null for a payload
-        pa.field("place", _CATEGORY, nullable=False),  # queue, unack or payload
+        pa.field("place", _CATEGORY, nullable=False),  # queue, unack, payload or dead
         pa.field("message_id", pa.string(), nullable=False),
         pa.field("score", pa.float64()),  # null for a payload
         pa.field("serving", pa.bool_(), nullable=False),  # this zone's consumers serve this shard from here

@@ -57,7 +57,8 @@ MESSAGES = """
                min(due_ms) FILTER (WHERE f = 'push' AND outcome = 'ok'),
                min(due_ms) FILTER (WHERE f = 'push'),
                min(due_ms) FILTER (WHERE f = 'pop' AND outcome = 'ok')
-           ) AS due_ms
+           ) AS due_ms,
+           min(due_ms) FILTER (WHERE f = 'push' AND outcome = 'info') AS due_in_doubt_ms
     FROM outcomes GROUP BY run, level, message_id
 """
 
@@ -90,7 +91,7 @@ CLASSIFIED = """
                 WHEN d.lease_start_ms > m.acked_ms THEN 'resurrected'
                 WHEN p.later IS NOT NULL THEN 'concurrent'
                 ELSE 'redelivered' END AS cause,
-           d.wall_ms < m.due_ms - 1 AS early,
+           d.wall_ms < least(m.due_ms, m.due_in_doubt_ms) - 1 AS early,
            CASE WHEN d.nth = 1 THEN d.wall_ms - m.due_ms END AS lateness_ms
     FROM deliveries d
     JOIN messages m USING (run, message_id)
@@ -102,16 +103,19 @@ FATES = """
     SELECT *, CASE
         WHEN NOT owed THEN NULL
         WHEN at_home OR (listed AND NOT delivered) THEN CASE WHEN drained THEN 'stuck' ELSE 'undecided' END
+        WHEN delivered AND dead THEN NULL
         WHEN delivered THEN CASE WHEN home_unread THEN 'undecided' ELSE 'abandoned' END
         ELSE CASE WHEN complete THEN 'lost' ELSE 'undecided' END END AS fate
     FROM (
         SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AS owed,
-               coalesce(s.serving, false) AS at_home, s.message_id IS NOT NULL AS listed,
+               coalesce(s.serving, false) AS at_home, coalesce(s.listed, false) AS listed,
+               coalesce(s.dead, false) AS dead,
                coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread
         FROM messages m
         JOIN runs r ON r.run = m.run
         LEFT JOIN (
-            SELECT run, message_id, bool_or(serving) AS serving
+            SELECT run, message_id, bool_or(serving AND place <> 'dead') AS serving,
+                   bool_or(place <> 'dead') AS listed, bool_or(place = 'dead') AS dead
             FROM final_state WHERE place <> 'payload' GROUP BY run, message_id
         ) s ON s.run = m.run AND s.message_id = m.message_id
     )

@@ -73,9 +73,13 @@ class RunBuilder:
         intended_ms: float | None = None,
         error: str | None = None,
     ) -> None:
-        """``due_ms`` defaults to the moment of the push; ``outcome`` ``None``: nothing is recorded but the attempt."""
+        """``due_ms`` defaults to the moment of the push, unless that is in doubt; ``outcome`` ``None``: nothing is
+        recorded but the attempt.
+        """
         due = _wall_ms(at_ms if due_ms is None else due_ms)
         asked = Touched(message_id=message_id, shard=shard, priority=priority)
+        if outcome == "info" and due_ms is not None:
+            asked = asked._replace(due_ms=due)
         self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)
 
     def pop(
@@ -148,7 +152,7 @@ class RunBuilder:
         self._add("extend", zone, at_ms, took_ms, outcome, row, row, pop, None, None)
 
     def listed(self, message_id: str, *, zone: str, place: str = "queue", shard: str = "a") -> None:
-        """At the end ``zone`` lists the id in ``place`` (queue or unack) of ``shard``."""
+        """At the end ``zone`` lists the id in ``place`` (queue, unack or dead) of ``shard``."""
         serving = self.shards[shard] == zone
         row = {"zone": zone, "shard": shard, "place": place, "message_id": message_id, "score": 0.0}
         self._states.append({**row, "serving": serving})

@@ -1,5 +1,6 @@
 """Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Protocol
 
@@ -17,6 +18,9 @@ BACK_OFF_NS = 100_000_000
 IDLE_NS = 5_000_000
 """Pause after an empty pop that did not wait, so that it does not spin."""
 
+RESTART_NS = 20_000_000
+"""How long after its death by a poison message another program takes the place of a consumer."""
+
 STOP_MARGIN_S = 2.0
 """How much longer than its longest pop and its work a consumer may take to stop by itself."""
 
@@ -31,12 +35,21 @@ class _Program:
     """One consumer program, from its start to its stop or crash."""
 
     def __init__(
-        self, *, actor: Actor, settings: spec.Consumers, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime
+        self,
+        *,
+        actor: Actor,
+        settings: spec.Consumers,
+        poison: Collection[str],
+        open_queue: OpenQueue,
+        recorder: Recorder,
+        runtime: Runtime,
     ) -> None:
         self.switch = CrashSwitch()
         self.stopping = False
+        self.poisoned = False
         self._actor = actor
         self._settings = settings
+        self._poison = poison
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = runtime
@@ -68,6 +81,11 @@ class _Program:
             await self._runtime.sleep(IDLE_NS)
         self._popped_by = {delivery.message.id: popped.op for delivery in popped.deliveries}
         for delivery in popped.deliveries:
+            if delivery.message.id in self._poison:
+                self.switch.check()  # whom a fault has ended by now, nothing kills
+                self.poisoned = True
+                self.switch.crash()
+                self.switch.check()
             await self._runtime.sleep(self._draw_work_ns())
             self.switch.check()
             await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
@@ -86,9 +104,18 @@ class Consumers:
     """All consumers of a run, by zone and number. A replacement of a crashed one is a new process in the history."""
 
     def __init__(
-        self, *, settings: spec.Consumers, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime, crew: Crew
+        self,
+        *,
+        settings: spec.Consumers,
+        open_queue: OpenQueue,
+        recorder: Recorder,
+        runtime: Runtime,
+        crew: Crew,
+        poison: Collection[str] = (),
     ) -> None:
         self._settings = settings
+        self._poison = poison
+        self._stopping = False
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = runtime
@@ -102,15 +129,27 @@ class Consumers:
         program = _Program(
             actor=Actor(name, zone),
             settings=self._settings,
+            poison=self._poison,
             open_queue=self._open_queue,
             recorder=self._recorder,
             runtime=self._runtime,
         )
         self._programs[zone, number] = program
-        self._crew.spawn(program.run(), name=name)
+        self._crew.spawn(self._live(program, zone, number), name=name)
+
+    async def _live(self, program: _Program, zone: str, number: int) -> None:
+        await program.run()
+        if not program.poisoned:
+            return
+        await self._runtime.sleep(RESTART_NS)
+        if program.poisoned and not self._stopping and self._programs[zone, number] is program:
+            self.start(zone, number)
 
     def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:
-        self._programs[zone, number].switch.crash(at_command=at_command)
+        program = self._programs[zone, number]
+        if at_command == 1:
+            program.poisoned = False  # if it was: from now on ``replace`` says when another takes its place
+        program.switch.crash(at_command=at_command)
 
     def replace(self, zone: str, number: int) -> None:
         """Let another take the place of a program that has crashed; one that has not is spared."""
@@ -122,6 +161,7 @@ class Consumers:
 
     async def stop(self) -> None:
         """Let every consumer finish what it holds; whoever takes too long is cancelled, with its operation open."""
+        self._stopping = True
         for program in self._programs.values():
             program.stopping = True
         await self._crew.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)

@@ -22,7 +22,12 @@ class CrashSwitch:
         return self._crashed
 
     def crash(self, *, at_command: int = 1) -> None:
-        """End the program just before the command of this number from now on; at its next command if it is 1."""
+        """End the program just before the command of this number from now on; at its next command if it is 1.
+
+        One that has ended stays ended.
+        """
+        if self._crashed:
+            return
         self._commands_left = at_command - 1
         self._crashed = at_command == 1
 

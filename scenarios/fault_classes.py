@@ -1,7 +1,7 @@
 """The classes of faults that the guarantee matrix and the ablation table run through, each with a short scenario.
 
-A seed decides the load, which is the same at every level and in every class and mode, and where, when and for how long
-the faults of a class happen. Times are those of a real cluster made short: time-outs are a tenth of Dynomite's and
+A seed decides what is pushed and when, the same at every level and in every class and mode, and where, when and for how
+long the faults of a class happen. Times are those of a real cluster made short: time-outs are a tenth of Dynomite's and
 leases last a fifth of a second.
 """
 
@@ -35,8 +35,14 @@ _CONSUMERS_PER_ZONE = 2
 _DRAIN_S = 4.0
 _DRAIN_OVERLONG_S = 15.0
 """Work that outlasts its lease is often done twice or more, one after the other."""
+_RETRIES_SHARE = 0.5
+_RETRIES_MAX = 6
 _CRASH_SLOTS = 4
 _CRASH_COMMANDS_LOG2 = 4.5
+_POISON_MAX = 3
+_DELIVERIES_MAX = 3
+_SWEPT_S = 3.0
+"""The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
 
 
 class FaultClass(StrEnum):
@@ -59,6 +65,8 @@ class FaultClass(StrEnum):
     LINKS_DUPLICATE = "links-duplicate"
     ZONE_UNSERVED = "zone-unserved"
     CLOCKS_WRONG = "clocks-wrong"
+    POISON = "poison"
+    V1_PRODUCERS_CRASH = "v1-producers-crash"
     ANY_OF_ONE_ZONE = "any-of-one-zone"
 
 
@@ -88,14 +96,25 @@ ABOUT: Mapping[FaultClass, str] = {
     FaultClass.LINKS_DUPLICATE: "a third of what the links carry arrives a second time, 50 to 400 ms later",
     FaultClass.ZONE_UNSERVED: "all consumers of one zone are gone for 800 ms",
     FaultClass.CLOCKS_WRONG: f"the clock of each zone is wrong, by up to {CLOCK_MS} ms, while the load lasts",
+    FaultClass.POISON: (
+        f"1 to {_POISON_MAX} messages kill every consumer that gets them, which takes one at a time; hardened mode "
+        f"sets aside what was delivered {_DELIVERIES_MAX} times"
+    ),
+    FaultClass.V1_PRODUCERS_CRASH: (
+        "the producer of each zone, a client of V1 in hardened mode, too, ends just before its second command from a "
+        "drawn time on; another takes its place; orphans are forbidden as well"
+    ),
     FaultClass.ANY_OF_ONE_ZONE: (
-        "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks and crashing "
-        "consumers, and now and then heavy lags and overlong work"
+        "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks, crashing "
+        "consumers and producers that push again what was not confirmed, and now and then heavy lags and overlong work"
     ),
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
 """What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
+
+WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
+"""Classes with runs in which clocks are wrong."""
 
 
 def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode, seed: int) -> Scenario:
@@ -104,7 +123,7 @@ def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode
     any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
     overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
     heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
-    clocks = any(isinstance(fault, spec.ClockFault) for fault in drawn)
+    poison, hardened = fault_class is FaultClass.POISON, mode is EngineMode.HARDENED
     return Scenario(
         name=f"{fault_class}-{mode}",
         about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
@@ -113,19 +132,31 @@ def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
         queue=spec.QueueSettings(
-            mode=spec.Mode.HARDENED if mode is EngineMode.HARDENED else spec.Mode.DEFAULT,
+            mode=spec.Mode.HARDENED if hardened else spec.Mode.DEFAULT,
             unack_ms=LEASE_MS,
             unack_interval_ms=LEASE_MS // 2,
             compat=mode is EngineMode.COMPAT,
+            deliveries_max=_DELIVERIES_MAX if poison and hardened else None,
+            v1_producers=hardened and fault_class is FaultClass.V1_PRODUCERS_CRASH,
         ),
-        load=_load(seed),
+        load=_LOADS.get(fault_class, _load)(seed),
         consumers=spec.Consumers(
-            per_zone=_CONSUMERS_PER_ZONE, batch=5, wait_ms=50, processing=_OVERLONG_WORK if overlong else _WORK
+            per_zone=_CONSUMERS_PER_ZONE,
+            batch=1 if poison else 5,
+            wait_ms=50,
+            processing=_OVERLONG_WORK if overlong else _WORK,
         ),
         faults=drawn,
         drain=spec.Drain(bound_s=_DRAIN_OVERLONG_S if overlong else _DRAIN_S),
-        checks=spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks(),
+        checks=_checks(fault_class, drawn),
     )
+
+
+def _checks(fault_class: FaultClass, drawn: tuple[spec.AnyFault, ...]) -> spec.Checks:
+    if fault_class is FaultClass.V1_PRODUCERS_CRASH:
+        return spec.Checks(forbid=(*FORBIDDEN_DEFAULT, MessageClass.ORPHAN))
+    clocks = any(isinstance(fault, spec.ClockFault) for fault in drawn)
+    return spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks()
 
 
 def _happens(random: Random | None, share: float) -> bool:
@@ -136,6 +167,29 @@ def _load(seed: int) -> spec.Load:
     drawn = spec.Load(duration_s=LOAD_S, rate_per_s=_RATE_PER_S, delay=_DELAY, priority=spec.Priority(max=9))
     operations = explicit_operations(drawn, zones=ZONES, random=Streams(seed).stream)
     return spec.Load(duration_s=LOAD_S, operations=operations)
+
+
+def _retried(seed: int) -> spec.Load:
+    """The load of ``seed``, in half of the seeds with producers that try again."""
+    random = Streams(seed).stream("retries")
+    if not _happens(random, _RETRIES_SHARE):
+        return _load(seed)
+    settings = {"retries": random.randint(1, _RETRIES_MAX), "retry_after_ms": float(random.randint(5, 300))}
+    return _load(seed).model_copy(update=settings)
+
+
+def _poisoned(seed: int) -> spec.Load:
+    """The load of ``seed``, a few messages of which kill whoever works on them."""
+    load, random = _load(seed), Streams(seed).stream("poison")
+    operations = list(load.operations or ())
+    for index in random.sample(range(len(operations)), min(len(operations), random.randint(1, _POISON_MAX))):
+        operations[index] = operations[index].model_copy(update={"poison": True})
+    return load.model_copy(update={"operations": tuple(operations)})
+
+
+def _swept(seed: int) -> spec.Load:
+    """The load of ``seed``, and time to find orphans after it: no run waits for what no zone lists."""
+    return _load(seed).model_copy(update={"duration_s": LOAD_S + _SWEPT_S})
 
 
 def _times(random: Random, *, shortest_s: float = 0.1, longest_s: float = 0.5) -> dict[str, Any]:
@@ -207,6 +261,14 @@ def _unserved(random: Random) -> tuple[spec.AnyFault, ...]:
     return (spec.ConsumerCrash(kind="consumer_crash", at_s=0.1, for_s=0.8, zone=random.choice(ZONES), consumer="all"),)
 
 
+def _producer_crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+    """The second command of a push of V1 lists what the first has stored."""
+    return tuple(
+        spec.ProducerCrash(kind="producer_crash", **_times(random, shortest_s=0.3), zone=zone, at_command=2)
+        for zone in ZONES
+    )
+
+
 def _any_of_one_zone(random: Random) -> tuple[spec.AnyFault, ...]:
     faults = _DRAW[random.choice(OF_ONE_ZONE)](random)
     if random.random() < 0.5:
@@ -246,5 +308,14 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
     FaultClass.LINKS_DUPLICATE: _duplicates,
     FaultClass.ZONE_UNSERVED: _unserved,
     FaultClass.CLOCKS_WRONG: _clocks,
+    FaultClass.POISON: _none,
+    FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
 }
+
+_LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
+    FaultClass.POISON: _poisoned,
+    FaultClass.V1_PRODUCERS_CRASH: _swept,
+    FaultClass.ANY_OF_ONE_ZONE: _retried,
+}
+"""Of the classes that change something about it."""

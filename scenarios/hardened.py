@@ -1,6 +1,6 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection
 from itertools import count
 from typing import Any
 
@@ -8,9 +8,9 @@ from cluster.levels import Level
 from cluster.testbed import Testbed
 from cluster.zone_reads import ZoneReads
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
-from engine.message import Delivery, Message, Receipt
+from engine.message import Delivery
 from scenarios.end_state import answer_of, hash_fields, sorted_set, state_row
-from scenarios.queues import NAME, PREFIX, ConsumerQueue, Depth, ProducerQueue, Wrap, strategy_of
+from scenarios.queues import NAME, PREFIX, ConsumerQueue, Depth, DynoUnderTest, ProducerQueue, Wrap, strategy_of
 from scenarios.spec import Scenario
 
 MARGIN_SHARE = 10
@@ -32,7 +32,9 @@ class HardenedUnderTest:
         self.shards = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
-        return _Producer(self._instance(zone, wrap))
+        if self._scenario.queue.v1_producers:
+            return await DynoUnderTest(self._testbed, self._scenario).producer(zone, wrap)
+        return self._instance(zone, wrap)
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)
@@ -57,6 +59,8 @@ class HardenedUnderTest:
             for place, key in places:
                 async for member, score in sorted_set(direct, key):
                     yield state_row(zone, place, member, shard=shard, score=score, serving=serving_zone == zone)
+        async for member, score in sorted_set(direct, keys.dead):
+            yield state_row(zone, "dead", member, score=score)
         async for field in hash_fields(direct, keys.messages):
             yield state_row(zone, "payload", field)
 
@@ -83,21 +87,11 @@ class HardenedUnderTest:
                 grace_ms=settings.unack_ms,
                 takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
                 hold_max_ms=HOLD_LEASES * settings.unack_ms,
+                deliveries_max=settings.deliveries_max,
                 without=self._without,
             ),
             strategy=strategy_of(settings.sharding, zone),
         )
-
-
-class _Producer:
-    def __init__(self, queue: HardenedQueue) -> None:
-        self._queue = queue
-
-    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        return await self._queue.push(messages)
-
-    async def close(self) -> None:
-        await self._queue.close()
 
 
 class _Consumer:

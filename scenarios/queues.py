@@ -1,5 +1,6 @@
 """What a run needs of a queue, whatever its engine: instances for producers and consumers, depths and end states."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -78,7 +79,7 @@ def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
     return UNDER_TEST[scenario.queue.engine](testbed, scenario)
 
 
-class DynoUnderTest:
+class _ShardPerZone(ABC):
     """dyno-queues with a shard per zone, each served by the zone of its name, as its users deploy it.
 
     Every consumer has an instance with its own unack handler; producers' instances only push.
@@ -87,16 +88,27 @@ class DynoUnderTest:
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         self._testbed = testbed
         self._scenario = scenario
-        self._keys = Keys(prefix=PREFIX, queue=NAME)
         self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
-        return _DynoProducer(self._instance(zone, wrap))
+        return self._instance(zone, wrap)
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)
         await queue.start()
         return _DynoConsumer(queue)
+
+    @abstractmethod
+    def _instance(self, zone: str, wrap: Wrap) -> DynoQueue | MultiQueue:
+        """What one program of ``zone`` has; ``wrap`` is applied to each of its connections."""
+
+
+class DynoUnderTest(_ShardPerZone):
+    """Version 1: one queue over all shards."""
+
+    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+        super().__init__(testbed, scenario)
+        self._keys = Keys(prefix=PREFIX, queue=NAME)
 
     async def depth(self, shard: str) -> Depth:
         direct = self._testbed.direct(self.shards[shard])
@@ -134,22 +146,12 @@ class DynoUnderTest:
         )
 
 
-class PipelinedUnderTest:
-    """dyno-queues V2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
+class PipelinedUnderTest(_ShardPerZone):
+    """Version 2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
 
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
-        self._testbed = testbed
-        self._scenario = scenario
-        self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
+        super().__init__(testbed, scenario)
         self._keys = {shard: PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard) for shard in self.shards}
-
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
-        return _DynoProducer(self._instance(zone, wrap))
-
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
-        queue = self._instance(zone, wrap)
-        await queue.start()
-        return _DynoConsumer(queue)
 
     async def depth(self, shard: str) -> Depth:
         keys = self._keys[shard]
@@ -208,17 +210,6 @@ def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:
     if sharding is Sharding.ID_HASH:
         return IdHash()
     return LocalOnly(zone) if sharding is Sharding.LOCAL_ONLY else RoundRobin()
-
-
-class _DynoProducer:
-    def __init__(self, queue: DynoQueue | MultiQueue) -> None:
-        self._queue = queue
-
-    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        return await self._queue.push(messages)
-
-    async def close(self) -> None:
-        await self._queue.close()
 
 
 class _DynoConsumer:

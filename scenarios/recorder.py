@@ -50,33 +50,38 @@ class Recorder:
         self._clock = clock or _true_clock
         self.counts: dict[tuple[str, Outcome], int] = {}
 
-    async def push(self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int) -> None:
-        """Push ``messages`` in one call. Each is an operation of its own, since each has a fate of its own."""
+    async def push(
+        self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
+    ) -> tuple[Message, ...]:
+        """Push ``messages`` in one call; those that were not confirmed come back.
+
+        Each is an operation of its own, since each has a fate of its own.
+        """
         ops = self._begin_pushes(actor, messages, intended_ns)
         reading = Reading.of(self._clock(actor.zone))
         try:
             receipts: Sequence[Receipt] = await queue.push(messages)
         except OPERATION_ERRORS as error:
             receipts = getattr(error, "receipts", ())
-            pushed = frozenset(receipt.id for receipt in receipts)
-            unpushed = [index for index, message in enumerate(messages) if message.id not in pushed]
+            unpushed = _unconfirmed(messages, receipts)
             failed_ids = getattr(error, "failed_ids", None) or [messages[index].id for index in unpushed[:1]]
             for index in unpushed:
                 # The error speaks of the messages that it stopped at; the others were never tried.
                 outcome = _outcome(error) if messages[index].id in failed_ids else "fail"
-                self._end(ops[index], "push", outcome, error=_text(error))
+                touched = [_doubtful(messages[index], reading)] if outcome == "info" else None
+                self._end(ops[index], "push", outcome, touched, error=_text(error))
         except ProgramCrashed:
             # Whatever was confirmed to it, it can tell nobody.
-            for op in ops:
-                self._end(op, "push", "info", error=PRODUCER_CRASHED)
+            for op, message in zip(ops, messages, strict=True):
+                self._end(op, "push", "info", [_doubtful(message, reading)], error=PRODUCER_CRASHED)
             raise
         by_id: Mapping[str, tuple[int, Message]] = {
             message.id: (op, message) for op, message in zip(ops, messages, strict=True)
         }
         for receipt in receipts:
             op, message = by_id[receipt.id]
-            touched = _pushed(message, receipt, reading)
-            self._end(op, "push", "ok", [touched])
+            self._end(op, "push", "ok", [_pushed(message, receipt, reading)])
+        return tuple(messages[index] for index in _unconfirmed(messages, receipts))
 
     def refuse(self, actor: Actor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
         """Record a push that the load generator itself could not begin."""
@@ -158,6 +163,17 @@ def _true_clock(zone: str) -> NodeClock:
 def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
     due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
     return Touched(message_id=message.id, shard=receipt.shard, due_ms=due_ms, priority=message.priority)
+
+
+def _doubtful(message: Message, reading: Reading) -> Touched:
+    """If the queue took it, it is not due before this."""
+    return Touched(message_id=message.id, due_ms=reading.true_ms + message.timeout_ms, priority=message.priority)
+
+
+def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> list[int]:
+    """The positions of ``messages`` without a receipt."""
+    confirmed = frozenset(receipt.id for receipt in receipts)
+    return [index for index, message in enumerate(messages) if message.id not in confirmed]
 
 
 def _in_true_time(delivery: Delivery, reading: Reading) -> Delivery:

@@ -147,10 +147,26 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
         yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
     if queue.compat and queue.mode is Mode.HARDENED:
         yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
+    yield from _hardened_only(scenario)
+    if load.retries * load.retry_after_ms > scenario.drain.bound_s * 1000:
+        accepted = f"so little that {load.retries} retries end within drain.bound_s ({scenario.drain.bound_s:g} s)"
+        yield Problem.of("load.retry_after_ms", load.retry_after_ms, accepted)
     shortest_ms = shortest_ns(scenario.consumers.processing) / 1e6
     if queue.unack_ms <= shortest_ms:
         accepted = f"more than the shortest processing time ({shortest_ms:g} ms), or no ack could come in time"
         yield Problem.of("queue.unack_ms", queue.unack_ms, accepted)
+
+
+def _hardened_only(scenario: Scenario) -> Iterator[Problem]:
+    queue = scenario.queue
+    if queue.mode is Mode.HARDENED:
+        return
+    if queue.deliveries_max is not None:
+        accepted = "nothing unless queue.mode is hardened: the original has no dead letters"
+        yield Problem.of("queue.deliveries_max", queue.deliveries_max, accepted)
+    if queue.v1_producers:
+        accepted = "false unless queue.mode is hardened; or else queue.engine says what producers are"
+        yield Problem.of("queue.v1_producers", queue.v1_producers, accepted)
 
 
 def _operations(scenario: Scenario) -> Iterator[Problem]:

@@ -107,6 +107,7 @@ class QueueRun(RunPhases):
         self._recorder = Recorder(history, self._runtime, clock=context.testbed.clock)
         self._consumers = Consumers(
             settings=scenario.consumers,
+            poison=scenario.load.poison,
             open_queue=self._queue.consumer,
             recorder=self._recorder,
             runtime=self._runtime,
@@ -153,6 +154,8 @@ class QueueRun(RunPhases):
             recorder=self._recorder,
             runtime=self._runtime,
             halt=self._halt,
+            retries=self._scenario.load.retries,
+            retry_after_ms=self._scenario.load.retry_after_ms,
         )
 
     async def _is_drained(self) -> bool:

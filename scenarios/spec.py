@@ -27,6 +27,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 CLOCK_OFFSET_MS_MAX = 86_400_000
 CLOCK_DRIFT_PPM_MAX = 500_000
 """A clock that runs half as fast again, or at half its speed."""
+RETRIES_MAX = 100
 
 
 class Arrival(StrEnum):
@@ -127,6 +128,10 @@ class QueueSettings(Section):
     sharding: Sharding = Sharding.ROUND_ROBIN
     compat: Flag = False
     """Reproduce the defects of the original dyno-queues."""
+    deliveries_max: Count | None = None
+    """Hardened: a message that was delivered so often is set aside as a dead letter; none: never."""
+    v1_producers: Flag = False
+    """Hardened: producers are clients of dyno-queues V1, on the same keys."""
 
 
 class Priority(Section):
@@ -145,6 +150,8 @@ class Operation(Section):
     id: Annotated[str, Field(min_length=1)]
     delay_ms: Annotated[int, Field(strict=True, ge=0)] = 0
     priority: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+    poison: Flag = False
+    """The program of a consumer that begins to work on it ends; soon another takes its place."""
 
 
 class Load(Section):
@@ -161,6 +168,15 @@ class Load(Section):
     payload_bytes: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 64
     batch: Count = 1
     """Messages per push."""
+    retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
+    """How often a producer pushes again, under the same id, what was not confirmed to it."""
+    retry_after_ms: NonNegative = 100.0
+    """Time between the end of one attempt and the next."""
+
+    @property
+    def poison(self) -> frozenset[str]:
+        """Ids of the messages that kill whoever works on them."""
+        return frozenset(one.id for one in self.operations or () if one.poison)
 
     def rate_of(self, zone: str) -> float:
         return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s

@@ -81,7 +81,13 @@ def _load(base: Scenario, streams: Streams, messages: int) -> Load:
     if base.workload is not None:
         return shortened  # its seed draws the same operations again
     operations = explicit_operations(shortened, zones=base.zones, random=streams.stream)
-    return Load(duration_s=duration_s, operations=operations, payload_bytes=load.payload_bytes)
+    return Load(
+        duration_s=duration_s,
+        operations=operations,
+        payload_bytes=load.payload_bytes,
+        retries=load.retries,
+        retry_after_ms=load.retry_after_ms,
+    )
 
 
 def _consumers(base: Scenario, random: Random) -> Consumers:

@@ -137,15 +137,30 @@ class _Program:
 class Producer:
     """Pushes one zone's plan. ``run`` returns when the plan is over or the run is halted; pushes may still be open.
 
+    What was not confirmed is pushed again, up to ``retries`` times, each ``retry_after_ms`` after the last; to the
+    history such an attempt is an operation like any other, meant to begin when it begins.
+
     Its program can die. What was to be pushed before ``replace`` puts another in its place, nobody pushes.
     """
 
-    def __init__(self, *, zone: str, open_queue: OpenQueue, recorder: Recorder, runtime: Runtime, halt: Halt) -> None:
+    def __init__(
+        self,
+        *,
+        zone: str,
+        open_queue: OpenQueue,
+        recorder: Recorder,
+        runtime: Runtime,
+        halt: Halt,
+        retries: int = 0,
+        retry_after_ms: float = 0.0,
+    ) -> None:
         self._zone = zone
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = runtime
         self._halt = halt
+        self._retries = retries
+        self._retry_after_ns = round(retry_after_ms * _NS_PER_MS)
         self._pushes = Crew(runtime, halt)
         self._programs: list[_Program] = []
 
@@ -196,4 +211,9 @@ class Producer:
 
     async def _push(self, program: _Program, messages: Sequence[Message], intended_ns: int) -> None:
         with suppress(ProgramCrashed):
-            await self._recorder.push(program.queue, program.actor, messages, intended_ns=intended_ns)
+            left = await self._recorder.push(program.queue, program.actor, messages, intended_ns=intended_ns)
+            for _ in range(self._retries):
+                if not left or await self._halt.sleep(self._retry_after_ns) or program.switch.crashed:
+                    return
+                now_ns = self._runtime.now_ns()
+                left = await self._recorder.push(program.queue, program.actor, left, intended_ns=now_ns)

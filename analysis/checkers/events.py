@@ -42,8 +42,8 @@ STATES = pa.schema(
         pa.field("serving", pa.bool_()),
     ]
 )
-PLACES = ("queue", "unack", "payload")
-PAYLOAD = PLACES.index("payload")
+PLACES = ("queue", "unack", "payload", "dead")
+PAYLOAD, DEAD = PLACES.index("payload"), PLACES.index("dead")
 
 
 @dataclass(frozen=True, slots=True)

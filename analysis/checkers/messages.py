@@ -17,6 +17,7 @@ from analysis.checkers.deliveries import Ack, Deliveries, Extension, Lease
 from analysis.checkers.events import (
     ABSENT,
     ACK,
+    DEAD,
     EXTEND,
     FAIL,
     INFO,
@@ -112,15 +113,17 @@ class Messages:
     def fates(self) -> dict[MessageClass, Bools]:
         """The classes of a message as a whole; they exclude each other.
 
-        The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked.
+        The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked, or until it
+        has set the message aside, which it may do with what was delivered.
         """
         states = self.partition.states
-        listed = states.place != PAYLOAD
+        listed = (states.place != PAYLOAD) & (states.place != DEAD)
         anywhere = self.partition.marked(states.message[listed])
         at_home = self.partition.marked(states.message[listed & states.serving])
         owed = self.push_ok & ~self.acked & ~self.ack_doubtful
         kept = owed & (at_home | (anywhere & ~self.delivered))
-        gone = owed & ~kept
+        dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
+        gone = owed & ~kept & ~dead
         unseen = gone & np.where(self.delivered, self._home_unread(), not self.end.complete)
         return {
             MessageClass.STUCK: kept & self.end.drained,
@@ -129,6 +132,7 @@ class Messages:
             MessageClass.UNDECIDED: unseen | (kept & (not self.end.drained)),
             MessageClass.RECOVERED: self.push_doubtful & self.delivered,
             MessageClass.UNEXPECTED: self.delivered & ~self.push_ok & ~self.push_doubtful,
+            MessageClass.DEAD_LETTER: dead,
         }
 
     def _home_unread(self) -> Bools:
@@ -155,10 +159,18 @@ class Messages:
         return [_in_words(found[message]) for message in np.flatnonzero(chosen).tolist()]
 
     def _early(self) -> Cases:
-        due_ms = self.due_ms[self.pops.message]
+        due_ms = self._due_earliest_ms()[self.pops.message]
         before_ms = due_ms - _wall_ms(self.pops.time_ns, self.epoch_ns)
         rows = np.flatnonzero((due_ms != ABSENT) & (before_ms > EARLY_TOLERANCE_MS))
         return self._of_rows(self.pops.where(rows), [f"{early} ms before it was due" for early in before_ms[rows]])
+
+    def _due_earliest_ms(self) -> Ints:
+        """An attempt in doubt may have been what the queue took, and was due before the one that was confirmed."""
+        events = self.partition.events
+        rows = events.where((events.f == PUSH) & (events.type == INFO) & (events.due_ms != ABSENT))
+        due_ms = self.due_ms.copy()
+        np.minimum.at(due_ms, rows.message, rows.due_ms)
+        return due_ms
 
     def _of_rows(self, rows: Rows, detail: list[str]) -> Cases:
         return Cases(self.partition.ids.take(pa.array(rows.message)), rows.index, rows.delivery, detail=detail)

@@ -31,6 +31,7 @@ class MessageClass(StrEnum):
     ORPHAN = "orphan"
     PHANTOM = "phantom"
     PRIORITY_INVERSION = "priority_inversion"
+    DEAD_LETTER = "dead_letter"
 
 
 DESCRIPTIONS: Mapping[MessageClass, str] = {
@@ -48,6 +49,7 @@ DESCRIPTIONS: Mapping[MessageClass, str] = {
     MessageClass.ORPHAN: "a zone holds the payload but lists the id nowhere",
     MessageClass.PHANTOM: "a zone lists the id but holds no payload for it",
     MessageClass.PRIORITY_INVERSION: "served after a less urgent message of the same shard and due time",
+    MessageClass.DEAD_LETTER: "delivered but never acked, and set aside by the queue after so many deliveries",
 }
 
 FORBIDDEN_DEFAULT = (
@@ -102,8 +104,8 @@ class Totals:
 class Divergence:
     """How far the zones' contents differ at rest; a statistic, never a reason.
 
-    ``place`` is queue, unack or payload; ``shard`` is ``None`` for payloads. ``ids``: held by at least one zone;
-    ``divergent``: held by at least one but not by every zone that could be read.
+    ``place`` is queue, unack, payload or dead; ``shard`` is ``None`` for payloads and dead letters. ``ids``: held by at
+    least one zone; ``divergent``: held by at least one but not by every zone that could be read.
     """
 
     place: str
@@ -117,8 +119,8 @@ class Verdict:
     """The result of checking one run.
 
     ``counts``: cases of every ``MessageClass``; messages for lost, stuck, abandoned, undecided, recovered,
-    unexpected and priority_inversion, deliveries for early and the duplicate causes, acks for zombie_ack, and
-    (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
+    unexpected, dead_letter and priority_inversion, deliveries for early and the duplicate causes, acks for zombie_ack,
+    and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
     are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone and
     under ``"all"``. ``reasons``: why it is not valid, in words.
     """

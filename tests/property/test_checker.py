@@ -189,6 +189,24 @@ def plant_phantom(run: RunBuilder) -> None:
     run.listed("bad", zone="c", place="unack")
 
 
+def plant_dead_letter(run: RunBuilder) -> None:
+    plant_abandoned(run)
+    run.listed("bad", zone="b", place="dead")
+    run.payload("bad", zone="b")
+
+
+def plant_stuck_beside_a_dead_letter(run: RunBuilder) -> None:
+    plant_stuck_after_delivery(run)
+    run.listed("bad", zone="b", place="dead")
+    run.payload("bad", zone="b")
+
+
+def plant_lost_as_a_dead_letter_that_nobody_had(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10)
+    run.listed("bad", zone="b", place="dead")
+    run.payload("bad", zone="b")
+
+
 def plant_priority_inversion(run: RunBuilder) -> None:
     for message_id, priority, pop_ms in (("other", 9, 100), ("bad", 1, 150)):
         run.push(message_id, at_ms=10, due_ms=50, priority=priority)
@@ -212,6 +230,9 @@ PLANTS: dict[Callable[[RunBuilder], None], MessageClass] = {
     plant_zombie_ack: MessageClass.ZOMBIE_ACK,
     plant_orphan: MessageClass.ORPHAN,
     plant_phantom: MessageClass.PHANTOM,
+    plant_dead_letter: MessageClass.DEAD_LETTER,
+    plant_stuck_beside_a_dead_letter: MessageClass.STUCK,
+    plant_lost_as_a_dead_letter_that_nobody_had: MessageClass.LOST,
     plant_priority_inversion: MessageClass.PRIORITY_INVERSION,
 }
 

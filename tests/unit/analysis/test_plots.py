@@ -88,7 +88,7 @@ def test_points_are_bounded_and_the_figure_says_so(
     plot_run(eventful_run(tmp_path / "run").write())
     clouds = [cloud for axis in figures["latency.png"].axes for cloud in axis.collections]
     assert max(len(cloud.get_offsets()) for cloud in clouds) <= 20
-    assert "push: every 5th of 90 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
+    assert "push: every 5th of 96 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
 
 
 def test_a_comparison_has_a_line_and_a_bar_for_every_level_in_its_colour(

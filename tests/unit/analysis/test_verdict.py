@@ -10,7 +10,7 @@ import pytest
 
 from analysis.checkers.queue import check
 from analysis.checkers.verdict import DESCRIPTIONS, FIRST_OFFENDERS, MessageClass, Verdict, judge
-from analysis.testing import RunBuilder
+from analysis.testing import Outcome, RunBuilder
 
 
 @pytest.fixture
@@ -83,6 +83,16 @@ def test_what_is_forbidden_is_the_scenario_s_choice(run: RunBuilder) -> None:
 def test_a_message_may_come_one_millisecond_before_it_is_due(run: RunBuilder, answered_ms: int, early: int) -> None:
     run.push("m", at_ms=2, due_ms=100)
     run.ack("m", run.pop("m", at_ms=50, took_ms=answered_ms - 50), at_ms=200)
+    assert check(run.write()).counts["early"] == early
+
+
+@pytest.mark.parametrize(("outcome", "early"), [("info", 0), ("fail", 1)])
+def test_an_attempt_in_doubt_may_be_what_a_retried_message_is_due_by(
+    run: RunBuilder, outcome: Outcome, early: int
+) -> None:
+    run.push("m", at_ms=2, due_ms=100, outcome=outcome)
+    run.push("m", at_ms=50, due_ms=150)
+    run.ack("m", run.pop("m", at_ms=60, took_ms=50), at_ms=200)
     assert check(run.write()).counts["early"] == early
 
 

@@ -21,6 +21,19 @@ def test_hardened_is_chosen_by_its_mode_and_has_no_defects_to_reproduce():
         small(queue={"mode": "hardened", "compat": True})
 
 
+def test_dead_letters_and_producers_of_v1_need_hardened_mode():
+    hardened = small(queue={"mode": "hardened", "deliveries_max": 2, "v1_producers": True}).queue
+    assert (hardened.deliveries_max, hardened.v1_producers) == (2, True)
+    with pytest.raises(
+        ScenarioError, match=r"queue\.deliveries_max: got 2; accepted: nothing unless queue\.mode is har"
+    ):
+        small(queue={"deliveries_max": 2})
+    with pytest.raises(
+        ScenarioError, match=r"queue\.v1_producers: got True; accepted: false unless queue\.mode is har"
+    ):
+        small(queue={"v1_producers": True})
+
+
 def test_work_beyond_the_lease_is_done_once_and_its_extensions_are_in_the_history():
     hardened = small(queue={"mode": "hardened"}, **LONG_WORK)
     _, tables, verdict = run_in_memory(hardened)

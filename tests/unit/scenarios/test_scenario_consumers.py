@@ -3,7 +3,7 @@
 Method: consumers in virtual time on a queue whose commands are counted; the history is compared row by row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -66,7 +66,9 @@ class ToyQueue:
 class Stage:
     """Consumers of zone b on toy queues."""
 
-    def __init__(self, directory: Path, *, work: str = "constant:10ms", delay_ms: int = 0) -> None:
+    def __init__(
+        self, directory: Path, *, work: str = "constant:10ms", delay_ms: int = 0, poison: Collection[str] = ()
+    ) -> None:
         self.runtime = SimRuntime(seed=1)
         self.halt = Halt(self.runtime)
         self.history = HistoryWriter(directory)
@@ -78,6 +80,7 @@ class Stage:
             recorder=Recorder(self.history, self.runtime),
             runtime=self.runtime,
             crew=Crew(self.runtime, self.halt),
+            poison=poison,
         )
         self._directory = directory
 
@@ -131,6 +134,51 @@ def test_a_consumer_that_crashes_in_the_middle_of_a_pop_leaves_it_unknown(tmp_pa
         ("pop", "invoke", None, None),
         ("pop", "info", None, "consumer crashed"),
     ]
+
+
+def test_whoever_gets_a_poison_message_dies_and_another_takes_its_place(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, poison=["m2"])
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=35 * MS)
+    delivered = [(process, f, message_id) for process, f, kind, message_id, _ in stage.rows() if kind == "ok"]
+    life = [("pop", "m1"), ("ack", "m1"), ("pop", "m2")]
+    assert (
+        delivered == [(name, *step) for name in ("consumer-b-0", "consumer-b-0.2") for step in life][: len(delivered)]
+    )
+    assert len(delivered) > len(life)
+
+
+def test_nobody_takes_the_place_of_a_poisoned_program_when_the_run_ends_or_a_fault_has_seen_to_it(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, poison=["m1"])
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.replace("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    assert [row[0] for row in stage.rows() if row[2] == "ok"] == ["consumer-b-0", "consumer-b-0.2"]
+
+
+@pytest.mark.parametrize("delay_ms", [0, 10], ids=["after the poison", "before the poison comes"])
+def test_a_fault_that_holds_a_consumer_down_holds_it_down_whatever_poison_does(tmp_path: Path, delay_ms: int) -> None:
+    stage = Stage(tmp_path, poison=["m1"], delay_ms=delay_ms)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=15 * MS)
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=100 * MS)
+    assert len(stage.queues) == 1
+    stage.consumers.replace("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    assert {row[0] for row in stage.rows()} == {"consumer-b-0", "consumer-b-0.2"}
+
+
+def test_a_fault_that_counts_commands_does_not_bring_the_dead_back() -> None:
+    switch = CrashSwitch()
+    switch.crash()
+    switch.crash(at_command=5)
+    assert switch.crashed
+    with pytest.raises(ProgramCrashed):
+        switch.check()
 
 
 def test_a_replacement_is_a_new_process_with_a_queue_of_its_own(tmp_path: Path) -> None:

@@ -109,6 +109,9 @@ REFUSED = {
     "load.rate_per_s=-1": (
         "load.rate_per_s: got -1; accepted: a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
     ),
+    "load.retries=-1": "load.retries: got -1; accepted: greater than or equal to 0",
+    "load.retries=101": "load.retries: got 101; accepted: less than or equal to 100",
+    "load.retry_after_ms=-1": "load.retry_after_ms: got -1; accepted: greater than or equal to 0",
     "load.rate_per_s={a: 1, z: 2}": "load.rate_per_s.z: got 'z'; accepted: a zone of the topology (a, b, c)",
     "load.priority.max=100": "load.priority.max: got 100; accepted: less than or equal to 99",
     "load.priority.min=5": "load.priority.min: got 5; accepted: at most load.priority.max (0)",
@@ -118,13 +121,14 @@ REFUSED = {
     "links.overrides={q: 0}": "links.overrides.q: got 'q'; accepted: a link written FROM>TO, e.g. a>b",
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
     "queue.foo=1": (
-        "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, compat"
+        "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
+        "compat, deliveries_max, v1_producers"
     ),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (
         "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, abandoned, undecided, recovered, unexpected, "
-        "redelivered, concurrent, resurrected, early, zombie_ack, orphan, phantom, priority_inversion"
+        "redelivered, concurrent, resurrected, early, zombie_ack, orphan, phantom, priority_inversion, dead_letter"
     ),
     "about=[1]": "about: got [1]; accepted: a string",
     "drain.bound_s=1": (
@@ -186,6 +190,13 @@ def test_a_lease_that_no_consumer_can_keep_is_refused(good: str) -> None:
     assert lines == [
         "--set: queue.unack_ms: got 20; accepted: more than the shortest processing time (30 ms), "
         "or no ack could come in time"
+    ]
+
+
+def test_retries_end_before_the_drain_does(good: str) -> None:
+    lines = refusal(good, "load.retries=20", "load.retry_after_ms=2000", "drain.bound_s=15")
+    assert lines == [
+        "--set: load.retry_after_ms: got 2000.0; accepted: so little that 20 retries end within drain.bound_s (15 s)"
     ]
 
 
@@ -267,5 +278,7 @@ def test_the_printed_scenario_spells_out_every_default(good: str) -> None:
         "read_level": None,
         "read_repair": False,
         "hinted_handoff": None,
+        "votes": "value",
+        "anti_entropy": None,
     }
     assert printed["faults"][0] == {"at_s": 2.0, "for_s": 3.0, "kind": "kill", "zone": "b", "restart": "keep"}

@@ -87,16 +87,21 @@ def test_a_zone_without_a_rate_pushes_nothing() -> None:
 
 
 class SlowQueue:
-    """Answers each push ``delay_ns`` after it was asked, or as ``error`` says."""
+    """Answers each push ``delay_ns`` after it was asked, or as ``error`` says, be it only ``failures`` times."""
 
-    def __init__(self, runtime: SimRuntime, *, delay_ns: int, error: Exception | None = None) -> None:
+    def __init__(
+        self, runtime: SimRuntime, *, delay_ns: int, error: Exception | None = None, failures: int | None = None
+    ) -> None:
         self._runtime = runtime
+        self._failures_left = failures
         self._delay_ns = delay_ns
         self._error = error
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         await self._runtime.sleep(self._delay_ns)
-        if self._error is not None:
+        if self._error is not None and self._failures_left != 0:
+            if self._failures_left is not None:
+                self._failures_left -= 1
             raise self._error
         return [Receipt(id=message.id, shard="s", due_ms=7) for message in messages]
 
@@ -105,21 +110,38 @@ class SlowQueue:
 
 
 def rows_of_a_run(
-    tmp_path: Path, *, delay_ns: int, error: Exception | None = None, load: Load | None = None
+    tmp_path: Path,
+    *,
+    delay_ns: int,
+    error: Exception | None = None,
+    load: Load | None = None,
+    failures: int | None = None,
+    crash_after_ns: int | None = None,
 ) -> list[dict[str, object]]:
+    """The history of one producer; ``failures``: only so many pushes fail. It crashes after ``crash_after_ns``."""
     runtime = SimRuntime(seed=1)
     halt = Halt(runtime)
     history = HistoryWriter(tmp_path)
-    queue = SlowQueue(runtime, delay_ns=delay_ns, error=error)
+    queue = SlowQueue(runtime, delay_ns=delay_ns, error=error, failures=failures)
+    load = load or Load(duration_s=2, rate_per_s=20)
 
     async def opened(zone: str, wrap: Wrap) -> SlowQueue:
         return queue
 
-    producer = Producer(zone="a", open_queue=opened, recorder=Recorder(history, runtime), runtime=runtime, halt=halt)
-    load = load or Load(duration_s=2, rate_per_s=20)
+    producer = Producer(
+        zone="a",
+        open_queue=opened,
+        recorder=Recorder(history, runtime),
+        runtime=runtime,
+        halt=halt,
+        retries=load.retries,
+        retry_after_ms=load.retry_after_ms,
+    )
 
     async def run() -> None:
         await producer.start()
+        if crash_after_ns is not None:
+            runtime.call_later(crash_after_ns, producer.crash)
         await producer.run(plan_pushes(load, zone="a", random=Streams(1).stream), begin_ns=1 * S)
         while producer.in_flight:
             await runtime.sleep(MS)
@@ -170,6 +192,50 @@ def test_a_batch_that_stops_in_the_middle_gives_each_message_its_own_outcome(tmp
         ("a-000002", "fail", "late"),
         ("a-000000", "ok", None),
     ]
+
+
+ONE_PUSH = {"duration_s": 1, "operations": [{"at_ms": 5, "zone": "a", "id": "m", "delay_ms": 40}]}
+
+
+def attempts(rows: list[dict[str, object]]) -> list[tuple[object, object, object]]:
+    return [(row["time_ns"], row["type"], row["due_ms"]) for row in rows]
+
+
+def test_what_is_not_confirmed_is_pushed_again_after_a_while_until_it_is(tmp_path: Path) -> None:
+    load = Load(**ONE_PUSH, retries=3, retry_after_ms=20.0)
+    rows = rows_of_a_run(tmp_path, delay_ns=2 * MS, error=Indeterminate("late"), load=load, failures=2)
+    assert attempts(rows) == [
+        (S + 5 * MS, "invoke", None),
+        (S + 7 * MS, "info", 40),
+        (S + 27 * MS, "invoke", None),
+        (S + 29 * MS, "info", 40),
+        (S + 49 * MS, "invoke", None),
+        (S + 51 * MS, "ok", 7),
+    ]
+    assert {row["message_id"] for row in rows} == {"m"}
+    assert len({row["op_id"] for row in rows}) == 3
+    assert [row["intended_ns"] for row in rows] == [row["invoke_ns"] or row["time_ns"] for row in rows]
+
+
+@pytest.mark.parametrize("error", [Unavailable("down"), Indeterminate("late"), ServerError("ERR no")])
+def test_a_producer_gives_up_after_the_last_retry(tmp_path: Path, error: Exception) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=Load(**ONE_PUSH, retries=3))
+    assert [row["type"] for row in rows].count("invoke") == 4
+
+
+def test_of_a_batch_only_what_was_not_confirmed_is_pushed_again(tmp_path: Path) -> None:
+    cause = Indeterminate("late")
+    error = PushIndeterminate(cause, receipts=(Receipt(id="a-000000", shard="s", due_ms=7),), failed_id="a-000001")
+    error.__cause__ = cause
+    load = Load(duration_s=1, rate_per_s=3, batch=3, arrival=Arrival.CONSTANT, retries=1)
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=load, failures=1)
+    assert [row["message_id"] for row in rows if row["type"] == "invoke"][3:] == ["a-000001", "a-000002"]
+
+
+def test_a_dead_producer_does_not_try_again(tmp_path: Path) -> None:
+    load = Load(**ONE_PUSH, retries=3, retry_after_ms=20.0)
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=Indeterminate("late"), load=load, crash_after_ns=S + 10 * MS)
+    assert [row["type"] for row in rows] == ["invoke", "info"]
 
 
 def test_a_push_beyond_the_limit_is_recorded_as_failed_and_not_left_out(
