@@ -7,8 +7,8 @@ from typing import Any
 
 from analysis.checkers.consistency import check_consistency
 from analysis.checkers.register_verdict import ConsistencyVerdict
-from analysis.rundir import RunDirectory, RunError
-from analysis.summary import ALL_ZONES, OperationSummary, operation_summaries
+from analysis.rundir import RunDirectory
+from analysis.summary import ALL_ZONES, OperationSummary, operation_summaries, recorded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,13 +33,10 @@ class AccessSummary:
 
 def load_consistency(run: RunDirectory) -> ConsistencyVerdict:
     """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
-    path = run.path / "verdict.json"
-    if not path.exists():
-        return check_consistency(run.path)
-    try:
-        return ConsistencyVerdict.from_json(run.read_json("verdict.json"))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunError(f"{path}: not written by this version: {error!r}") from error
+    with recorded(run, "verdict.json") as value:
+        if value is not None:
+            return ConsistencyVerdict.from_json(value)
+    return check_consistency(run.path)
 
 
 def summarise_accesses(run: Path) -> AccessSummary:

@@ -62,78 +62,78 @@ def build_report(run: Path) -> Path:
 
 def _queue_page(directory: RunDirectory) -> str:
     verdict, summary = load_verdict(directory), load_summary(directory)
-    info = directory.info
-    rows = list(_classes(verdict, summary))
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[verdict.valid]}",
-            info=info,
-            verdict=verdict,
-            word=_WORDS[verdict.valid],
-            totals=asdict(verdict.totals),
-            classes=rows,
-            absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
-            summary=summary,
-            quantiles=tuple(QUANTILES),
-            faults=directory.faults(),
-            images=[_image(path) for path in plot_run(directory.path)],
-            coordinators=_coordinators(info.coordinators),
-            scenario=directory.scenario_text(),
-            environment=_facts(directory),
-        )
+    return _single_run_page(
+        "report.html",
+        directory,
+        title=_verdict_title(directory, verdict.valid),
+        figures=plot_run(directory.path),
+        verdict=verdict,
+        word=_WORDS[verdict.valid],
+        totals=asdict(verdict.totals),
+        classes=list(_classes(verdict, summary)),
+        absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
+        summary=summary,
+        quantiles=tuple(QUANTILES),
     )
 
 
 def _access_page(directory: RunDirectory) -> str:
-    verdict, info = load_consistency(directory), directory.info
-    return (
-        _environment()
-        .get_template("access_report.html")
-        .render(
-            title=f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[verdict.valid]}",
-            info=info,
-            verdict=verdict,
-            word=_WORDS[verdict.valid],
-            anomalies=[
-                {
-                    "name": name,
-                    "count": verdict.counts[name],
-                    "forbidden": name in verdict.forbid,
-                    "meaning": MEANINGS[name],
-                    "cases": verdict.cases[name],
-                }
-                for name in Anomaly
-                if verdict.counts[name]
-            ],
-            operations=operation_summaries(directory),
-            quantiles=tuple(QUANTILES),
-            faults=directory.faults(),
-            images=[_image(path) for path in plot_accesses(directory.path)],
-            coordinators=_coordinators(info.coordinators),
-            scenario=directory.scenario_text(),
-            environment=_facts(directory),
-        )
+    verdict = load_consistency(directory)
+    return _single_run_page(
+        "access_report.html",
+        directory,
+        title=_verdict_title(directory, verdict.valid),
+        figures=plot_accesses(directory.path),
+        verdict=verdict,
+        word=_WORDS[verdict.valid],
+        anomalies=[
+            {
+                "name": name,
+                "count": verdict.counts[name],
+                "forbidden": name in verdict.forbid,
+                "meaning": MEANINGS[name],
+                "cases": verdict.cases[name],
+            }
+            for name in Anomaly
+            if verdict.counts[name]
+        ],
+        operations=operation_summaries(directory),
+        quantiles=tuple(QUANTILES),
     )
 
 
 def _session_page(directory: RunDirectory) -> str:
     info = directory.info
+    return _single_run_page(
+        "session_report.html",
+        directory,
+        title=f"Session at {info.level}, {info.started_utc}",
+        figures=plot_session(directory.path),
+        session=info.session,
+        zones=zone_summaries(directory),
+        verbs=verbs(directory),
+    )
+
+
+def _verdict_title(directory: RunDirectory, valid: Validity) -> str:
+    info = directory.info
+    return f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[valid]}"
+
+
+def _single_run_page(template: str, directory: RunDirectory, *, title: str, figures: list[Path], **found: Any) -> str:
+    """``template``, which extends ``single_run.html``, filled with what every run has and what was ``found`` in it."""
     return (
         _environment()
-        .get_template("session_report.html")
+        .get_template(template)
         .render(
-            title=f"Session at {info.level}, {info.started_utc}",
-            info=info,
-            session=info.session,
-            zones=zone_summaries(directory),
-            verbs=verbs(directory),
+            title=title,
+            info=directory.info,
             faults=directory.faults(),
-            images=[_image(path) for path in plot_session(directory.path)],
-            coordinators=_coordinators(info.coordinators),
+            images=[_image(path) for path in figures],
+            coordinators=_coordinators(directory.info.coordinators),
             scenario=directory.scenario_text(),
             environment=_facts(directory),
+            **found,
         )
     )
 

@@ -137,7 +137,7 @@ def load_verdict(run: RunDirectory) -> Verdict:
     """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
     if run.info.workload is not None:
         raise RunError(f"{run.path}: its clients used a {run.info.workload.kind}: nothing here tells of messages")
-    with _recorded(run, "verdict.json") as value:
+    with recorded(run, "verdict.json") as value:
         if value is not None:
             return Verdict.from_json(value)
     return check(run.path)
@@ -145,17 +145,18 @@ def load_verdict(run: RunDirectory) -> Verdict:
 
 def load_summary(run: RunDirectory) -> Summary:
     """The summary of a run as last written; writes it if it never was. Raises ``RunError``."""
-    with _recorded(run, "summary.json") as value:
+    with recorded(run, "summary.json") as value:
         if value is not None:
             return Summary.from_json(value)
     return summarise(run.path)
 
 
 @contextmanager
-def _recorded(run: RunDirectory, name: str) -> Iterator[Any]:
+def recorded(run: RunDirectory, name: str) -> Iterator[Any]:
+    """What the file ``name`` of ``run`` holds, or None. Raises ``RunError`` if the block can make no sense of it."""
     try:
         yield run.read_json(name) if (run.path / name).exists() else None
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(f"{run.path / name}: not written by this version: {error!r}") from error
 
 

@@ -289,6 +289,16 @@ def test_the_verdict_from_disk_is_that_from_memory_and_survives_its_file(tmp_pat
     assert "Smallest counterexamples" in page
 
 
+@pytest.mark.parametrize("change", [{"workload": "stack"}, {"cases": None}])
+def test_a_broken_verdict_is_named(tmp_path, change):
+    run = good().directory(tmp_path / "told" / "1")
+    check_consistency(run)
+    written = json.loads((run / "verdict.json").read_text())
+    (run / "verdict.json").write_text(json.dumps({**written, **change}))
+    with pytest.raises(RunError, match=r"verdict\.json: not written by this version"):
+        load_consistency(RunDirectory.open(run))
+
+
 def test_a_run_of_a_queue_is_refused(tmp_path):
     story = good()
     run = story.directory(tmp_path / "told" / "1")
