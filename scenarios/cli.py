@@ -15,7 +15,6 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from analysis.checkers.verdict import MessageClass
 from cluster.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError
 from scenarios import cli_cluster
@@ -210,10 +209,15 @@ def replay(
 
 @app.command()
 def shrink(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt wrote.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A counterexample that a hunt wrote, or a scenario with told operations or a workload."
+        ),
+    ],
     *,
     class_: Annotated[
-        MessageClass | None, typer.Option("--class", help="What must stay violated; the file's own if it has but one.")
+        str | None, typer.Option("--class", help="What must stay violated; the file's own if it has but one.")
     ] = None,
     runs_max: Annotated[int, typer.Option(min=1, help="End after so many runs with what there is.")] = 1_000,
     as_json: AsJson = False,
@@ -222,8 +226,6 @@ def shrink(
     from scenarios.shrinking import Shrinking, class_of
 
     loaded = load_scenario(file, overrides=["arm=sim"])
-    if loaded.workload is not None:
-        raise UsageProblem(f"{file}: shrinking is for queues; the smallest history of a {loaded.workload.kind} is told")
     done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
     if as_json:
         print_json(done.to_json())
@@ -468,7 +470,7 @@ def _exit_code(returned: object) -> int:
 
 def _unexpected(arguments: Sequence[str], error: Exception) -> int:
     from analysis.rundir import RunError
-    from scenarios.shrink import NotFailing
+    from scenarios.reduction import NotFailing
 
     if isinstance(error, RunError):
         return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)

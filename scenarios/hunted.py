@@ -7,12 +7,13 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.checkers.register_verdict import MEANINGS, Anomaly
-from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
+from analysis.checkers.register_verdict import MEANINGS
+from analysis.checkers.verdict import DESCRIPTIONS
 from analysis.stats import proportion_interval
 from scenarios.files import program_fingerprint
 from scenarios.hunt import Outcome, Quarry
 from scenarios.load import dump_scenario
+from scenarios.reduction import violation_named
 from scenarios.spec import Found
 from scenarios.table import console, print_table
 
@@ -87,9 +88,8 @@ class Hunted:
         for group in self.groups:
             out.print(f"\n{group.name}: {_MEANINGS[group.name]}", highlight=False)
             out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
-            if group.name in set(MessageClass):
-                words = f"  zonelab shrink {group.counterexample} --class {group.name}"
-                out.print(words, highlight=False, soft_wrap=True)
+            words = f"  zonelab shrink {group.counterexample} --class {group.name}"
+            out.print(words, highlight=False, soft_wrap=True)
         out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:
@@ -151,10 +151,6 @@ def sum_up(
     )
 
 
-def _known(name: str) -> MessageClass | Anomaly:
-    return MessageClass(name) if name in set(MessageClass) else Anomaly(name)
-
-
 def _plainness(outcome: Outcome) -> tuple[int, int, int]:
     return outcome.faults, outcome.events, outcome.seed
 
@@ -162,7 +158,7 @@ def _plainness(outcome: Outcome) -> tuple[int, int, int]:
 def _write(quarry: Quarry, outcome: Outcome, path: Path) -> None:
     found = Found(
         trace_hash=outcome.trace_hash,
-        violated=tuple(map(_known, outcome.violated)),
+        violated=tuple(map(violation_named, outcome.violated)),
         program=program_fingerprint(),
     )
     scenario = quarry.run_of(outcome.seed).model_copy(update={"found": found})

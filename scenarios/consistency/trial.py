@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from analysis.accesses import VALUES_NAME
 from analysis.checkers.consistency import check_accesses
 from analysis.checkers.register_verdict import ConsistencyVerdict
-from scenarios.sim import Simulated, recorded, simulate
+from scenarios.sim import Observe, Simulated, recorded, simulate
 from scenarios.spec import Scenario
 from scenarios.tables import OPERATIONS_NAME, MemoryTables
 
@@ -39,8 +39,8 @@ class AccessTrial:
         return self.run.trace_hash == other.run.trace_hash and mine == theirs
 
 
-def attempt_accesses(scenario: Scenario, *, keep_trace: bool = False) -> AccessTrial:
+def attempt_accesses(scenario: Scenario, *, observe: Observe | None = None, keep_trace: bool = False) -> AccessTrial:
     tables = MemoryTables()
-    run = simulate(scenario, tables, keep_trace=keep_trace)
+    run = simulate(scenario, tables, observe=observe, keep_trace=keep_trace)
     verdict = None if run.record.status == "failed" else check_accesses(recorded(scenario, run, tables))
     return AccessTrial(scenario=scenario, run=run, tables=tables, verdict=verdict)

@@ -4,22 +4,32 @@ Method: the first failing seed of each planted bug is shrunk and run again; delt
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.commands import zonelab_here
 from support.planted import PLANTED, PopRemovesFirst
-from support.short_runs import scenario_file, zonelab
+from support.short_runs import scenario_file
 from support.sim_runs import SMALL, small
 
 from analysis.checkers.verdict import MessageClass
+from cluster.levels import Level
 from cluster.streams import Streams
+from engine.message import Delivery, Message
+from scenarios import shrink as shrink_module
+from scenarios.ablated import Ablation
 from scenarios.delta import minimal_part
+from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.faults import COLOURS
 from scenarios.hunt import Quarry, hunt_seed
+from scenarios.mechanisms import Mechanism
+from scenarios.queues import ConsumerQueue, DynoUnderTest, Wrap
+from scenarios.reduction import NotFailing, Shrunk
 from scenarios.rules import problems
-from scenarios.shrink import NotFailing, Shrunk, shrink
+from scenarios.shrink import shrink
 from scenarios.shrinking import class_of
 from scenarios.spec import Scenario
 from scenarios.story import story
@@ -65,6 +75,12 @@ def test_shrinking_is_the_same_each_time_and_ends_at_its_limit() -> None:
     assert MessageClass.LOST in attempt(limited.scenario, make_queue=PopRemovesFirst).violated
 
 
+@pytest.mark.parametrize(("retries", "tried"), [(0, set()), (1, {0}), (6, {0, 1})])
+def test_a_run_is_tried_without_retries_and_with_one(retries: int, tried: set[int]) -> None:
+    plainer = shrink_module._plainer_settings(small(load={"retries": retries}))
+    assert {scenario.load.retries for scenario in plainer} - {retries} == tried
+
+
 def test_what_does_not_fail_cannot_be_shrunk() -> None:
     sound = Quarry(scenario=small(), messages=10).run_of(1)
     with pytest.raises(NotFailing, match="the run violates nothing, not lost"):
@@ -73,6 +89,46 @@ def test_what_does_not_fail_cannot_be_shrunk() -> None:
         shrink(small(), MessageClass.LOST)
     with pytest.raises(NotFailing, match="tells of nothing"):
         class_of(sound, None)
+
+
+class Ghosts(DynoUnderTest):
+    """The program that takes a dead one's place gets a message of its own making beside the first that was pushed."""
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        queue = await super().consumer(zone, wrap)
+        self.lives = getattr(self, "lives", 0) + 1
+        pop, unborn = queue.pop, self.lives > len(self.shards) * self._scenario.consumers.per_zone
+
+        async def haunted(count: int, wait_ms: int) -> list[Delivery]:
+            found = await pop(count, wait_ms)
+            return [*found, *(replace(one, message=Message(id="ghost")) for one in found[:1] if unborn)]
+
+        queue.pop = haunted  # type: ignore[method-assign]
+        return queue
+
+
+def test_a_message_that_nobody_pushed_leaves_no_run_without_messages_to_try() -> None:
+    crash = {"kind": "consumer_crash", "zone": "a", "consumer": 0, "at_s": 0.0, "for_s": 0.1}
+    before = Quarry(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
+    before = before.model_copy(update={"faults": small(faults=[crash]).faults})
+    shrunk = shrink(before, MessageClass.UNEXPECTED, make_queue=Ghosts, runs_max=30)
+    assert shrunk.trial.verdict.offenders["unexpected"][0].message_id == "ghost"
+
+
+def test_an_orphan_is_left_the_time_to_be_found() -> None:
+    unswept = Ablation.of(Mechanism.ORPHAN_SWEEPER)
+    drawn = scenario_of_class(FaultClass.V1_PRODUCERS_CRASH, level=Level.DC_QUORUM, mode=EngineMode.HARDENED, seed=1)
+    shrunk = shrink(drawn, MessageClass.ORPHAN, make_queue=unswept.make_queue, runs_max=60).scenario
+    assert len(shrunk.load.operations) == 1
+    assert MessageClass.ORPHAN in attempt(shrunk, make_queue=unswept.make_queue).violated
+    assert not attempt(shrunk).violated
+
+
+def test_the_story_of_poison_says_who_kills() -> None:
+    operations = [{"at_ms": 1.0, "zone": "a", "id": "bad", "poison": True}, {"at_ms": 1.0, "zone": "a", "id": "good"}]
+    scenario = small(load={"rate_per_s": 0, "operations": operations}, consumers={"per_zone": 1, "batch": 1})
+    page = story(scenario, MessageClass.STUCK)
+    assert "2 message(s) (poison, which kills its consumers: bad), 0 fault(s)" in page
 
 
 def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:
@@ -119,15 +175,17 @@ def test_no_single_item_of_a_minimal_part_can_go(data: list[int], limit: int) ->
 def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path: Path) -> None:
     kill = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
     file = scenario_file(tmp_path, **{**SMALL, "name": "short", "faults": [kill]})
-    hunted = json.loads(zonelab("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path).stdout)
+    hunted = json.loads(
+        zonelab_here("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path).stdout
+    )
     path = hunted["groups"]["stuck"]["counterexample"]
-    done = zonelab("shrink", path, "--class", "stuck", "--json", cwd=tmp_path)
+    done = zonelab_here("shrink", path, "--class", "stuck", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert done.returncode == 1, done.stderr
     assert (told["class"], told["bounded"]) == ("stuck", False)
     assert told["operations"][1] <= OPERATIONS_TARGET < told["operations"][0]
     assert "stuck" in (tmp_path / told["story"]).read_text()
-    replay = zonelab("replay", told["scenario"], "--json", cwd=tmp_path)
+    replay = zonelab_here("replay", told["scenario"], "--json", cwd=tmp_path)
     assert json.loads(replay.stdout)["same"] is True
 
 
