@@ -13,6 +13,7 @@ from scipy import special
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import Level
 from scenarios.ablated import Ablation
+from scenarios.ablation_costs import Cost, costs_of
 from scenarios.fault_classes import FaultClass, scenario_of_class
 from scenarios.matrix import Shown
 from scenarios.mechanisms import Mechanism
@@ -30,8 +31,9 @@ EACH_OFF = (
 )
 """The last two, since each mechanism of them covers for most of what the other one prevents."""
 
-WATCHED = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK)
-"""Hardened mode promises that no late ack succeeds; nobody forbids it to the original."""
+WATCHED = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
+"""Hardened mode promises that no late ack succeeds; nobody forbids it to the original. Orphans are forbidden where
+producers of V1 crash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,9 @@ WHERE: Mapping[Mechanism, tuple[Place, ...]] = {
     Mechanism.LEASE_HEARTBEAT: _at_quorum(FaultClass.WORK_OVERLONG),
     Mechanism.SHARD_TAKEOVER: _at_quorum(FaultClass.ZONE_UNSERVED),
     Mechanism.IDEMPOTENT_PUSH: _at_quorum(FaultClass.LINKS_DUPLICATE),
-    Mechanism.ORPHAN_SWEEPER: _at_quorum(FaultClass.CONSUMER_CRASH),
-    Mechanism.DEAD_LETTER: _at_quorum(FaultClass.CRASH_OVERLONG),
-    Mechanism.PRIORITY_ORDER: _at_quorum(FaultClass.LAG_HEAVY),
+    Mechanism.ORPHAN_SWEEPER: _at_quorum(FaultClass.V1_PRODUCERS_CRASH),
+    Mechanism.DEAD_LETTER: _at_quorum(FaultClass.POISON),
+    Mechanism.PRIORITY_ORDER: _at_quorum(FaultClass.ZONE_UNSERVED, FaultClass.ZONE_PAUSED_LONG),
     Mechanism.CLOCK_MARGIN: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
@@ -90,16 +92,15 @@ class Measured:
     shown: Shown
     deliveries: int
     delivered: int
-    latest_ms: float = 0.0
-    """How late the latest first delivery was."""
+    costs: Mapping[Cost, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class AblationResult:
     """The runs of one ablation against their twins, with none off; ``failed_twins`` of them failed, too.
 
-    ``failing``: runs by place and violated class. ``worse`` and ``better``: twins by class, with more and with fewer
-    cases than with none off.
+    ``failing``: runs by place and violated class. ``worse`` and ``better``: twins by class or cost, with more and with
+    less of it than with none off. ``costs``: sums, without the mechanisms and with them.
     """
 
     runs: int = 0
@@ -109,12 +110,11 @@ class AblationResult:
     delivered: int = 0
     twin_deliveries: int = 0
     twin_delivered: int = 0
-    latest_ms: float = 0.0
-    twin_latest_ms: float = 0.0
+    costs: dict[Cost, tuple[float, float]] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     failing: dict[MessageClass, dict[Place, int]] = field(default_factory=dict)
-    worse: dict[MessageClass, int] = field(default_factory=dict)
-    better: dict[MessageClass, int] = field(default_factory=dict)
+    worse: dict[MessageClass | Cost, int] = field(default_factory=dict)
+    better: dict[MessageClass | Cost, int] = field(default_factory=dict)
 
     def add(self, place: Place, measured: Measured, twin: Measured) -> None:
         shown, other = measured.shown, twin.shown
@@ -125,8 +125,6 @@ class AblationResult:
         self.delivered += measured.delivered
         self.twin_deliveries += twin.deliveries
         self.twin_delivered += twin.delivered
-        self.latest_ms += measured.latest_ms
-        self.twin_latest_ms += twin.latest_ms
         if shown.problem is not None:
             self.problems[shown.seed] = shown.problem
         for name in WATCHED:
@@ -134,9 +132,17 @@ class AblationResult:
             if mine:
                 places = self.failing.setdefault(name, {})
                 places[place] = places.get(place, 0) + 1
-            if mine != theirs:
-                side = self.worse if mine > theirs else self.better
-                side[name] = side.get(name, 0) + 1
+            self._compare(name, mine, theirs)
+        for cost in Cost:
+            pair = measured.costs.get(cost, 0.0), twin.costs.get(cost, 0.0)
+            self._compare(cost, *pair)
+            before = self.costs.get(cost, (0.0, 0.0))
+            self.costs[cost] = before[0] + pair[0], before[1] + pair[1]
+
+    def _compare(self, name: MessageClass | Cost, mine: float, theirs: float) -> None:
+        if mine != theirs:
+            side = self.worse if mine > theirs else self.better
+            side[name] = side.get(name, 0) + 1
 
     @property
     def redelivered_per_1000(self) -> float:
@@ -147,11 +153,11 @@ class AblationResult:
     def twins_redelivered_per_1000(self) -> float:
         return _extra_per_1000(self.twin_deliveries, self.twin_delivered)
 
-    @property
-    def mean_latest_ms(self) -> tuple[float, float]:
-        """Lateness of the latest first delivery of a run, on average: without the mechanism, and with it."""
+    def mean(self, cost: Cost) -> tuple[float, float]:
+        """Of a run, on average: without the mechanism, and with it."""
+        without, on = self.costs.get(cost, (0.0, 0.0))
         runs = max(1, self.runs)
-        return self.latest_ms / runs, self.twin_latest_ms / runs
+        return without / runs, on / runs
 
     def failing_runs(self, name: MessageClass) -> int:
         return sum(self.failing.get(name, {}).values())
@@ -180,9 +186,16 @@ class Ablations:
 
     def detected(self, ablation: Ablation) -> tuple[MessageClass, ...]:
         """The classes that have more cases than with none off, oftener than chance explains."""
+        return tuple(name for name in WATCHED if self._shows(ablation, name))
+
+    def dearer(self, ablation: Ablation) -> tuple[Cost, ...]:
+        """The costs that are higher than with none off, oftener than chance explains."""
+        return tuple(cost for cost in Cost if self._shows(ablation, cost))
+
+    def _shows(self, ablation: Ablation, name: MessageClass | Cost) -> bool:
         result = self.results[ablation]
-        limit = (1 - CONFIDENCE) / (len(self.results) * len(WATCHED))
-        return tuple(name for name in result.worse if sign_test(result.worse[name], result.better.get(name, 0)) < limit)
+        limit = (1 - CONFIDENCE) / (len(self.results) * (len(WATCHED) + len(Cost)))
+        return sign_test(result.worse.get(name, 0), result.better.get(name, 0)) < limit
 
 
 def ablate(
@@ -239,5 +252,5 @@ def _run(task: _Task) -> Measured:
         shown=Shown.of(trial),
         deliveries=totals.deliveries if totals else 0,
         delivered=totals.delivered if totals else 0,
-        latest_ms=trial.verdict.lateness_ms.get("all", {}).get("max", 0.0) if trial.verdict is not None else 0.0,
+        costs=costs_of(trial),
     )

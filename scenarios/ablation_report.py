@@ -7,15 +7,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rich.table import Table
-
 from analysis.checkers.verdict import MessageClass
 from analysis.stats import proportion_interval
 from scenarios.ablated import Ablation
-from scenarios.ablation import EACH_OFF, Ablations, ablate, places_of
-from scenarios.campaign import RunBar, provenance
+from scenarios.ablation import EACH_OFF, WATCHED, Ablations, ablate, places_of
+from scenarios.ablation_costs import Cost
+from scenarios.campaign import RunBar, effort, markdown_rows, print_rows, provenance
 from scenarios.mechanisms import NOT_NEEDED, WITHOUT
-from scenarios.table import console
 
 _HEADINGS = (
     "switched off",
@@ -24,6 +22,7 @@ _HEADINGS = (
     "by class, per 1,000 seeds",
     "redelivered per 1,000 (on)",
     "latest, ms (on)",
+    "overtaken per 1,000 seeds (on)",
     "verdict",
 )
 
@@ -40,8 +39,11 @@ the faults and levels that the mechanism is against; docs/guarantees.md describe
   every mechanism of the original on.
 - *redelivered*: deliveries beyond the first for 1,000 messages delivered.
 - *latest*: how late the latest first delivery of a run was, on average over the runs.
+- *overtaken*: messages that waited, due and confirmed, while a less urgent one of their shard was delivered by an
+  earlier pop.
 - *detected*: a class has more cases with the mechanism off than on, in so many more pairs of runs than the other way
-  round that chance would do this in less than 5 % of such tables (one-sided sign test, Bonferroni).
+  round that chance would do this in less than 5 % of such tables (one-sided sign test, Bonferroni). *Dearer*: the same
+  of one of the three numbers before it (*late* is the latest).
 
 {table}
 
@@ -55,7 +57,8 @@ the faults and levels that the mechanism is against; docs/guarantees.md describe
 
 ## Not in the table
 
-Read repair is not built. What an ack remembers of its interrupted predecessor and what concurrent pops of one queue
+What the options of the replication layer are good for, read repair among them, is on a page of its own:
+docs/replication-options.md. What an ack remembers of its interrupted predecessor and what concurrent pops of one queue
 object claim are not switched off: consumers of a scenario neither repeat an ack nor share an object, so nothing here
 would show it; unit tests of the engine do.
 """
@@ -68,25 +71,15 @@ class AblationReport:
     took_s: float
 
     def print(self) -> None:
-        table = Table(show_edge=False, pad_edge=False)
-        for heading in _HEADINGS:
-            table.add_column(heading)
-        for row in self._rows():
-            table.add_row(*row)
-        out = console()
-        out.print(table, "")
-        for sentence in self._sentences():
-            out.print(sentence, highlight=False, soft_wrap=True)
+        print_rows(_HEADINGS, self._rows(), self._sentences())
 
     def page(self) -> str:
         ablations = self.ablations
-        rows = ["| " + " | ".join(_HEADINGS) + " |", "|---" * len(_HEADINGS) + "|"]
-        rows += ["| " + " | ".join(row) + " |" for row in self._rows()]
         return _PAGE.format(
             provenance=provenance(self.command, runs=ablations.runs, took_s=self.took_s),
             interrupted="" if ablations.complete else " It was broken off, so the last rows have fewer seeds.",
             seeds=max(result.runs for result in ablations.results.values()),
-            table="\n".join(rows),
+            table=markdown_rows(_HEADINGS, self._rows()),
             mechanisms="\n".join(f"- **{name}**: {words}." for name, words in WITHOUT.items()),
             undetected="\n".join(f"- {sentence}" for sentence in self._undetected()) or "Nothing.",
         )
@@ -117,13 +110,17 @@ class AblationReport:
                     "worse": result.worse.get(name, 0),
                     "better": result.better.get(name, 0),
                 }
-                for name in (*result.failing, *(name for name in result.better if name not in result.failing))
+                for name in WATCHED
+                if name in result.failing or name in result.better
             },
             "redelivered_per_1000": result.redelivered_per_1000,
             "redelivered_per_1000_with_it_on": result.twins_redelivered_per_1000,
-            "latest_ms": result.mean_latest_ms[0],
-            "latest_ms_with_it_on": result.mean_latest_ms[1],
+            "latest_ms": result.mean(Cost.LATE)[0],
+            "latest_ms_with_it_on": result.mean(Cost.LATE)[1],
+            "overtaken": result.mean(Cost.OVERTAKEN)[0],
+            "overtaken_with_it_on": result.mean(Cost.OVERTAKEN)[1],
             "detected": list(self.ablations.detected(ablation)),
+            "dearer": list(self.ablations.dearer(ablation)),
             "problems": {str(seed): text for seed, text in result.problems.items()},
         }
 
@@ -132,16 +129,23 @@ class AblationReport:
             runs = max(1, result.runs)
             interval = proportion_interval(result.failed_runs, result.runs)
             low, high = 1000 * interval.low, 1000 * interval.high
-            detected = self.ablations.detected(ablation)
+            overtaken = [1000 * mean for mean in result.mean(Cost.OVERTAKEN)]
             yield (
                 ablation.name,
                 f"{1000 * result.failed_runs / runs:.0f} ({low:.0f} to {high:.0f})",
                 f"{1000 * result.failed_twins / runs:.0f}",
                 "; ".join(self._class_words(ablation, name) for name in result.failing) or "none",
                 f"{result.redelivered_per_1000:.0f} ({result.twins_redelivered_per_1000:.0f})",
-                "{:.0f} ({:.0f})".format(*result.mean_latest_ms),
-                f"detected: {', '.join(detected)}" if detected else "not detected",
+                "{:.0f} ({:.0f})".format(*result.mean(Cost.LATE)),
+                "{:.0f} ({:.0f})".format(*overtaken),
+                self._verdict(ablation),
             )
+
+    def _verdict(self, ablation: Ablation) -> str:
+        detected, dearer = self.ablations.detected(ablation), self.ablations.dearer(ablation)
+        words = [f"detected: {', '.join(detected)}"] if detected else []
+        words += [f"dearer: {', '.join(dearer)}"] if dearer else []
+        return "; ".join(words) or "not detected"
 
     def _class_words(self, ablation: Ablation, name: MessageClass) -> str:
         result = self.ablations.results[ablation]
@@ -151,8 +155,7 @@ class AblationReport:
 
     def _sentences(self) -> Iterator[str]:
         ablations = self.ablations
-        rate = ablations.runs / max(self.took_s, 1e-9)
-        yield f"{ablations.runs:,} runs in {self.took_s:,.1f} s: {rate:.1f} a second."
+        yield f"{effort(runs=ablations.runs, took_s=self.took_s)}."
         if not ablations.complete:
             yield "Broken off: the first seeds were run for every row, or nearly so."
         yield from self._undetected()
@@ -161,7 +164,8 @@ class AblationReport:
         for ablation, result in self.ablations.results.items():
             if self.ablations.detected(ablation):
                 continue
-            few = f"worse in {sum(result.worse.values())} and better in {sum(result.better.values())} comparisons"
+            worse, better = (sum(side.get(name, 0) for name in WATCHED) for side in (result.worse, result.better))
+            few = f"worse in {worse} and better in {better} comparisons"
             hole = f"{few}: too few seeds, a hole in the tests, or the mechanism is not needed"
             known = " ".join(NOT_NEEDED[mechanism] for mechanism in ablation.off if mechanism in NOT_NEEDED)
             yield f"{ablation.name}, {result.runs} seeds: {known or hole}."

@@ -185,9 +185,10 @@ class MatrixState:
             self._known = {key: shown for key, shown in map(_known_of, lines[1:]) if key is not None}
         self._write([self._program, *(_line(*key, shown) for key, shown in self._known.items())])
 
-    @property
-    def count(self) -> int:
-        return len(self._known)
+    def known_of(self, matrix: Matrix) -> int:
+        """How many of its runs were here before: there may be others, of more seeds or of other cells."""
+        tasks = ((cell, seed) for cell, result in matrix.cells.items() for seed in range(1, result.runs + 1))
+        return sum(self.of(*task) is not None for task in tasks)
 
     def of(self, cell: Cell, seed: int) -> Shown | None:
         return self._known.get((cell.name, seed))

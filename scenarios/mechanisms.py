@@ -93,8 +93,6 @@ NOT_NEEDED: Mapping[Mechanism, str] = {
         "tests of the engine have two clocks"
     ),
     Mechanism.DELIVERY_TOKENS: "with the heartbeat on hardly a lease ends; see the row without both",
-    Mechanism.ORPHAN_SWEEPER: "hardened mode leaves no orphans; clients of V1 do, in the unit tests of the engine",
-    Mechanism.DEAD_LETTER: "no message of these runs kills its consumer; the unit tests of the engine have one",
-    Mechanism.PRIORITY_ORDER: "these runs have no backlog; the unit tests of the engine have one",
+    Mechanism.PRIORITY_ORDER: "the order of service is no class of violations; the cost is urgent messages overtaken",
 }
 """Why nothing, or next to nothing, need fail without it."""

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from analysis.checkers.verdict import MessageClass
+from analysis.history import OPERATIONS
 from cluster.levels import Level
 from engine.dyno.hardened import Hardening
 from engine.ports import ServerError, Unavailable
@@ -24,6 +25,7 @@ from scenarios.ablation import (
     places_of,
     sign_test,
 )
+from scenarios.ablation_costs import Cost, overtaken
 from scenarios.ablation_report import AblationReport
 from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.matrix import Shown
@@ -192,6 +194,16 @@ def test_ablations_are_read_from_words_and_travel_between_processes():
         parse_ablation("nx")
 
 
+def detected_so_far(ablation, place, name, *, runs):
+    """Whether ``ablate`` says so after each failing run. Runs that do not fail need no twin: they are no evidence."""
+    result = AblationResult()
+    for seed in range(1, runs + 1):
+        measured = ablation_module._run((ablation, place, seed))
+        if measured.shown.violated.get(name):
+            result.add(place, measured, ablation_module._run((ablation.twin, place, seed)))
+            yield name in Ablations(results={ablation: result}, runs=seed, complete=True).detected(ablation)
+
+
 @pytest.mark.parametrize(
     ("off", "fault_class", "level", "runs", "name"),
     [
@@ -208,18 +220,17 @@ def test_ablations_are_read_from_words_and_travel_between_processes():
     ],
 )
 def test_an_ablation_that_must_be_detected_is(off, fault_class, level, runs, name):
-    ablation = parse_ablation(off)
-    found = ablate([ablation], places=[Place(fault_class, level)], runs=runs, jobs=1)
-    assert name in found.detected(ablation)
+    ablation, place = parse_ablation(off), Place(fault_class, level)
+    assert any(detected_so_far(ablation, place, name, runs=runs))
 
 
 def test_payloads_of_the_own_zone_bring_acked_messages_back():
     """A zone with old files has payloads that the others deleted; rare, so it is enough that it happens at all."""
-    ablation = Ablation((Mechanism.QUORUM_PAYLOAD_READ,))
-    found = ablate([ablation], places=[Place(FaultClass.ZONE_KILLED_KEEP, QUORUM)], runs=60, jobs=1).results[ablation]
-    resurrected = found.failing_runs(MessageClass.RESURRECTED)
-    assert resurrected == found.worse[MessageClass.RESURRECTED] > 0
-    assert MessageClass.RESURRECTED not in found.better
+    ablation, place = Ablation((Mechanism.QUORUM_PAYLOAD_READ,)), Place(FaultClass.ZONE_KILLED_KEEP, QUORUM)
+    without = (ablation_module._run((ablation, place, seed)).shown for seed in range(1, 61))
+    first = next(shown for shown in without if shown.violated.get(MessageClass.RESURRECTED))
+    twin = ablation_module._run((ablation.twin, place, first.seed)).shown
+    assert MessageClass.RESURRECTED not in twin.violated
 
 
 def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond_of_its_exclusiveness():
@@ -279,7 +290,8 @@ def test_the_sign_test_is_the_tail_of_coin_tosses(worse, better, chance):
 
 def measured(seed, *, deliveries, **violated):
     shown = Shown(seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=10, problem=None)
-    return Measured(shown=shown, deliveries=deliveries, delivered=10, latest_ms=100.0 * deliveries + seed)
+    costs = {Cost.LATE: 100.0 * deliveries + seed, Cost.OVERTAKEN: seed % 2}
+    return Measured(shown=shown, deliveries=deliveries, delivered=10, costs=costs)
 
 
 @pytest.fixture
@@ -297,6 +309,7 @@ def test_twins_count_by_which_of_them_has_more_cases(counted):
     result = found.results[off]
     assert (result.worse[MessageClass.STUCK], result.better[MessageClass.STUCK]) == (19, 1)
     assert found.detected(off) == (MessageClass.STUCK,)
+    assert found.dearer(off) == (Cost.LATE,)
     assert (result.redelivered_per_1000, result.twins_redelivered_per_1000) == (200, 0)
 
 
@@ -304,11 +317,11 @@ def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
     report = AblationReport(ablations=found, command="zonelab ablate", took_s=1.0)
     failing = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) |"
-    assert f"{failing} 200 (0) | 1210 (1010) | detected: stuck |" in report.page()
+    assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page()
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
     assert (row["off"], row["failing"], row["failing_with_it_on"]) == (["lease-nx"], 20, 1)
     assert row["classes"] == {"stuck": {"failing": 20, "worse": 19, "better": 1}}
-    assert row["detected"] == ["stuck"]
+    assert (row["detected"], row["dearer"]) == (["stuck"], ["late"])
 
 
 def test_ctrl_c_keeps_what_there_is():
@@ -332,12 +345,53 @@ def test_every_hardening_is_a_mechanism():
 
 
 @pytest.mark.parametrize(
+    ("off", "place", "cost"),
+    [
+        ("lease-heartbeat", FaultClass.WORK_OVERLONG, Cost.REDELIVERED),
+        ("shard-takeover", FaultClass.ZONE_UNSERVED, Cost.LATE),
+    ],
+)
+def test_what_a_mechanism_of_hardened_mode_is_good_for_shows_in_what_its_runs_cost(off, place, cost):
+    ablation = parse_ablation(off)
+    found = ablate([ablation], places=[Place(place, QUORUM)], runs=12, jobs=1)
+    assert cost in found.dearer(ablation)
+    assert found.results[ablation].failed_runs == 0
+
+
+def push_and_pop(message_id, *, priority, due_ms, pushed_ms, popped_ms, shard="a"):
+    """The confirmed push and the delivery, a pop that takes 5 ms, as rows of a history."""
+    common = {"message_id": message_id, "shard": shard, "priority": priority, "type": "ok"}
+    push = {**common, "f": "push", "time_ns": pushed_ms * 10**6, "due_ms": due_ms}
+    pop = {**common, "f": "pop", "invoke_ns": popped_ms * 10**6, "time_ns": (popped_ms + 5) * 10**6}
+    return [tuple(row.get(name) for name in OPERATIONS.names) for row in (push, pop)]
+
+
+@pytest.mark.parametrize(
+    ("urgent", "count"),
+    [
+        ({}, 1),
+        ({"priority": 5}, 0),
+        ({"due_ms": 21}, 0),
+        ({"pushed_ms": 21}, 0),
+        ({"popped_ms": 24}, 0),
+        ({"shard": "b"}, 0),
+    ],
+)
+def test_a_message_is_overtaken_if_it_was_due_and_more_urgent_and_came_later(urgent, count):
+    rows = push_and_pop("slow", priority=5, due_ms=0, pushed_ms=1, popped_ms=20)
+    rows += push_and_pop("urgent", **{"priority": 4, "due_ms": 10, "pushed_ms": 2, "popped_ms": 30, **urgent})
+    assert overtaken(rows, epoch_ns=0) == count
+
+
+@pytest.mark.parametrize(
     ("off", "place", "found"),
     [
         ("tombstones", FaultClass.CUT_DROP, MessageClass.RESURRECTED),
         ("idempotent-push", FaultClass.LINKS_DUPLICATE, MessageClass.RESURRECTED),
         ("anti-entropy", FaultClass.CUT_DROP, MessageClass.STUCK),
         ("lease-heartbeat,delivery-tokens", FaultClass.WORK_OVERLONG, MessageClass.ZOMBIE_ACK),
+        ("dead-letter", FaultClass.POISON, MessageClass.STUCK),
+        ("orphan-sweeper", FaultClass.V1_PRODUCERS_CRASH, MessageClass.ORPHAN),
     ],
 )
 def test_hardened_mode_fails_without_what_it_needs_and_holds_with_it(off, place, found):
@@ -345,3 +399,23 @@ def test_hardened_mode_fails_without_what_it_needs_and_holds_with_it(off, place,
     result = ablate([ablation], places=[Place(place, QUORUM)], runs=6, jobs=1).results[ablation]
     assert result.failing_runs(found) >= 2
     assert result.failed_twins == 0
+
+
+def test_of_messages_that_kill_their_consumers_all_and_no_others_become_dead_letters():
+    for seed in range(1, 9):
+        scenario = scenario_of_class(FaultClass.POISON, level=QUORUM, mode=EngineMode.HARDENED, seed=seed)
+        verdict = attempt(scenario).verdict
+        assert {case.message_id for case in verdict.offenders["dead_letter"]} == scenario.load.poison
+        most = scenario.queue.deliveries_max
+        assert verdict.totals.deliveries == verdict.totals.delivered + (most - 1) * len(scenario.load.poison)
+        assert verdict.totals.acked == verdict.totals.pushed - len(scenario.load.poison)
+
+
+def test_what_v1_producers_left_unlisted_is_delivered_once_the_sweeper_has_listed_it():
+    off = Ablation.of(Mechanism.ORPHAN_SWEEPER)
+    scenario = scenario_of_class(FaultClass.V1_PRODUCERS_CRASH, level=QUORUM, mode=EngineMode.HARDENED, seed=1)
+    swept, unswept = attempt(scenario).verdict, attempt(scenario, make_queue=off.make_queue).verdict
+    orphans = {case.message_id for case in unswept.offenders["orphan"]}
+    assert orphans
+    assert {case.message_id for case in swept.offenders["recovered"]} == orphans
+    assert [swept.counts[name] for name in (MessageClass.ORPHAN, MessageClass.RESURRECTED)] == [0, 0]

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
 from cluster.levels import LEVELS_OF_ONE_DC, Level
-from scenarios.fault_classes import EngineMode, FaultClass, scenario_of_class
+from engine.dyno.hardened import mending
+from scenarios.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
 from scenarios.load import load_scenario
 from scenarios.matrix import (
     CELLS,
@@ -22,12 +23,14 @@ from scenarios.matrix import (
     fill,
     share_bound,
 )
-from scenarios.matrix_report import MatrixReport
+from scenarios.matrix_report import MatrixReport, fill_matrix
 from scenarios.rules import problems
+from scenarios.spec import Load
 from scenarios.trial import attempt
 
 LEVELS = list(LEVELS_OF_ONE_DC)
 ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
+UNRETRIED = {name: Load.model_fields[name].default for name in ("retries", "retry_after_ms")}
 AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
 
 
@@ -85,9 +88,43 @@ def test_a_pause_beyond_the_time_outs_sticks_where_a_shorter_one_does_not():
     assert MessageClass.STUCK in result_of(cell(FaultClass.ZONE_PAUSED_LONG), runs=4).broken
 
 
-def test_the_load_of_a_seed_is_the_same_in_every_cell():
-    assert len({one.scenario(7).load.model_dump_json() for one in CELLS}) == 1
+def harmless(operation):
+    return operation.model_copy(update={"poison": False})
+
+
+@pytest.mark.parametrize("seed", [7, 54])
+def test_the_load_of_a_seed_is_the_same_in_every_cell(seed):
+    """But whether producers try again, which messages are poison, and how long the run waits for orphans."""
+    loads = {one: one.scenario(seed).load for one in CELLS}
+    plain = {**UNRETRIED, "duration_s": LOAD_S}
+    told = [
+        load.model_copy(update={**plain, "operations": tuple(map(harmless, load.operations))})
+        for load in loads.values()
+    ]
+    assert len({load.model_dump_json() for load in told}) == 1
+    for fault_class in FaultClass:
+        assert len({loads[one].model_dump_json() for one in chosen(fault_classes=[fault_class])}) == 1
+    assert {one.fault_class for one in CELLS if loads[one].retries} <= {FaultClass.ANY_OF_ONE_ZONE}
+    assert {one.fault_class for one in CELLS if loads[one].poison} == {FaultClass.POISON}
+    assert {one.fault_class for one in CELLS if loads[one].duration_s > LOAD_S} == {FaultClass.V1_PRODUCERS_CRASH}
     assert CELLS[0].scenario(7).load != CELLS[0].scenario(8).load
+
+
+def test_in_half_of_the_seeds_of_any_fault_producers_try_again():
+    loads = [cell(FaultClass.ANY_OF_ONE_ZONE).scenario(seed).load for seed in range(1, 201)]
+    assert 80 <= sum(load.retries > 0 for load in loads) <= 120
+    assert {load.retries for load in loads} == set(range(7))
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+def test_a_retried_push_that_zones_keep_in_different_shards_is_found_by_the_matrix(level, monkeypatch):
+    """The planted bug is one that the engine had: nobody moved such a message to one shard, and nobody looked there."""
+    scenario = cell(FaultClass.ANY_OF_ONE_ZONE, level=level, mode=EngineMode.HARDENED).scenario(54)
+    assert scenario.load.retries > 0
+    assert attempt(scenario).violated == ()
+    monkeypatch.setattr(mending, "_move", lambda there, *, zones: None)
+    assert attempt(scenario).violated == (MessageClass.STUCK,)
+    assert attempt(scenario.model_copy(update={"load": scenario.load.model_copy(update=UNRETRIED)})).violated == ()
 
 
 @pytest.mark.parametrize("fault_class", FaultClass)
@@ -163,6 +200,18 @@ def test_a_cell_counts_seeds_not_cases(told):
     assert document["problems"] == ["zone-wiped-DC_ONE-default, seed 3: no end state was recorded"]
 
 
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class):
+    one = cell(fault_class)
+    result = CellResult()
+    for seed in range(1, 9):
+        result.add(shown(seed))
+    report = MatrixReport(matrix=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
+    (told,) = report.to_json()["cells"]
+    for seed in range(1, 9):
+        assert set(told["classes"]) <= set(one.scenario(seed).checks.forbid)
+
+
 def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tmp_path):
     page = told.page(tmp_path / "page.md")
     assert "| zone-wiped | lost 50.0%, stuck 25.0%, 1 undecided |" in page
@@ -223,8 +272,28 @@ def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
     assert len(path.read_text().splitlines()) == 1 + 6
 
 
+def test_only_runs_that_were_asked_for_count_as_made_before(tmp_path):
+    def filled(one, *, runs):
+        settings = {"jobs": 1, "out": None, "files": tmp_path / "files", "shrink_runs": 1, "state": tmp_path / "state"}
+        return fill_matrix([one], runs=runs, **settings).known
+
+    one, other = cell(FaultClass.NONE, level=Level.DC_ONE), cell(FaultClass.NONE)
+    assert [filled(one, runs=2), filled(other, runs=1), filled(one, runs=1), filled(one, runs=3)] == [0, 0, 1, 2]
+
+
 def test_a_state_of_another_program_is_begun_anew(tmp_path):
     one, path = cell(FaultClass.NONE), tmp_path / "state"
     fill([one], runs=1, jobs=1, state=MatrixState(path))
     path.write_text(path.read_text().replace(path.read_text().splitlines()[0], "0" * 12))
     assert MatrixState(path).of(one, 1) is None
+
+
+@pytest.mark.parametrize("mode", ORIGINAL)
+@pytest.mark.parametrize(
+    ("fault_class", "found"),
+    [(FaultClass.POISON, MessageClass.STUCK), (FaultClass.V1_PRODUCERS_CRASH, MessageClass.ORPHAN)],
+)
+def test_the_original_keeps_poison_and_orphans_for_ever(fault_class, found, mode):
+    result = result_of(cell(fault_class, mode=mode), runs=2)
+    assert found in result.broken
+    assert result.seeds(found) == [1, 2]
