@@ -17,7 +17,7 @@ import typer
 
 from cluster.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError
-from scenarios import cli_cluster
+from scenarios import cli_ablation, cli_cluster
 from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
 from scenarios.output import print_json
 from scenarios.session.requests import NotAccepted
@@ -391,37 +391,7 @@ def matrix(
     raise typer.Exit(EXIT_VALID if report.matrix.complete else EXIT_UNKNOWN)
 
 
-@app.command()
-def ablate(
-    *,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
-    jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
-    off: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Switch off this mechanism only; several as NAME,NAME. May be repeated."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
-
-    Ctrl-C prints what there is. Exits 0 whatever failed, 2 if it was broken off.
-    """
-    from scenarios.ablated import parse_ablation
-    from scenarios.ablation_report import run_ablations
-
-    try:
-        ablations = [parse_ablation(text) for text in off or ()]
-    except ValueError as error:
-        raise UsageProblem(f"--off: {error}") from error
-    report = run_ablations(ablations, runs=runs, jobs=jobs, out=out)
-    if as_json:
-        print_json(report.to_json())
-    else:
-        report.print()
-    raise typer.Exit(EXIT_VALID if report.ablations.complete else EXIT_UNKNOWN)
-
-
+cli_ablation.register(app)
 cli_cluster.register(app)
 
 
