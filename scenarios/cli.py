@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+from pydantic import ValidationError
 
 from cluster.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError
@@ -28,6 +29,9 @@ EXIT_INVALID = 1
 EXIT_UNKNOWN = 2
 EXIT_LAB_FAILED = 3
 EXIT_USAGE = 64
+
+_INTERRUPTED_TYPER = 130
+"""What typer returns for a command that Ctrl-C ended."""
 
 _EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
 _CODES = "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file."
@@ -92,6 +96,7 @@ def demo(
     """
     from scenarios.demo import run_demo
 
+    _only_real(zones, arm or Arm.REAL)
     outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
     if as_json:
         print_json(outcome.to_json())
@@ -126,6 +131,7 @@ def run(
     given += [f"seed={seed}"] if seed is not None else []
     given += [f"arm={arm}"] if arm is not None else []
     loaded = load_scenario(scenario, overrides=overrides + given)
+    _only_real(zones, loaded.arm)
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
     with display() as shown:
         shown.begin(f"{loaded.name} {loaded.level}")
@@ -158,7 +164,8 @@ def hunt(
 ) -> None:
     """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
 
-    Ctrl-C prints what there is; the same command goes on from there. Exits 1 if a seed failed, 3 if the lab did.
+    Ctrl-C prints what there is; the same command goes on from there. Exits 1 if a seed failed, 2 if none did and it was
+    broken off, 3 if the lab failed.
     """
     from scenarios.hunt import Quarry
     from scenarios.hunting import go_hunting, hunt_command
@@ -178,14 +185,14 @@ def hunt(
     if hunted.broken:
         first = hunted.broken[0]
         raise LabError(f"seed {first.seed}: {first.difference or first.error}")
-    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID)
+    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if hunted.complete else EXIT_UNKNOWN)
 
 
 @app.command()
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
     *,
-    arm: InArm = None,
+    arm: Annotated[Arm, typer.Option(help="Simulation, or real servers.")] = Arm.SIM,
     zones: Zones = ZoneKind.PROCESS,
     runs: Runs = Path("runs"),
     as_json: AsJson = False,
@@ -194,7 +201,8 @@ def replay(
     from scenarios.progress import display
     from scenarios.replay import replayed
 
-    loaded = load_scenario(file, overrides=[f"arm={arm or Arm.SIM}"])
+    _only_real(zones, arm)
+    loaded = load_scenario(file, overrides=[f"arm={arm}"])
     with display() as shown:
         shown.begin(f"{loaded.name} {loaded.level}")
         done = replayed(file, loaded, zones=zones, runs=runs, shown=shown)
@@ -358,9 +366,17 @@ def matrix(
         "runs/matrix"
     ),
     shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent to make a counterexample smaller.")] = 60,
-    mode: Annotated[list[str] | None, typer.Option(help="Only this mode of the engine. May be repeated.")] = None,
-    level: Annotated[list[Level] | None, typer.Option(help="Only this level. May be repeated.")] = None,
-    faults: Annotated[list[str] | None, typer.Option(help="Only this class of faults. May be repeated.")] = None,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this mode: default, compat or hardened. May be repeated."),
+    ] = None,
+    level: Annotated[
+        list[Level] | None, typer.Option(metavar="LEVEL", help="Only this level. May be repeated.")
+    ] = None,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this class of faults, e.g. zone-wiped. May be repeated."),
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep what runs show here, and go on from it next time.")
     ] = None,
@@ -393,6 +409,11 @@ def matrix(
 
 cli_ablation.register(app)
 cli_cluster.register(app)
+
+
+def _only_real(zones: ZoneKind, arm: Arm) -> None:
+    if arm is Arm.SIM and zones is not ZoneKind.PROCESS:
+        raise UsageProblem(f"--zones: got {zones}; accepted with --arm sim: none, since its zones are simulated")
 
 
 def _one_of(kind: type[Name], option: str, text: str) -> Name:
@@ -435,6 +456,8 @@ def run_cli(arguments: Sequence[str]) -> int:
 
 
 def _exit_code(returned: object) -> int:
+    if returned == _INTERRUPTED_TYPER:
+        raise KeyboardInterrupt
     return returned if isinstance(returned, int) else EXIT_VALID
 
 
@@ -449,9 +472,17 @@ def _unexpected(arguments: Sequence[str], error: Exception) -> int:
     # Typer carries click under another name in some versions, so its errors are told by what they can do.
     words = getattr(error, "format_message", None)
     if words is not None:
-        return _refuse(arguments, [f"{words()} (try: zonelab --help)"], EXIT_USAGE)
+        return _refuse(arguments, [f"{_with_value(words(), error.__cause__)} (try: zonelab --help)"], EXIT_USAGE)
     traceback.print_exception(error)
     return _refuse(arguments, [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED)
+
+
+def _with_value(words: str, cause: BaseException | None) -> str:
+    """The words of typer with the value given, which those that it has from pydantic leave out."""
+    if not isinstance(cause, ValidationError):
+        return words
+    plain, given = words.replace("Value error, ", ""), repr(cause.errors()[0]["input"])
+    return plain if given in plain else f"{plain}, got {given}"
 
 
 def _refuse(arguments: Sequence[str], lines: Sequence[str], code: int) -> int:

@@ -1,6 +1,7 @@
 """The tasks of one run and what stops them: Ctrl-C, or the first exception that nobody expected."""
 
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 from engine.ports import Promise, Runtime, Task
@@ -9,6 +10,23 @@ DISMISS_BOUND_S = 10.0
 """How long cancelled tasks may take to end."""
 
 _POLL_NS = 1_000_000
+
+
+@asynccontextmanager
+async def at_end(last: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Await ``last`` however the block ends, unless nobody carries the run on, as after Ctrl-C in a simulation.
+
+    The coroutines of such a run are closed where they wait, and must not wait for anything more.
+    """
+    try:
+        yield
+    except GeneratorExit:
+        raise
+    except BaseException:
+        await last()
+        raise
+    else:
+        await last()
 
 
 class Halt:

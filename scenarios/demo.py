@@ -99,7 +99,7 @@ def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
 
 
 def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None":
-    if any(run.result is None for run in performed):
+    if any(run.record.status != "complete" for run in performed):
         return None
     from scenarios.aggregation import spark_step  # loads Spark
 

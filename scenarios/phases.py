@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from analysis.history import FAULTS
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
-from scenarios.crew import Crew, Halt
+from scenarios.crew import Crew, Halt, at_end
 from scenarios.faults import FaultSchedule, PlannedFault
 from scenarios.files import LOGGER
 from scenarios.recorder import Outcome
@@ -119,7 +119,7 @@ class RunPhases(ABC):
 
     async def phases(self) -> None:
         self._crews["progress"].spawn(self._report_progress(), name="progress")
-        try:
+        async with at_end(self._dismiss):
             self._record.server = await self._server()
             await self._load()
             if not self._halt.called:
@@ -128,10 +128,11 @@ class RunPhases(ABC):
             if not self._halt.called:
                 await self._settle()
                 await self._read_end_state()
-        finally:
-            for crew in self._crews.values():
-                await crew.dismiss()
-            await self._close()
+
+    async def _dismiss(self) -> None:
+        for crew in self._crews.values():
+            await crew.dismiss()
+        await self._close()
 
     async def _load(self) -> None:
         runtime, duration_s = self._runtime, self._scenario.load.duration_s

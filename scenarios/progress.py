@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
@@ -19,9 +18,7 @@ class Display(Protocol):
     """A ``Watcher`` for one run after another; ``begin`` names the next one."""
 
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
     def begin(self, title: str) -> None: ...
     def done(self, outcome: str) -> None: ...
     def phase(self, name: str, bound_s: float | None) -> None: ...
@@ -63,9 +60,7 @@ class Bars:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def begin(self, title: str) -> None:
@@ -95,9 +90,7 @@ class Lines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def begin(self, title: str) -> None:

@@ -12,7 +12,7 @@ from cluster.zone import ClusterError
 from engine.ports import PortError
 from scenarios.consistency.run import AccessRun
 from scenarios.consumers import Consumers
-from scenarios.crew import Halt
+from scenarios.crew import Halt, at_end
 from scenarios.faults import plan_faults
 from scenarios.files import LOGGER
 from scenarios.phases import RunContext, RunPhases, RunRecord, Watcher
@@ -44,31 +44,30 @@ async def carry_out(
     record: ``interrupted`` if somebody asked for the end, ``failed`` with one line if the lab could not go on.
     """
     record = RunRecord()
-    try:
-        watcher.phase("set-up", None)
-        await testbed.start()
-        with ExitStack() as tables:
-            context = RunContext(
-                scenario=scenario,
-                testbed=testbed,
-                open_table=open_table,
-                halt=halt,
-                watcher=watcher,
-                record=record,
-                tables=tables,
-            )
-            run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
-            await run.phases()
-    except Exception as error:  # the record must tell of it, whatever it is
-        halt.fail(error)
-    finally:
-        record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
-        await _stop(testbed, halt)
+    async with at_end(lambda: _stop(testbed, halt, record)):
+        try:
+            watcher.phase("set-up", None)
+            await testbed.start()
+            with ExitStack() as tables:
+                context = RunContext(
+                    scenario=scenario,
+                    testbed=testbed,
+                    open_table=open_table,
+                    halt=halt,
+                    watcher=watcher,
+                    record=record,
+                    tables=tables,
+                )
+                run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
+                await run.phases()
+        except Exception as error:  # the record must tell of it, whatever it is
+            halt.fail(error)
     _conclude(record, halt)
     return record
 
 
-async def _stop(testbed: Testbed, halt: Halt) -> None:
+async def _stop(testbed: Testbed, halt: Halt, record: RunRecord) -> None:
+    record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
     try:
         await testbed.stop()
     except Exception as error:  # it must not hide what happened before

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from support.commands import zonelab_here
 from support.planted import PLANTED
-from support.short_runs import scenario_file, zonelab, zonelab_command
+from support.short_runs import scenario_file, zonelab_command
 from support.sim_runs import SMALL, small
 
 from cluster.testbed import Testbed as Cluster
@@ -58,6 +59,11 @@ def test_drawn_runs_are_scenarios_that_the_rules_accept_and_differ_from_each_oth
     assert quarry.run_of(3) == quarry.run_of(3)
     at = [fault.at_command for run in runs for fault in run.faults if fault.kind == "consumer_crash"]
     assert {None, 1, 2, 3} <= set(at)
+
+
+def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -> None:
+    quarry = Quarry(scenario=small(load={"retries": 4, "retry_after_ms": 30.0}), messages=30)
+    assert {(run.load.retries, run.load.retry_after_ms) for run in map(quarry.run_of, range(20))} == {(4, 30.0)}
 
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
@@ -116,22 +122,23 @@ def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event
 
 def test_a_counterexample_is_the_run_of_its_seed_and_replays_event_by_event(tmp_path: Path) -> None:
     file = scenario_file(tmp_path, **{**SMALL, "name": "short", "faults": [KILL]})
-    hunted = zonelab("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path)
+    hunted = zonelab_here("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path)
     told = json.loads(hunted.stdout)
     assert hunted.returncode == 1, hunted.stderr
     path = told["groups"]["stuck"]["counterexample"]
     scenario = load_scenario(str(tmp_path / path))
     assert scenario.seed == told["groups"]["stuck"]["seeds"][0]
     assert scenario.load.operations
-    replay = zonelab("replay", path, "--json", cwd=tmp_path)
+    replay = zonelab_here("replay", path, "--json", cwd=tmp_path)
     again = json.loads(replay.stdout)
     assert (replay.returncode, again["same"]) == (1, True)
     assert again["verdict"]["counts"]["stuck"] > 0
 
 
-def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path, jobs: str) -> None:
     file = scenario_file(tmp_path, **{**SMALL, "name": "short"})
-    command = ["hunt", str(file), "--messages", "20", "--jobs", "2", "--json", "--runs"]
+    command = ["hunt", str(file), "--messages", "20", "--jobs", jobs, "--json", "--runs"]
     hunting = subprocess.Popen(
         zonelab_command(*command, "100000"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -140,11 +147,12 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     hunting.send_signal(signal.SIGINT)
-    out, _ = hunting.communicate(timeout=60)
+    out, err = hunting.communicate(timeout=60)
+    assert "Traceback" not in err
     told = json.loads(out)
-    assert (hunting.returncode, told["complete"], told["failing"]) == (0, False, 0)
+    assert (hunting.returncode, told["complete"], told["failing"]) == (2, False, 0)
     assert told["runs"] >= 1
-    resumed = json.loads(zonelab(*command, str(told["runs"] + 5), cwd=tmp_path).stdout)
+    resumed = json.loads(zonelab_here(*command, str(told["runs"] + 5), cwd=tmp_path).stdout)
     assert resumed["complete"]
     assert resumed["resumed"] >= 1
     assert resumed["runs"] == told["runs"] + 5
