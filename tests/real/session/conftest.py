@@ -19,6 +19,9 @@ from scenarios.cli import run_cli
 
 DEADLINE_S = 90
 
+PF_EXITING = 4
+"""Among the flags of ``/proc/PID/stat``: the process is being dismantled, memory first, files later."""
+
 
 class Lab:
     """A user with an empty folder, a state directory and a temporary directory of their own."""
@@ -87,17 +90,21 @@ class Lab:
 
     @property
     def processes(self):
-        """The pids of everything that was started in this folder or with this temporary directory."""
+        """The pids of everything that was started in this folder or with this temporary directory.
+
+        And of any process that is about to end: it has no environment any more, but may still hold files and their locks.
+        """
         mine = f"ZONELAB_STATE={self.state}\0".encode()
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
                 try:
                     environment = (entry / "environ").read_bytes()
-                    state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 except OSError:
                     continue
-                if mine in environment and state not in "ZX":
+                state, ending = fields[0], int(fields[6]) & PF_EXITING
+                if (mine in environment or ending) and state not in "ZX":
                     found.append(int(entry.name))
         return found
 
