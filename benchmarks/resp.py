@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import redis
 import uvloop
 from environment import environment
 
@@ -34,6 +35,8 @@ ZONES = ("a", "b", "c")
 COMMANDS = ("SET", "GET", "HSET", "ZADD")
 LOADS = {"c1": (1, 1, 10_000), "c50": (50, 1, 50_000), "c50 P16": (50, 16, 200_000)}
 """Clients, pipelined commands, requests."""
+
+KEYS, VALUE_BYTES = 100_000, 100
 
 DYNOMITE = {
     (Level.DC_ONE, "c1"): (0.49, 0.66, 0.47, 0.46),
@@ -103,8 +106,8 @@ def rate(program: str, port: int, command: str, load: str, *, cores: tuple[int, 
         "-n": requests,
         "-c": clients,
         "-P": pipelined,
-        "-d": 100,
-        "-r": 100_000,
+        "-d": VALUE_BYTES,
+        "-r": KEYS,
     }
     arguments = [str(word) for pair in numbers.items() for word in pair]
     done = subprocess.run(
@@ -117,6 +120,14 @@ def rate(program: str, port: int, command: str, load: str, *, cores: tuple[int, 
     )
     [row] = [line for line in done.stdout.splitlines() if line.startswith(f'"{command}"')]
     return float(row.split(",")[1].strip('"'))
+
+
+def fill(port: int) -> None:
+    """Give every key that GET may ask for its value of 100 bytes: a reply without one is cheaper, for a plain server most."""
+    with redis.Redis(port=port) as client, client.pipeline(transaction=False) as steps:
+        for number in range(KEYS):
+            steps.set(f"key:{number:012}", b"x" * VALUE_BYTES)
+        steps.execute()
 
 
 def spread(values: list[float], digits: int) -> dict[str, float]:
@@ -202,6 +213,8 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
     memory: dict[str, object] | None = None
     cores = CORES[options.cores]
     async with zones("process", [*ZONES, PLAIN]) as zone_set:
+        for zone in zone_set:
+            fill(zone.address.port)
         for level in options.level:
             with tempfile.TemporaryDirectory() as directory:
                 gateway = Gateway(zone_set, level, directory, busy_poll_us=options.busy_poll_us)
