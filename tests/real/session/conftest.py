@@ -92,7 +92,7 @@ class Lab:
     def processes(self):
         """The pids of everything that was started in this folder or with this temporary directory.
 
-        And of any process that is about to end: it has no environment any more, but may still hold files and their locks.
+        And of any process that is about to end: its environment is gone, but it may still hold files and locks.
         """
         mine = f"ZONELAB_STATE={self.state}\0".encode()
         found = []
