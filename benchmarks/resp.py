@@ -28,12 +28,13 @@ from environment import environment
 
 from cluster.levels import Level
 from cluster.real.zones import ZoneSet, zones
+from cluster.resp.polling import BUSY_POLL_US
 from cluster.resp.process import allow_files
 
 PLAIN = "plain"
 ZONES = ("a", "b", "c")
 COMMANDS = ("SET", "GET", "HSET", "ZADD")
-LOADS = {"c1": (1, 1, 10_000), "c50": (50, 1, 50_000), "c50 P16": (50, 16, 200_000)}
+LOADS = {"c1": (1, 1, 10_000), "c50": (50, 1, 50_000), "c50 P16": (50, 16, 400_000)}
 """Clients, pipelined commands, requests."""
 
 KEYS, VALUE_BYTES = 100_000, 100
@@ -259,7 +260,9 @@ def main() -> None:
     parser.add_argument("--load", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--clients", type=int, default=5000, help="idle clients whose memory is measured; 0: none")
     parser.add_argument("--cores", default="free", choices=list(CORES), help="where processes run")
-    parser.add_argument("--busy-poll-us", type=int, default=0, help="how long coordinators stay awake after a request")
+    parser.add_argument(
+        "--busy-poll-us", type=int, default=BUSY_POLL_US, help="how long coordinators stay awake after a request"
+    )
     options = parser.parse_args()
     program = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
     if program is None:

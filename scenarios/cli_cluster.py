@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.levels import ZONES_MAX, Level
+from cluster.resp.polling import BUSY_POLL_US
 from cluster.versions import Votes
 from cluster.zone import Persistence
 from scenarios.output import print_json
@@ -71,8 +72,9 @@ def up(
     ] = None,
     time_factor: Annotated[float, typer.Option(help="Scales Dynomite's time-outs and back-offs.")] = 1.0,
     busy_poll_us: Annotated[
-        int, typer.Option(min=0, help="So long coordinators look for the next request instead of sleeping.")
-    ] = 0,
+        int,
+        typer.Option(min=0, help="So long coordinators look for the next request instead of sleeping; 0: not at all."),
+    ] = BUSY_POLL_US,
     persistence: Annotated[
         Persistence, typer.Option(help="What servers write to disk, so that a restart has the data.")
     ] = Persistence.AOF_EVERYSEC,
@@ -101,7 +103,7 @@ def up(
     given += [*(["--read-repair"] if read_repair else []), *(["--hinted-handoff"] if hinted_handoff else [])]
     given += [f"--votes {votes}", *([f"--anti-entropy {anti_entropy}"] if anti_entropy is not None else [])]
     given += [f"--port {port}", f"--time-factor {time_factor:g}", f"--persistence {persistence}", f"--seed {seed}"]
-    given += [f"--busy-poll-us {busy_poll_us}"] if busy_poll_us else []
+    given += [f"--busy-poll-us {busy_poll_us}"]
     settings = checked_settings(
         **layout,
         dc_lag=dc_lag,

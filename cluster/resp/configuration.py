@@ -11,8 +11,9 @@ from cluster.lag import parse_lag
 from cluster.levels import Level
 from cluster.network import NetworkSettings
 from cluster.resp.placement import Placement
+from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX
 from cluster.resp.scanner import CommandLimits
-from cluster.resp.server import BUSY_POLL_US_MAX, PortSettings
+from cluster.resp.server import PortSettings
 from cluster.resp.settings_file import read_settings
 from cluster.timeouts import Timeouts
 from cluster.versions import DAY_NS, AntiEntropySettings, Votes
@@ -79,7 +80,7 @@ class GatewayConfiguration(BaseModel):
     certificate: Path | None = None
     private_key: Path | None = None
     limits: dict[str, int] = Field(default_factory=dict)
-    busy_poll_us: int = Field(default=0, ge=0, le=BUSY_POLL_US_MAX)
+    busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     topology: Placement | None = None
     remote_lag: _LagText | None = None
     peers: dict[str, _AddressText] = Field(default_factory=dict)

@@ -9,6 +9,11 @@ import asyncio
 import os
 import time
 
+BUSY_POLL_US = 200
+"""Unless something else is wanted: a little longer than a request takes that has to wake everybody on its way."""
+
+BUSY_POLL_US_MAX = 1_000_000
+
 
 class BusyPoll:
     """Keeps the event loop from sleeping until ``duration_us`` after the last ``touch``.

@@ -12,14 +12,13 @@ from cluster.convoy import Member
 from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.operation import Done
-from cluster.resp.polling import BusyPoll
+from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX, BusyPoll
 from cluster.resp.scanner import CommandLimits
 from cluster.resp.session import Session
 from cluster.resp.table import KINDS, CommandTable, Kind
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
-BUSY_POLL_US_MAX = 1_000_000
 _GATHERED_MAX = 512
 """So many commands travel together at most, so that a busy turn of the loop does not delay its first ones."""
 
@@ -36,7 +35,7 @@ class PortSettings:
 
     ``reply_bytes``: memory for the replies to one client that are under way. ``in_flight_max``: its commands under way.
     ``held_bytes_max``: incomplete commands of all clients. ``zone_backlog_bytes``: what waits to be sent to one zone.
-    ``busy_poll_us``: how long after each request the process does not sleep.
+    ``busy_poll_us``: how long after each request the process does not sleep; 0: it sleeps at once.
     """
 
     host: str = "127.0.0.1"
@@ -49,7 +48,7 @@ class PortSettings:
     reply_bytes: int = 16 * 1024 * 1024
     held_bytes_max: int = 512 * 1024 * 1024
     zone_backlog_bytes: int = 256 * 1024 * 1024
-    busy_poll_us: int = 0
+    busy_poll_us: int = BUSY_POLL_US
     commands: CommandLimits = field(default_factory=CommandLimits)
 
     def __post_init__(self) -> None:

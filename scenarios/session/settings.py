@@ -11,7 +11,7 @@ from cluster.hashing import Hash
 from cluster.lag import parse_lag
 from cluster.levels import ZONES_MAX, Level
 from cluster.network import NetworkSettings
-from cluster.resp.server import BUSY_POLL_US_MAX
+from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX
 from cluster.topology import DataCentre, Node, Rack, Topology, even_tokens, one_dc
 from cluster.versions import AntiEntropySettings, Votes
 from cluster.zone import ClusterError, Persistence
@@ -72,7 +72,7 @@ class SessionSettings(BaseModel):
     port: int = Field(default=PORT_DEFAULT, ge=0, le=65535 - NODES_MAX)
     password: str | None = Field(default=None, min_length=1, repr=False)
     time_factor: float = Field(default=1.0, gt=0, le=1000)
-    busy_poll_us: int = Field(default=0, ge=0, le=BUSY_POLL_US_MAX)
+    busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     persistence: Persistence = Persistence.AOF_EVERYSEC
     seed: int = Field(default=0, ge=0)
     read_repair: bool = False

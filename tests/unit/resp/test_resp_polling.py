@@ -3,8 +3,8 @@
 import pytest
 
 from cluster.resp import polling
-from cluster.resp.polling import BusyPoll
-from cluster.resp.server import BUSY_POLL_US_MAX, PortSettings
+from cluster.resp.polling import BUSY_POLL_US_MAX, BusyPoll
+from cluster.resp.server import PortSettings
 
 from .conftest import opened
 
@@ -61,8 +61,10 @@ def test_other_durations_are_refused(wrong):
         PortSettings(busy_poll_us=wrong)
 
 
-@pytest.mark.parametrize("settings", [{}, {"busy_poll_us": 500}])
-def test_a_port_stays_awake_only_if_it_was_asked_to(runner, monkeypatch, settings):
+@pytest.mark.parametrize(
+    ("settings", "awake"), [({}, True), ({"busy_poll_us": 500}, True), ({"busy_poll_us": 0}, False)]
+)
+def test_a_port_stays_awake_unless_it_was_asked_not_to(runner, monkeypatch, settings, awake):
     turns = []
     turn = BusyPoll._turn
     monkeypatch.setattr(BusyPoll, "_turn", lambda self: (turns.append(1), turn(self)))
@@ -73,4 +75,4 @@ def test_a_port_stays_awake_only_if_it_was_asked_to(runner, monkeypatch, setting
             assert [await client.ask(b"SET", b"k", b"v") for _ in range(3)] == [b"OK"] * 3
 
     runner.run(program())
-    assert bool(turns) is bool(settings)
+    assert bool(turns) is awake
