@@ -11,7 +11,8 @@ _MAPS = frozenset(b"%|")
 _SINGLE = frozenset(b"+-:_#,(")
 _SHORT = frozenset(b"+:")
 _DOLLAR, _MINUS = b"$-"
-_LENGTHS = {b"%d" % length: length for length in range(2048)}
+_LENGTHS = {b"%d" % length: length for length in range(2048)} | {b"-1": -2}
+"""Of short strings; nil is as long as an empty string without the line that would follow."""
 
 
 class BrokenReplyError(ConnectionError):
@@ -102,17 +103,17 @@ class ReplyCutter:
         return True
 
     def _next_unusual(self) -> bytes | None:
-        """What is incomplete, nested, nil or large."""
+        """What is incomplete, nested or large."""
         data, pos = self._data, self._pos
-        self._at, self._left = 0, 1
-        rest = bytearray(data[pos:])
-        if not self._completed(rest):
-            self._data, self._pos, self._rest = b"", 0, rest
+        self._at, self._left = pos, 1
+        if not self._completed(data):
+            self._data, self._pos, self._rest = b"", 0, bytearray(data[pos:])
+            self._at -= pos
             return None
-        end = self._pos = pos + self._at
-        return data[pos:end]
+        self._pos = self._at
+        return data[pos : self._at]
 
-    def _completed(self, data: bytearray) -> bool:
+    def _completed(self, data: bytes | bytearray) -> bool:
         """Look on from where the last look ended; True once the first reply is complete, up to ``_at``."""
         at, left, size = self._at, self._left, len(data)
         find = data.find

@@ -29,6 +29,9 @@ _UNUSUAL = re.compile(rb"\*\d{4}")
 
 _pack: Callable[[tuple[bytes, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one element
 
+_NO_MORE = False
+"""What hiredis gives when nothing complete is left."""
+
 Found = tuple[bytes, bytes]
 """A command: its name as the client wrote it, and all of it in wire form."""
 
@@ -142,16 +145,13 @@ class CommandScanner:
             return False
         reader = hiredis.Reader()
         reader.feed(data)
-        following = reader.gets
-        names: list[bytes] = []
-        raws: list[bytes] = []
         try:
-            while (found := following()) is not False:
-                raws.append(_pack(tuple(found)))
-                names.append(found[0])
+            found = list(iter(reader.gets, _NO_MORE))  # loops without a line of Python for each command
+            raws = list(map(_pack, map(tuple, found)))
+            names: list[bytes] = [arguments[0] for arguments in found]
         except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
             return False
-        packed = raws[0] if len(raws) == 1 else b"".join(raws)
+        packed = b"".join(raws)
         if packed != data:
             if not data.startswith(packed):
                 return False

@@ -67,7 +67,8 @@ def test_what_passes_for_one_reply_is_one(data, size):
 
 
 @given(
-    st.integers(0, 2047).map(lambda size: wire.bulk(b"x" * size)) | st.sampled_from([b"+OK\r\n", b":-12\r\n", b"+\r\n"])
+    st.integers(0, 2047).map(lambda size: wire.bulk(b"x" * size))
+    | st.sampled_from([b"+OK\r\n", b":-12\r\n", b"+\r\n", b"$-1\r\n"])
 )
 def test_usual_replies_pass_for_one_and_their_beginnings_do_not(data):
     assert is_one_reply(data)
@@ -76,8 +77,8 @@ def test_usual_replies_pass_for_one_and_their_beginnings_do_not(data):
     assert not is_one_reply(data + b"\r\n")
 
 
-def test_errors_and_nils_do_not_pass_for_a_usual_reply():
-    assert not any(map(is_one_reply, [b"-ERR x\r\n", b"$-1\r\n", b"_\r\n", b"*0\r\n", b"$2048\r\n"]))
+def test_errors_and_others_do_not_pass_for_a_usual_reply():
+    assert not any(map(is_one_reply, [b"-ERR x\r\n", b"$-2\r\n", b"_\r\n", b"*0\r\n", b"$2048\r\n"]))
 
 
 @pytest.mark.parametrize("data", [b"x\r\n", b"*x\r\n", b"$1x\r\n", b"*1\r\nhello\r\n"])
