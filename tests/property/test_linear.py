@@ -59,8 +59,11 @@ def test_what_a_register_answered_is_linearizable(seed, clients, cas_share, doub
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**9), st.integers(1, 5))
 def test_what_a_register_answered_is_linearizable_where_values_repeat_and_many_updates_are_in_doubt(seed, clients):
-    """As in the histories of etcd that Jepsen recorded: five values, refused swaps, many updates timed out."""
-    assert check_register(crowded_history(Random(seed), 100, clients)).valid is True
+    """As in the histories of etcd that Jepsen recorded: five values, refused swaps, many updates timed out.
+
+    One of 60 of these with 100 operations takes 54 s: the search is exponential in the updates that are in doubt.
+    """
+    assert check_register(crowded_history(Random(seed), 60, clients)).valid is True
 
 
 def test_a_history_that_stops_among_updates_holds_those_that_were_read():
