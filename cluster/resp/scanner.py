@@ -55,6 +55,31 @@ class CommandLimits:
     guest_arguments: int = 10
 
 
+class Unpacker:
+    """What hiredis makes of a client's input; raises what it raises, and what follows from input of another kind.
+
+    All clients of a port may share one: to make a reader takes about as long as to read a command.
+    """
+
+    __slots__ = ("_reader",)
+
+    def __init__(self) -> None:
+        self._reader = hiredis.Reader()
+
+    def __call__(self, data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
+        """Of the commands that ``data`` begins with: the names, each packed again, and all of that."""
+        reader, packed = self._reader, b""
+        reader.feed(data)
+        try:
+            found = list(iter(reader.gets, _NO_MORE))  # loops without a line of Python for each command
+            raws = list(map(_pack, map(tuple, found)))
+            packed = b"".join(raws)
+            return [arguments[0] for arguments in found], raws, packed
+        finally:
+            if packed != data:  # it may be in the middle of something, which must not matter to the next client
+                self._reader = hiredis.Reader()
+
+
 class CommandScanner:
     """``feed`` it what arrives, then call ``next`` until it gives None.
 
@@ -64,13 +89,12 @@ class CommandScanner:
 
     __slots__ = (
         "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_names",
-        "_raws", "_rest",
-        "_retry", "_stalled",
-        "_whole",
+        "_raws", "_rest", "_retry", "_stalled", "_unpacked", "_whole",
     )  # fmt: skip
 
-    def __init__(self, limits: CommandLimits, *, guest: bool) -> None:
+    def __init__(self, limits: CommandLimits, *, guest: bool, unpacker: Unpacker | None = None) -> None:
         self._limits = limits
+        self._unpacked = unpacker or Unpacker()
         self._command_bytes = limits.command_bytes
         self._argument_bytes = limits.guest_argument_bytes if guest else limits.argument_bytes
         self._arguments = limits.guest_arguments if guest else limits.arguments
@@ -143,15 +167,10 @@ class CommandScanner:
         """``data`` is made of usual commands only, but for the end of it, which is kept; they are ready now."""
         if len(data) > self._argument_bytes or self._arguments < _USUAL_ARGUMENTS_MAX or _UNUSUAL.search(data):
             return False
-        reader = hiredis.Reader()
-        reader.feed(data)
         try:
-            found = list(iter(reader.gets, _NO_MORE))  # loops without a line of Python for each command
-            raws = list(map(_pack, map(tuple, found)))
-            names: list[bytes] = [arguments[0] for arguments in found]
+            names, raws, packed = self._unpacked(data)
         except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
             return False
-        packed = b"".join(raws)
         if packed != data:
             if not data.startswith(packed):
                 return False

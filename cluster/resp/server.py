@@ -13,14 +13,14 @@ from cluster.coordinator import Coordinator
 from cluster.levels import Level
 from cluster.operation import Done
 from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX, BusyPoll
-from cluster.resp.scanner import CommandLimits
+from cluster.resp.scanner import CommandLimits, Unpacker
 from cluster.resp.session import Session
 from cluster.resp.table import KINDS, CommandTable, Kind
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
-_GATHERED_MAX = 512
-"""So many commands travel together at most, so that a busy turn of the loop does not delay its first ones."""
+_GATHERED_MAX = 128
+"""So many commands travel together at most: servers begin with the first ones while the rest of a busy turn is read."""
 
 Sampler = Callable[[Level, bool, Done], Done]
 """
@@ -113,6 +113,7 @@ class RespServer:
         self.product = product
         self.version = version
         self.statistics = PortStatistics()
+        self.unpacker = Unpacker()
         self.held_bytes = 0
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done

@@ -89,7 +89,7 @@ class Session(asyncio.Protocol):
         self.commands = 0
         self.born_s = self.last_s = time.monotonic()
         self._transport: asyncio.Transport | None = None
-        self._scanner = CommandScanner(server.settings.commands, guest=not self.authenticated)
+        self._scanner = CommandScanner(server.settings.commands, guest=not self.authenticated, unpacker=server.unpacker)
         self._slots: deque[_Slot] = deque()
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, server.settings.in_flight_max)

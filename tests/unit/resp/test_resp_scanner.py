@@ -1,5 +1,6 @@
 """Goal: whatever a client sends is cut into commands or refused, within the limits. Method: cases and fuzzing."""
 
+import contextlib
 from itertools import pairwise
 
 import hiredis
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.resp import wire
-from cluster.resp.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError
+from cluster.resp.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError, Unpacker
 
 SMALL = CommandLimits(argument_bytes=2_000, arguments=1_200, command_bytes=40_000)
 
@@ -87,6 +88,31 @@ def test_how_garbage_is_cut_does_not_matter(data, step):
         return found, None
 
     assert outcome(step) == outcome(max(1, len(data)))
+
+
+@given(garbage, commands)
+def test_what_was_unpacked_before_does_not_matter(before, asked):
+    """To the scanner it would be a matter of speed only: it believes nothing that does not pack to what was sent."""
+    unpacker = Unpacker()
+    with contextlib.suppress(hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
+        unpacker(before)
+    raws = [wire.command(*words) for words in asked]
+    assert unpacker(b"".join(raws)) == ([words[0] for words in asked], raws, b"".join(raws))
+
+
+@given(st.lists(st.tuples(garbage, commands), min_size=1, max_size=3), st.lists(st.integers(0, 300), max_size=3))
+def test_what_one_client_sends_does_not_change_what_another_has_sent(rounds, cuts):
+    unpacker = Unpacker()
+    orderly = CommandScanner(SMALL, guest=False, unpacker=unpacker)
+    found = []
+    for data, asked in rounds:
+        noisy = CommandScanner(SMALL, guest=False, unpacker=unpacker)
+        for piece in pieces(data, cuts):
+            noisy.feed(piece)
+        orderly.feed(b"".join(wire.command(*words) for words in asked))
+        while (one := orderly.next()) is not None:
+            found.append(one)
+    assert found == [(words[0], wire.command(*words)) for _, asked in rounds for words in asked]
 
 
 @pytest.mark.parametrize(
