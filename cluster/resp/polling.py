@@ -14,11 +14,15 @@ BUSY_POLL_US = 200
 
 BUSY_POLL_US_MAX = 1_000_000
 
+_FEW = 4
+"""When more clients than these asked in one turn, the next turn comes soon enough, and others need the processor."""
+
 
 class BusyPoll:
     """Keeps the event loop from sleeping until ``duration_us`` after the last ``touch``.
 
-    Each turn of the loop looks for input without waiting, and offers the processor to other processes.
+    Each turn of the loop looks for input without waiting, and offers the processor to other processes. Under load, when
+    many clients ask in one turn, it does nothing.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, duration_us: int) -> None:
@@ -26,15 +30,19 @@ class BusyPoll:
         self._duration_ns = duration_us * 1000
         self._until_ns = 0
         self._turning = False
+        self._touches = 0
 
     def touch(self) -> None:
+        """A client has asked for something."""
+        self._touches += 1
         self._until_ns = time.monotonic_ns() + self._duration_ns
         if not self._turning and self._duration_ns:
             self._turning = True
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        if time.monotonic_ns() < self._until_ns:
+        touches, self._touches = self._touches, 0
+        if touches <= _FEW and time.monotonic_ns() < self._until_ns:
             os.sched_yield()
             self._loop.call_soon(self._turn)
         else:

@@ -49,6 +49,16 @@ def test_it_turns_until_the_time_after_the_last_request_is_over_and_offers_the_p
     assert loop.turns() == 10
 
 
+def test_when_many_ask_in_one_turn_it_goes_to_sleep_and_wakes_with_the_next(monkeypatch):
+    loop = Loop(monkeypatch)
+    poll = BusyPoll(loop, duration_us=100)
+    for _ in range(5):
+        poll.touch()
+    assert loop.turns() == 1
+    poll.touch()
+    assert loop.turns() == 10
+
+
 def test_without_a_duration_it_does_nothing(monkeypatch):
     loop = Loop(monkeypatch)
     BusyPoll(loop, duration_us=0).touch()
