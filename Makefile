@@ -16,7 +16,7 @@ demo: $(READY)
 
 test: $(READY) lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not ($(OUTSIDE))"
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(OUTSIDE)"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(OUTSIDE)"
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -32,6 +32,8 @@ def _required() -> set[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    with_spark = {item.path for item in items if item.get_closest_marker("java") is not None}
+    items.sort(key=lambda item: item.path not in with_spark)  # they take longest: at the end all would wait for them
     required = _required()
     for item in items:
         for tool, (_, reason) in PROBES.items():
