@@ -21,7 +21,7 @@ from engine.dyno.hardened.popping import HardenedPopper
 from engine.dyno.hardened.replicas import Replicas
 from engine.dyno.hardened.serving import Serving
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.store import Held, Store, in_steps
+from engine.dyno.hardened.store import Held, Put, Store, in_steps
 from engine.dyno.hardened.totals import totals_of
 from engine.dyno.measure import MetricsSource, QueueMetrics, timed
 from engine.dyno.opening import Background
@@ -111,15 +111,22 @@ class HardenedQueue(Background):
 
         An id that the queue knows, be it acknowledged, stays as it is, and the receipt says where. Raises
         ``BatchPushFailure`` (which is also the port's or the server's error) with the receipts so far; what is neither
-        in them nor among its ``failed_ids`` was not tried.
+        in them nor among its ``failed_ids`` was not tried. Raises ``ValueError``, before anything is pushed, if the
+        strategy chooses none of the shards or a string cannot be written as UTF-8.
         """
+        now_ms = self._clock.now_ms()
+        puts = [self._put(message, now_ms=now_ms) for message in messages]
         receipts: list[Receipt] = []
-        for batch in in_steps(messages):
+        for batch in in_steps(puts):
             try:
-                receipts += await self._push(batch)
+                told = await self._store.put(batch)
             except COMMAND_FAILURES as error:
-                failed_ids = tuple(message.id for message in batch)
+                failed_ids = tuple(put.id for put in batch)
                 raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
+            receipts += [
+                Receipt(id=put.id, shard=shard, due_ms=math.floor(score))
+                for put, (shard, score) in zip(batch, told, strict=True)
+            ]
         return receipts
 
     @timed("pop", messages=int)
@@ -247,17 +254,9 @@ class HardenedQueue(Background):
         name = f"{what} {self.name} {self.settings.instance}"
         return Periodic(action, interval_ms=interval_ms, runtime=self._context.runtime, name=name, spread=True)
 
-    async def _push(self, messages: Sequence[Message]) -> list[Receipt]:
-        now_ms = self._clock.now_ms()
-        puts = []
-        for message in messages:
-            shard = chosen_shard(self._strategy, self.settings.shards, message)
-            puts.append(put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context))
-        told = await self._store.put(puts) if puts else []
-        return [
-            Receipt(id=message.id, shard=shard, due_ms=math.floor(score))
-            for message, (shard, score) in zip(messages, told, strict=True)
-        ]
+    def _put(self, message: Message, *, now_ms: int) -> Put:
+        shard = chosen_shard(self._strategy, self.settings.shards, message)
+        return put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context)
 
     async def _beat(self) -> None:
         if self.settings.has(Hardening.LEASE_HEARTBEAT):

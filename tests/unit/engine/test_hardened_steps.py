@@ -55,6 +55,16 @@ def test_many_messages_go_their_way_in_steps_of_500(lab):
     run_in(lab, program())
 
 
+def test_of_many_messages_none_is_pushed_if_one_cannot_be(lab):
+    async def program():
+        queue = lab.queue()
+        with pytest.raises(ValueError, match="surrogates"):
+            await queue.push([Message(id=one, payload="work") for one in IDS] + [Message(id="x", payload="\ud800")])
+        assert await queue.size() == 0
+
+    run_in(lab, program())
+
+
 def test_many_messages_are_removed_in_steps_of_500(lab):
     async def program():
         queue = lab.queue()
