@@ -140,10 +140,10 @@ def test_medians_that_differ_by_a_fifth_are_not_said_to_agree_within_15_percent(
     # The standard error of the logarithm of the ratio is 0.5 * 1.25 * sqrt(2 / 12,000) = 0.008, and log(1.2 / 1.15) is
     # five of those: "undecided" has a chance of about one in a thousand.
     rng = np.random.default_rng(6)
-    found = [compared(latencies(rng, 12_000), 1.2 * latencies(rng, 12_000)) for _ in range(4)]
-    assert [row.agree() for row in found] == ["no"] * 4
-    turned = [compared(latencies(rng, 12_000), latencies(rng, 12_000) / 1.3) for _ in range(2)]
-    assert [row.agree() for row in turned] == ["no"] * 2
+    found = [compared(latencies(rng, 12_000), 1.2 * latencies(rng, 12_000)) for _ in range(2)]
+    assert [row.agree() for row in found] == ["no"] * 2
+    turned = compared(latencies(rng, 12_000), latencies(rng, 12_000) / 1.3)
+    assert turned.agree() == "no"
 
 
 def test_a_fifth_between_short_dependent_samples_is_no_or_undecided_but_never_agreement() -> None:
