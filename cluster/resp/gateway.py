@@ -302,8 +302,8 @@ class ZoneGateway(Network):
         )
 
     async def _connected(self, coordinator: Coordinator) -> None:
-        deadline_s = self.runtime.now_ns() + int(CONNECT_S * 1e9)
-        while not coordinator.connected and self.runtime.now_ns() < deadline_s:
+        deadline_ns = self.runtime.now_ns() + int(CONNECT_S * 1e9)
+        while not coordinator.connected and self.runtime.now_ns() < deadline_ns:
             await self.runtime.sleep(1_000_000)
 
     async def _lease(self, watch: bytes) -> Coordinator:
