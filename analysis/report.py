@@ -10,15 +10,15 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analysis.access_summary import load_consistency
-from analysis.checkers.register_verdict import MEANINGS, Anomaly
+from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import DESCRIPTIONS, MessageClass, Offender, Validity, Verdict
-from analysis.plots import labels, plot_accesses, plot_comparison, plot_run
-from analysis.rundir import RunDirectory
-from analysis.session import verbs, zone_summaries
-from analysis.session_plot import plot_session
-from analysis.stats import QUANTILES
-from analysis.summary import Rate, Summary, load_summary, load_verdict, operation_summaries
+from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
+from analysis.figures.session_plot import plot_session
+from analysis.runs.directory import RunDirectory
+from analysis.runs.manual_session import verbs, zone_summaries
+from analysis.statistics import QUANTILES
+from analysis.summary.access_summary import load_consistency
+from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 
 _WORDS: Mapping[Validity, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
 _ALT = {

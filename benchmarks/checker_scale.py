@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.history import OPERATIONS
-from analysis.testing import EPOCH_MS, RunBuilder
+from analysis.runs.builder import EPOCH_MS, RunBuilder
+from analysis.runs.history import OPERATIONS
 
 MESSAGES_PER_CHUNK = 50_000
 MS = 1_000_000
@@ -122,14 +122,14 @@ def measure(what: str, run: Path) -> dict[str, float]:
             for _ in file.iter_batches():
                 pass
     elif what == "check":
-        from analysis.checkers.queue import check
+        from analysis.checkers.queue.queue import check
 
         begin = time.perf_counter()
         verdict = check(run)
         if verdict.valid is not True:
             raise SystemExit(f"the synthetic run must be valid, got {verdict.reasons}")
     elif what == "summarise":
-        from analysis.summary import summarise
+        from analysis.summary.queue_summary import summarise
 
         begin = time.perf_counter()
         summarise(run)

@@ -18,13 +18,13 @@ from typing import Any
 import simpy
 from environment import environment
 
-from analysis.checkers.queue import check_recorded
+from analysis.checkers.queue.queue import check_recorded
 from cluster.sim.cluster import SimCluster
 from cluster.testbed import Testbed
-from scenarios.hunt import Outcome, Quarry, hunt_seed
-from scenarios.load import scenario_of
-from scenarios.sim import recorded, simulate
-from scenarios.tables import MemoryTables
+from scenarios.hunt.seeds import Outcome, Quarry, hunt_seed
+from scenarios.run.simulated import recorded, simulate
+from scenarios.run_files.tables import MemoryTables
+from scenarios.spec.reading import scenario_of
 from scenarios.trial import attempt
 
 TURNS = 5

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from random import Random
 
-from analysis.checkers.linear import Kind, RegisterOperation, SearchBudget, check_register
-from analysis.checkers.linear_samples import register_history
-from analysis.checkers.linear_shrink import smallest_violation
+from analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register
+from analysis.checkers.consistency.linear_samples import register_history
+from analysis.checkers.consistency.linear_shrink import smallest_violation
 
 CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "far 12 1", "hard 40 1")
 

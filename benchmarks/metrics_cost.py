@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from cluster.clock import NodeClock
 from cluster.real.runtime import RealRuntime
-from engine.dyno.metrics import Metrics
+from engine.common.prometheus import Metrics
 from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
 from engine.ports import Command, Reply
 

@@ -22,14 +22,14 @@ from typing import Any, Protocol
 import uvloop
 from environment import environment
 
-from cluster.levels import Level
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
+from cluster.votes.vote import Level
 from cluster.zone_reads import ZoneReads
 from engine.dyno import DynoQueue, DynoSettings
 from engine.dyno.hardened import HardenedQueue, HardenedSettings
-from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
+from engine.dyno.v2.multi import MultiQueue
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Reply
 

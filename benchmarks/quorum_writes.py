@@ -21,10 +21,10 @@ import uvloop
 from environment import environment
 
 from cluster.coordinator import Coordinator
-from cluster.levels import Level
-from cluster.operation import Outcome
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
+from cluster.votes.pipeline import Outcome
+from cluster.votes.vote import Level
 from engine.ports import Connection
 
 WRITES = {1: 5_000, 50: 50_000, 800: 80_000}

@@ -26,10 +26,10 @@ import redis
 import uvloop
 from environment import environment
 
-from cluster.levels import Level
 from cluster.real.zones import ZoneSet, zones
-from cluster.resp.polling import BUSY_POLL_US
-from cluster.resp.process import allow_files
+from cluster.resp.commands.busy_poll import BUSY_POLL_US
+from cluster.resp.gateway.program import allow_files
+from cluster.votes.vote import Level
 
 PLAIN = "plain"
 ZONES = ("a", "b", "c")

@@ -12,12 +12,12 @@ from statistics import median
 
 import simpy
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
+from cluster.links.lag import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.redis import RedisModel
 from cluster.sim.runtime import SimRuntime
-from cluster.sim.ties import Schedule, TieBreak
+from cluster.votes.vote import Level
 from engine.dyno import DynoQueue, DynoSettings
 from engine.message import Message
 

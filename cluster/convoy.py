@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from cluster.batch import Answer, Batch
-from cluster.levels import ZoneFailure
-from cluster.operation import Comparison, Done, Outcome, no_error
-from cluster.rules import Rule
-from cluster.statistics import Tally
+from cluster.connections.batch import Answer, Batch
+from cluster.votes.pipeline import Comparison, Done, Outcome, no_error
+from cluster.votes.rules import Rule
+from cluster.votes.statistics import Tally
+from cluster.votes.vote import ZoneFailure
 from engine.ports import Command, Reply
 
 Member = tuple[Sequence[Command], Done]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cluster.batch import Batch, Channel
-from cluster.commands import is_write
+from cluster.commands.routes import is_write
+from cluster.connections.batch import Batch, Channel
 from cluster.convoy import Convoy, Member
-from cluster.levels import ZONES_MAX, Setting
-from cluster.operation import Comparison, Done, Outcome, Poll
-from cluster.rules import Rule, Rules, SortingRule
-from cluster.statistics import CoordinatorStatistics, Tally
+from cluster.votes.pipeline import Comparison, Done, Outcome, Poll
+from cluster.votes.rules import Rule, Rules, SortingRule
+from cluster.votes.statistics import CoordinatorStatistics, Tally
+from cluster.votes.vote import ZONES_MAX, Setting
 from engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
 
 COORDINATOR_DOWN = "coordinator: connection refused"

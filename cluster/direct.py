@@ -1,9 +1,9 @@
 """A client straight on one zone's server, past every coordinator: for administration, end states and comparisons."""
 
-from cluster.batch import Answer, Batch
-from cluster.commands import is_write
-from cluster.datastore import Datastore
-from cluster.levels import ZoneFailure
+from cluster.commands.routes import is_write
+from cluster.connections.batch import Answer, Batch
+from cluster.connections.server import Datastore
+from cluster.votes.vote import ZoneFailure
 from engine.ports import Command, Indeterminate, Promise, Reply, Runtime, Unavailable
 
 

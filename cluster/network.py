@@ -4,26 +4,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from cluster.anti_entropy import AntiEntropy
-from cluster.batch import Channel, Upstream
 from cluster.clock import NodeClock
-from cluster.codec import Codec, PlainCodec
+from cluster.connections.batch import Channel, Upstream
+from cluster.connections.peer import Far, Peer
+from cluster.connections.server import Datastore
+from cluster.connections.timeouts import Timeouts
 from cluster.coordinator import Coordinator
-from cluster.datastore import Datastore
+from cluster.coordinators.remote import FarCoordinator
+from cluster.coordinators.token_ring import MakeCoordinator, RingCoordinator, RingStatistics
 from cluster.direct import DirectConnection
-from cluster.forwarding import FarCoordinator
-from cluster.handoff import HandoffSettings, HintedChannel
-from cluster.lag import Constant, Lag
-from cluster.levels import Setting
-from cluster.link import Link
-from cluster.peer import Far, Peer
-from cluster.read_repair import RepairingCoordinator
-from cluster.ring import MakeCoordinator, RingCoordinator, RingStatistics
-from cluster.statistics import CoordinatorStatistics
-from cluster.timeouts import Timeouts
-from cluster.topology import Topology, one_dc
-from cluster.versioned import VersionedCoordinator
-from cluster.versions import COORDINATORS_MAX, AntiEntropySettings, VersionClock, Votes
+from cluster.links.lag import Constant, Lag
+from cluster.links.link import Link
+from cluster.options.codec import Codec, PlainCodec
+from cluster.options.hinted_handoff import HandoffSettings, HintedChannel
+from cluster.options.read_repair.coordinator import RepairingCoordinator
+from cluster.options.versions.anti_entropy import AntiEntropy
+from cluster.options.versions.clock import COORDINATORS_MAX, AntiEntropySettings, VersionClock, Votes
+from cluster.options.versions.coordinator import VersionedCoordinator
+from cluster.topology.topology import Topology, one_dc
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import Setting
 from cluster.zone import ClusterError
 from cluster.zone_servers import ZoneServers
 from engine.ports import Connection, Runtime, Task

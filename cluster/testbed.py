@@ -5,8 +5,8 @@ from typing import Protocol
 
 from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
-from cluster.levels import Setting
-from cluster.link import Link
+from cluster.links.link import Link
+from cluster.votes.vote import Setting
 from cluster.zone import Zone
 from engine.ports import Connection, Runtime
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from cluster.batch import Channel
-from cluster.codec import Codec, PlainCodec
+from cluster.connections.batch import Channel
 from cluster.convoy import Member
 from cluster.coordinator import Coordinator
-from cluster.levels import Setting
-from cluster.operation import Done
-from cluster.statistics import CoordinatorStatistics
+from cluster.options.codec import Codec, PlainCodec
+from cluster.votes.pipeline import Done
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import Setting
 from engine.ports import Command, Runtime
 
 

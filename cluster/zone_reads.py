@@ -5,10 +5,10 @@ This is the same for a lab in which clients talk to the coordinator of their own
 with its lag and its cuts, and nobody votes on the answer.
 """
 
-from cluster.batch import Answer, Batch
-from cluster.commands import is_write
+from cluster.commands.routes import is_write
+from cluster.connections.batch import Answer, Batch
 from cluster.coordinator import Coordinator
-from cluster.levels import ZoneFailure
+from cluster.votes.vote import ZoneFailure
 from engine.ports import Command, Promise, Reply, Runtime, Unavailable
 
 

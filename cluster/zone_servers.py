@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from cluster.keys import keys_of
-from cluster.topology import Rack, Topology
+from cluster.commands.keys import keys_of
+from cluster.topology.topology import Rack, Topology
 from engine.ports import Command, Connection, Reply
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from scipy import special
 
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
-from cluster.levels import Level
-from scenarios.ablated import Ablation
-from scenarios.ablation_costs import Cost, costs_of
-from scenarios.fault_classes import FaultClass, scenario_of_class
-from scenarios.matrix import Shown
+from cluster.votes.vote import Level
+from scenarios.fault_draws.fault_classes import FaultClass, scenario_of_class
 from scenarios.mechanisms import Mechanism
 from scenarios.parallel import results
+from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablation_costs import Cost, costs_of
+from scenarios.studies.matrix import Shown
 from scenarios.trial import attempt
 
 CONFIDENCE = 0.95

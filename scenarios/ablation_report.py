@@ -8,12 +8,12 @@ from time import monotonic
 from typing import Any
 
 from analysis.checkers.verdict import MessageClass
-from analysis.stats import proportion_interval
-from scenarios.ablated import Ablation
+from analysis.statistics import proportion_interval
 from scenarios.ablation import EACH_OFF, WATCHED, Ablations, ablate, places_of
-from scenarios.ablation_costs import Cost
 from scenarios.campaign import RunBar, effort, markdown_rows, print_rows, provenance
 from scenarios.mechanisms import NOT_NEEDED, WITHOUT
+from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablation_costs import Cost
 
 _HEADINGS = (
     "switched off",

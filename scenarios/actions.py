@@ -8,13 +8,13 @@ from typing import Protocol
 
 from cluster.clock import NodeClock
 from cluster.coordinator import Coordinator
-from cluster.lag import Lag
-from cluster.link import Cut, Link
+from cluster.links.lag import Lag
+from cluster.links.link import Cut, Link
 from cluster.sim.zone import SimZone
 from cluster.zone import Restart, Zone, ZoneError, ZoneState
 from engine.ports import Runtime, Timer
-from scenarios.consumers import Consumers
-from scenarios.workload import Producer
+from scenarios.clients.consumers import Consumers
+from scenarios.clients.producers import Producer
 
 
 class Action(Protocol):

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from scenarios.files import environment
-from scenarios.table import console
+from scenarios.run_files.directory import environment
+from scenarios.terminal.run_table import console
 
 LINES = 10
 """So many lines of progress where there is no terminal."""

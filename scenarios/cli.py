@@ -16,13 +16,13 @@ from typing import Annotated, TypeVar
 import typer
 from pydantic import ValidationError
 
-from cluster.levels import LEVELS_OF_ONE_DC, Level
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError
 from scenarios import cli_ablation, cli_cluster
-from scenarios.load import LIBRARY, ScenarioError, library_names, load_scenario
 from scenarios.output import print_json
-from scenarios.session.requests import NotAccepted
-from scenarios.spec import Arm, ZoneKind
+from scenarios.session.fault_requests import NotAccepted
+from scenarios.spec.reading import LIBRARY, ScenarioError, library_names, load_scenario
+from scenarios.spec.scenario import Arm, ZoneKind
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
@@ -94,7 +94,7 @@ def demo(
 
     Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
     """
-    from scenarios.demo import run_demo
+    from scenarios.verbs.demo import run_demo
 
     _only_real(zones, arm or Arm.REAL)
     outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
@@ -123,8 +123,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
-    from scenarios.perform import perform, run_command
     from scenarios.progress import display
+    from scenarios.verbs.run import perform, run_command
 
     overrides = list(set_ or [])
     given = [f"level={level}"] if level is not None else []
@@ -167,8 +167,8 @@ def hunt(
     Ctrl-C prints what there is; the same command goes on from there. Exits 1 if a seed failed, 2 if none did and it was
     broken off, 3 if the lab failed.
     """
-    from scenarios.hunt import Quarry
-    from scenarios.hunting import go_hunting, hunt_command
+    from scenarios.hunt.seeds import Quarry
+    from scenarios.verbs.hunt import go_hunting, hunt_command
 
     overrides = list(set_ or [])
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
@@ -199,7 +199,7 @@ def replay(
 ) -> None:
     """Run a counterexample again: exactly that run in simulation, or its operations and faults on real servers."""
     from scenarios.progress import display
-    from scenarios.replay import replayed
+    from scenarios.verbs.replay import replayed
 
     _only_real(zones, arm)
     loaded = load_scenario(file, overrides=[f"arm={arm}"])
@@ -231,7 +231,7 @@ def shrink(
     as_json: AsJson = False,
 ) -> None:
     """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
-    from scenarios.shrinking import Shrinking, class_of
+    from scenarios.verbs.shrink import Shrinking, class_of
 
     loaded = load_scenario(file, overrides=["arm=sim"])
     done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
@@ -250,7 +250,7 @@ def scenarios(*, as_json: AsJson = False) -> None:
         files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
         print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
         return
-    from scenarios.table import print_table, scenario_table
+    from scenarios.terminal.run_table import print_table, scenario_table
 
     print_table(scenario_table(library))
 
@@ -258,9 +258,9 @@ def scenarios(*, as_json: AsJson = False) -> None:
 @app.command()
 def check(run: RunPath, *, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
-    from scenarios.consistency.result import AccessResult
-    from scenarios.examine import examine, notes, tabulated, title_of
-    from scenarios.table import print_table
+    from scenarios.terminal.run_table import print_table
+    from scenarios.terminal.workload_table import AccessResult
+    from scenarios.verbs.check import examine, notes, tabulated, title_of
 
     directory = _run_directory(run)
     result = examine(directory, title=title_of(directory))
@@ -285,10 +285,10 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
-    from analysis.compare import compare as compare_runs
-    from analysis.compare_plot import plot_comparison
+    from analysis.comparison.compare import compare as compare_runs
+    from analysis.figures.compare_plot import plot_comparison
     from scenarios.comparing import comparison_table
-    from scenarios.table import print_table
+    from scenarios.terminal.run_table import print_table
 
     directories = _run_directory(first), _run_directory(second)
     comparison = compare_runs(*directories)
@@ -325,10 +325,10 @@ def analyze(
     as_json: AsJson = False,
 ) -> None:
     """Aggregate any number of runs with Spark: per level, operation, zone and second."""
-    from analysis.pipeline import aggregate
-    from analysis.spark import JavaMissing, SparkFailed
-    from scenarios.aggregation import level_table, operation_table
-    from scenarios.table import print_table
+    from analysis.spark.pipeline import aggregate
+    from analysis.spark.session import JavaMissing, SparkFailed
+    from scenarios.terminal.run_table import print_table
+    from scenarios.verbs.analyze import level_table, operation_table
 
     try:
         aggregates = aggregate([_run_directory(path) for path in run], master=master, out=out)
@@ -345,8 +345,8 @@ def analyze(
 @app.command()
 def image(*, as_json: AsJson = False) -> None:
     """Build the images of container zones and their coordinators out of what is installed here."""
-    from cluster.admin.image import build_coordinator_image
-    from cluster.real.zones.image import build_image
+    from cluster.admin.coordinator_image import build_coordinator_image
+    from cluster.real.zones.docker.zone_image import build_image
 
     images = build_image(), build_coordinator_image()
     if as_json:
@@ -386,9 +386,9 @@ def matrix(
 
     Ctrl-C prints what there is. Exits 0 whatever broke, 2 if it was broken off, 3 if the lab failed.
     """
-    from scenarios.fault_classes import EngineMode, FaultClass
-    from scenarios.matrix import chosen
-    from scenarios.matrix_report import fill_matrix
+    from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+    from scenarios.studies.matrix import chosen
+    from scenarios.studies.matrix_report import fill_matrix
 
     cells = chosen(
         modes=[_one_of(EngineMode, "--mode", name) for name in mode or ()],
@@ -462,8 +462,8 @@ def _exit_code(returned: object) -> int:
 
 
 def _unexpected(arguments: Sequence[str], error: Exception) -> int:
-    from analysis.rundir import RunError
-    from scenarios.reduction import NotFailing
+    from analysis.runs.directory import RunError
+    from scenarios.shrink.search import NotFailing
 
     if isinstance(error, RunError):
         return _refuse(arguments, [str(error)], EXIT_LAB_FAILED)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scenarios.output import print_json
-from scenarios.session.requests import NotAccepted
+from scenarios.session.fault_requests import NotAccepted
 
 EXIT_COMPLETE, EXIT_BROKEN_OFF = 0, 2
 
@@ -36,9 +36,9 @@ def ablate(
 
     Ctrl-C prints what there is. Exits 0 whatever failed, 2 if it was broken off.
     """
-    from scenarios.ablated import parse_ablation
     from scenarios.ablation_report import run_ablations
     from scenarios.option_report import run_option_ablation
+    from scenarios.studies.ablated_queue import parse_ablation
 
     if options and off:
         raise NotAccepted("--options: got --off, too; accepted: one or the other")

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cluster.levels import ZONES_MAX, Level
-from cluster.resp.polling import BUSY_POLL_US
-from cluster.versions import Votes
+from cluster.options.versions.clock import Votes
+from cluster.resp.commands.busy_poll import BUSY_POLL_US
+from cluster.votes.vote import ZONES_MAX, Level
 from cluster.zone import Persistence
 from scenarios.output import print_json
-from scenarios.session.requests import FaultKind, parse_duration_s
-from scenarios.spec import ZoneKind
+from scenarios.session.fault_requests import FaultKind, parse_duration_s
+from scenarios.spec.scenario import ZoneKind
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 For = Annotated[
@@ -93,8 +93,8 @@ def up(
     """Start zones and a coordinator for each, which any Redis client can use, and leave them up."""
     from scenarios.session.launch import up as bring_up
     from scenarios.session.settings import checked_settings
-    from scenarios.session.show import print_endpoints
-    from scenarios.session.state import StateDirectory
+    from scenarios.session.state_file import StateDirectory
+    from scenarios.session.status_tables import print_endpoints
     from scenarios.session.topology_file import counted
 
     layout, told = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
@@ -135,7 +135,7 @@ def up(
 
 def status(*, as_json: AsJson = False) -> None:
     """Show zones, coordinators, links, counts and latencies, and the faults in force."""
-    from scenarios.session.show import print_status
+    from scenarios.session.status_tables import print_status
 
     told = _control().get("/status")
     if as_json:
@@ -152,7 +152,7 @@ def heal(*, as_json: AsJson = False) -> None:
 def down(*, as_json: AsJson = False) -> None:
     """End the cluster, and remove what one that was killed left behind. Nothing happens if there is none."""
     from scenarios.session.launch import down as bring_down
-    from scenarios.session.state import StateDirectory
+    from scenarios.session.state_file import StateDirectory
 
     told = bring_down(StateDirectory.of_user())
     if as_json:
@@ -275,7 +275,7 @@ def coordinator_restart(zone: Zone, *, as_json: AsJson = False) -> None:
 
 def _control() -> Any:
     from scenarios.session.client import Control
-    from scenarios.session.state import StateDirectory
+    from scenarios.session.state_file import StateDirectory
 
     return Control.of_user(StateDirectory.of_user())
 
@@ -305,7 +305,7 @@ def _done(lines: list[str], *, as_json: bool, nothing: str = "") -> None:
 
 def _mode(*, wipe: bool, warm: bool) -> str:
     if wipe and warm:
-        from scenarios.session.requests import NotAccepted
+        from scenarios.session.fault_requests import NotAccepted
 
         raise NotAccepted("--wipe and --warm exclude each other")
     return "wipe" if wipe else "warm" if warm else "keep"

@@ -4,8 +4,8 @@ from dataclasses import astuple
 
 from rich.table import Table
 
-from analysis.compare import METHOD, Comparison
-from analysis.compare_rows import comparison_headings, comparison_rows
+from analysis.comparison.compare import METHOD, Comparison
+from scenarios.terminal.comparison_table import comparison_headings, comparison_rows
 
 
 def comparison_table(comparison: Comparison, *, within: float) -> Table:

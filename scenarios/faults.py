@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from cluster.lag import parse_lag
-from cluster.link import Cut
+from cluster.links.lag import parse_lag
+from cluster.links.link import Cut
 from cluster.sim.zone import SimZone
 from cluster.testbed import Testbed
 from cluster.zone import Restart, ZoneError
@@ -32,10 +32,10 @@ from scenarios.actions import (
     ZonePause,
     ZoneSlow,
 )
-from scenarios.consumers import Consumers
-from scenarios.crew import Halt
-from scenarios.rules import OfLinks, fault_links, grip
-from scenarios.spec import (
+from scenarios.clients.consumers import Consumers
+from scenarios.clients.producers import Producer
+from scenarios.spec.rules import OfLinks, fault_links, grip
+from scenarios.spec.scenario import (
     AnyFault,
     ClockFault,
     ConsumerCrash,
@@ -54,7 +54,7 @@ from scenarios.spec import (
     SwizzleClog,
     Wipe,
 )
-from scenarios.workload import Producer
+from scenarios.tasks import Halt
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
@@ -205,7 +205,7 @@ class FaultSchedule:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """As in ``analysis.history.FAULTS``, in order of begin."""
+        """As in ``analysis.runs.history.FAULTS``, in order of begin."""
         return list(self._rows.values())
 
     async def run(self, fault: PlannedFault, *, load_begin_ns: int) -> None:

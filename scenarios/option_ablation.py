@@ -10,17 +10,17 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from analysis.accesses import WorkloadKind
-from analysis.checkers.register_verdict import FORBIDDEN_OF
-from cluster.levels import Level
-from cluster.versions import Votes
-from scenarios import spec
+from analysis.checkers.consistency.verdict import FORBIDDEN_OF
+from analysis.runs.accesses import WorkloadKind
+from cluster.options.versions.clock import Votes
+from cluster.votes.vote import Level
 from scenarios.ablation import CONFIDENCE, sign_test
 from scenarios.consistency.trial import AccessTrial, attempt_accesses
-from scenarios.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
+from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
 from scenarios.parallel import results
-from scenarios.spec import Scenario
-from scenarios.topology import AntiEntropy, Handoff, Replication
+from scenarios.spec import scenario as spec
+from scenarios.spec.scenario import Scenario
+from scenarios.spec.topology import AntiEntropy, Handoff, Replication
 
 LEVEL = Level.DC_QUORUM
 KEYS = 3

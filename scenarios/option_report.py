@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from analysis.stats import proportion_interval
+from analysis.statistics import proportion_interval
 from scenarios.campaign import RunBar, markdown_rows, print_rows, provenance
 from scenarios.option_ablation import KEYS, LEVEL, RATE_PER_S, Cell, OptionResults, ablate_options
 

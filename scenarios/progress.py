@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from scenarios.recorder import Outcome
+from scenarios.clients.recorder import Outcome
 
 _OF_QUEUES = ("push", "pop", "ack")
 

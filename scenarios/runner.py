@@ -6,22 +6,22 @@ The runner knows the cluster as a ``Testbed`` only, so it is the same on real se
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
-from analysis.history import DEPTH, FINAL_STATE, OPERATIONS, History
+from analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
 from engine.ports import PortError
+from scenarios.clients.consumers import Consumers
+from scenarios.clients.producers import Producer, plan_pushes
+from scenarios.clients.recorder import Outcome, Recorder
 from scenarios.consistency.run import AccessRun
-from scenarios.consumers import Consumers
-from scenarios.crew import Halt, at_end
 from scenarios.faults import plan_faults
-from scenarios.files import LOGGER
-from scenarios.phases import RunContext, RunPhases, RunRecord, Watcher
-from scenarios.queues import QueueUnderTest, queue_under_test
-from scenarios.recorder import Outcome, Recorder
-from scenarios.sampler import DepthSampler
-from scenarios.spec import Scenario
-from scenarios.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME, OpenTable
-from scenarios.workload import Producer, plan_pushes
+from scenarios.queues.dyno import QueueUnderTest, queue_under_test
+from scenarios.run.depth_sampler import DepthSampler
+from scenarios.run_files.directory import LOGGER
+from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME, OpenTable
+from scenarios.run_phases import RunContext, RunPhases, RunRecord, Watcher
+from scenarios.spec.scenario import Scenario
+from scenarios.tasks import Halt, at_end
 
 STAGGER_MS_MAX = 1_000
 """Consumers start within one interval of the unack handler before the load begins, but within this at most."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from analysis.checkers.queue import check_recorded
+from analysis.checkers.queue.queue import check_recorded
 from analysis.checkers.verdict import MessageClass, Verdict
-from scenarios.queues import queue_under_test
+from scenarios.queues.dyno import queue_under_test
+from scenarios.run.simulated import Observe, Simulated, recorded, simulate
+from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 from scenarios.runner import MakeQueue
-from scenarios.sim import Observe, Simulated, recorded, simulate
-from scenarios.spec import Scenario
-from scenarios.tables import OPERATIONS_NAME, MemoryTables
+from scenarios.spec.scenario import Scenario
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cluster.admin.app import administration
 from cluster.admin.settings import TOKEN_VARIABLE, read_admin_settings
-from cluster.resp.configuration import read_configuration
-from cluster.resp.process import exit_code, run
+from cluster.resp.gateway.configuration import read_configuration
+from cluster.resp.gateway.program import exit_code, run
 
 
 def main() -> int:

@@ -30,8 +30,8 @@ from cluster.admin.page import live_page
 from cluster.admin.serving import serving
 from cluster.admin.settings import AdminSettings
 from cluster.admin.view import GatewayView
-from cluster.levels import Level
-from cluster.resp.gateway import ZoneGateway
+from cluster.resp.gateway.gateway import ZoneGateway
+from cluster.votes.vote import Level
 from cluster.zone import ClusterError
 
 BODY_BYTES_MAX = 64 * 1024

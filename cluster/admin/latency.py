@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from cluster.levels import Level
-from cluster.operation import Done, Outcome
 from cluster.resp.server import RespServer
+from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.vote import Level
 
 FIRST_S = 20e-6
 """Upper bound of the first bucket."""

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from cluster.lag import Lag, parse_lag
-from cluster.link import Cut, Link
+from cluster.links.lag import Lag, parse_lag
+from cluster.links.link import Cut, Link
 from cluster.zone import ClusterError
 
 Ends = tuple[str, str]

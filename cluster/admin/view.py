@@ -4,8 +4,8 @@ from typing import Any
 
 from cluster.admin.latency import LatencyProbe, quantile_s
 from cluster.admin.links import LinkControls
-from cluster.levels import Decision
-from cluster.resp.gateway import ZoneGateway
+from cluster.resp.gateway.gateway import ZoneGateway
+from cluster.votes.vote import Decision
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 REMOTE = ("sent", "failed_over", "dropped", "failed")

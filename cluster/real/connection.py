@@ -11,7 +11,7 @@ from typing import Any
 
 import hiredis
 
-from cluster.batch import Batch
+from cluster.connections.batch import Batch
 from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
 from engine.ports import Reply, ServerError
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from cluster.random_streams import Streams
 from cluster.real.timers import PendingTimer, Timers
-from cluster.streams import Streams
 from engine.ports import Promise
 
 T = TypeVar("T")

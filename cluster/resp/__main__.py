@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from cluster.resp.configuration import read_configuration
-from cluster.resp.process import exit_code, run
+from cluster.resp.gateway.configuration import read_configuration
+from cluster.resp.gateway.program import exit_code, run
 
 
 def main() -> int:

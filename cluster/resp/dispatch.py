@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from cluster.levels import Level
-from cluster.resp import port, wire
-from cluster.resp.blocking import wait_for
+from cluster.resp import port
+from cluster.resp.commands.blocking import wait_for
+from cluster.resp.commands.command_table import CommandSpec, Treatment
+from cluster.resp.protocol import wire
 from cluster.resp.subscription import pong, subscribe
-from cluster.resp.table import CommandSpec, Treatment
 from cluster.resp.transaction import TRANSACTION_COMMANDS, queue
+from cluster.votes.vote import Level
 
 if TYPE_CHECKING:
     from cluster.resp.session import Session

@@ -4,8 +4,8 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cluster.hashing import Hash
-from cluster.topology import DataCentre, Node, Rack, Topology, even_tokens
+from cluster.topology.key_hashes import Hash
+from cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens
 
 
 class Placement(BaseModel):

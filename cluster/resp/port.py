@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cluster.resp import wire
+from cluster.resp.protocol import wire
 
 if TYPE_CHECKING:
     from cluster.resp.session import Session

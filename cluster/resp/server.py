@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cluster.commands import Route
+from cluster.commands.routes import Route
 from cluster.convoy import Member
 from cluster.coordinator import Coordinator
-from cluster.levels import Level
-from cluster.operation import Done
-from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX, BusyPoll
-from cluster.resp.scanner import CommandLimits, Unpacker
+from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX, BusyPoll
+from cluster.resp.commands.command_table import KINDS, CommandTable, Kind
+from cluster.resp.protocol.scanner import CommandLimits, Unpacker
 from cluster.resp.session import Session
-from cluster.resp.table import KINDS, CommandTable, Kind
+from cluster.votes.pipeline import Done
+from cluster.votes.vote import Level
 from cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096

@@ -6,15 +6,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from cluster.commands import Route
+from cluster.commands.routes import Route
 from cluster.coordinator import Coordinator
-from cluster.levels import Level
-from cluster.operation import Done, Outcome
-from cluster.resp import wire
+from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.dispatch import dispatch
-from cluster.resp.scanner import CommandScanner, ProtocolError
-from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.upstream import WireCommands
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.vote import Level
 
 if TYPE_CHECKING:
     from cluster.resp.server import RespServer

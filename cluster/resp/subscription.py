@@ -8,8 +8,8 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, cast
 
-from cluster.resp import wire
-from cluster.resp.replies import BrokenReplyError, ReplyCutter
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter
 from cluster.zone import Address
 
 if TYPE_CHECKING:

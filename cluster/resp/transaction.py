@@ -16,14 +16,14 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from cluster.batch import Answer, Batch
-from cluster.commands import Route
+from cluster.commands.routes import Route
+from cluster.connections.batch import Answer, Batch
 from cluster.coordinator import Coordinator
-from cluster.levels import Vote
-from cluster.resp import wire
-from cluster.resp.ring import WireRing
-from cluster.resp.table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.upstream import WireCommands
+from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
+from cluster.resp.gateway.token_ring import WireRing
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.votes.vote import Vote
 from engine.ports import Reply
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from cluster.clock import NodeClock
 from cluster.network import Network, NetworkSettings
+from cluster.sim.event_order import Schedule
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings
-from cluster.sim.ties import Schedule
 from cluster.sim.upstream import SimUpstream
 from cluster.sim.zone import SimZone
 from cluster.zone import ClusterError

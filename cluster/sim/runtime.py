@@ -10,9 +10,9 @@ from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from cluster.sim.ties import Actor, Environment, Schedule, environment
+from cluster.random_streams import Streams
+from cluster.sim.event_order import Actor, Environment, Schedule, environment
 from cluster.sim.trace import Trace
-from cluster.streams import Streams
 from engine.ports import Promise
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from cluster.batch import Batch
 from cluster.clock import NodeClock
+from cluster.connections.batch import Batch
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
 from cluster.sim.redis import Pipeline, RedisModel
 from cluster.sim.redis.registry import Args

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cluster.batch import Batch
+from cluster.connections.batch import Batch
 from engine.ports import Reply, Runtime
 
 if TYPE_CHECKING:

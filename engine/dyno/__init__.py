@@ -1,6 +1,5 @@
 """Netflix dyno-queues over the ports: the V1 queue (see docs/dyno-queues.md)."""
 
-from engine.dyno.context import Counters
 from engine.dyno.errors import (
     AckFailure,
     AckIndeterminate,
@@ -12,12 +11,13 @@ from engine.dyno.errors import (
     PushRejected,
     PushUnavailable,
 )
-from engine.dyno.keys import Keys
-from engine.dyno.queue import DynoQueue, ShardSize
-from engine.dyno.registry import DynoQueues
-from engine.dyno.settings import DynoSettings
 from engine.dyno.sharding import IdHash, LocalOnly, RoundRobin, ShardingStrategy
-from engine.dyno.unack import UnackHandler, UnackResult
+from engine.dyno.v1.context import Counters
+from engine.dyno.v1.keys import Keys
+from engine.dyno.v1.queue import DynoQueue, ShardSize
+from engine.dyno.v1.registry import DynoQueues
+from engine.dyno.v1.settings import DynoSettings
+from engine.dyno.v1.unack import UnackHandler, UnackResult
 
 __all__ = [
     "AckFailure",

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from analysis.accesses import VALUES, VALUES_NAME, WorkloadKind
-from analysis.history import OPERATIONS, History, Table
+from analysis.runs.accesses import VALUES, VALUES_NAME, WorkloadKind
+from analysis.runs.history import OPERATIONS, History, Table
 from engine.ports import Connection, Indeterminate, PortError, Runtime, ServerError
-from scenarios.consistency.kinds import Request, Told, command, told
+from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
+from scenarios.clients.recorder import Actor, Outcome
+from scenarios.consistency.operations import Request, Told, command, told
 from scenarios.consistency.plan import PlannedAccess
-from scenarios.crew import Crew, Halt
-from scenarios.recorder import Actor, Outcome
-from scenarios.tables import OPERATIONS_NAME, OpenTable
-from scenarios.workload import IN_FLIGHT_MAX, OVERLOADED
+from scenarios.run_files.tables import OPERATIONS_NAME, OpenTable
+from scenarios.tasks import Crew, Halt
 
 
 class AccessRecorder:

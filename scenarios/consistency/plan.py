@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from random import Random
 
-from scenarios.consistency.kinds import MIXES, NEEDS_ARGUMENT, Request
-from scenarios.spec import Scenario, Workload
-from scenarios.workload import arrivals
+from scenarios.clients.producers import arrivals
+from scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, Request
+from scenarios.spec.scenario import Scenario, Workload
 
 _NS_PER_MS = 1_000_000
 

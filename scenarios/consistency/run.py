@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from contextlib import closing
 
-from analysis.accesses import FINAL_VALUES, FINAL_VALUES_NAME
+from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME
 from engine.ports import PortError, ServerError, Unavailable
+from scenarios.clients.recorder import Outcome
 from scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
-from scenarios.consistency.kinds import reading, values
+from scenarios.consistency.operations import reading, values
 from scenarios.consistency.plan import plan_accesses
 from scenarios.faults import plan_faults
-from scenarios.files import LOGGER
-from scenarios.phases import RunContext, RunPhases
-from scenarios.recorder import Outcome
+from scenarios.run_files.directory import LOGGER
+from scenarios.run_phases import RunContext, RunPhases
 
 KEYS_AT_ONCE = 200
 """So many keys are read together at the end, so that a large end state blocks no server."""

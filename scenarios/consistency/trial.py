@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from analysis.accesses import VALUES_NAME
-from analysis.checkers.consistency import check_accesses
-from analysis.checkers.register_verdict import ConsistencyVerdict
-from scenarios.sim import Observe, Simulated, recorded, simulate
-from scenarios.spec import Scenario
-from scenarios.tables import OPERATIONS_NAME, MemoryTables
+from analysis.checkers.consistency.consistency import check_accesses
+from analysis.checkers.consistency.verdict import ConsistencyVerdict
+from analysis.runs.accesses import VALUES_NAME
+from scenarios.run.simulated import Observe, Simulated, recorded, simulate
+from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
+from scenarios.spec.scenario import Scenario
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

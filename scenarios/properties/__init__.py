@@ -7,28 +7,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scenarios.properties.courses import Beside, Course, CrashBefore, StallBefore, ToRest
     from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine
+    from scenarios.properties.faults import Trouble
     from scenarios.properties.hardened import HardenedQueueMachine
-    from scenarios.properties.holdings import Holdings
+    from scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
     from scenarios.properties.queue import Extending, Queue, Repairing, Site
-    from scenarios.properties.simtest import sim_test
+    from scenarios.properties.simulated_test import sim_test
     from scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
-    from scenarios.properties.troubles import Trouble
+    from scenarios.properties.zone_contents import Holdings
 
 _MODULES = {
-    "courses": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
+    "interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
     "dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
     "hardened": ("HardenedQueueMachine",),
-    "holdings": ("Holdings",),
+    "zone_contents": ("Holdings",),
     "ledger": ("Violation",),
     "machine": ("SAFE", "QueueMachine"),
     "queue": ("Extending", "Queue", "Repairing", "Site"),
-    "simtest": ("sim_test",),
+    "simulated_test": ("sim_test",),
     "strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
-    "troubles": ("Trouble",),
+    "faults": ("Trouble",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

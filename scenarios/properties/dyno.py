@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 
 from engine.dyno import DynoQueue, DynoSettings, Keys
-from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedQueue, PipelinedSettings
+from engine.dyno.v2.multi import MultiQueue
 from engine.ports import Connection
-from scenarios.properties.courses import Course, CrashBefore, StallBefore
-from scenarios.properties.holdings import Holdings
+from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
 from scenarios.properties.machine import QueueMachine
 from scenarios.properties.queue import Queue, Site
+from scenarios.properties.zone_contents import Holdings
 
 PREFIX = "properties"
 NAME = "jobs"

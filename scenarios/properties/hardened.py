@@ -9,9 +9,9 @@ from hypothesis.stateful import invariant
 from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
 from engine.dyno.sharding import LocalOnly
 from engine.message import Delivery, Message, Receipt
+from scenarios.properties.faults import RESTARTS, Trouble
 from scenarios.properties.machine import SAFE, QueueMachine
 from scenarios.properties.queue import Queue, Site
-from scenarios.properties.troubles import RESTARTS, Trouble
 
 
 class HardenedQueueMachine(QueueMachine):

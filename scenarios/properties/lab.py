@@ -6,23 +6,23 @@ from functools import partial
 from typing import Protocol
 
 from analysis.checkers.verdict import MessageClass
-from cluster.lag import parse_lag
-from cluster.levels import Level
+from cluster.links.lag import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
+from cluster.votes.vote import Level
 from cluster.zone import Persistence, ZoneState
 from cluster.zone_reads import ZoneReads
 from engine.message import Message
 from engine.ports import Connection
-from scenarios.crash import ProgramCrashed
-from scenarios.properties.closing import abandon, close
-from scenarios.properties.courses import Beside, Course, ToRest
-from scenarios.properties.holdings import Holdings, violations
+from scenarios.clients.program_crash import ProgramCrashed
+from scenarios.properties.faults import Troubles
+from scenarios.properties.gated_program import Gate, GatedConnection, Program
+from scenarios.properties.interruptions import Beside, Course, ToRest
 from scenarios.properties.ledger import Ledger
 from scenarios.properties.operations import Operations
-from scenarios.properties.program import Gate, GatedConnection, Program
 from scenarios.properties.queue import Queue, Repairing, Site
-from scenarios.properties.troubles import Troubles
+from scenarios.properties.shutdown import abandon, close
+from scenarios.properties.zone_contents import Holdings, violations
 
 _NS_PER_MS = 1_000_000
 _POLL_NS = _NS_PER_MS

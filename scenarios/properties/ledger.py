@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from analysis.checkers.deliveries import Ack, Deliveries, Extension, Lease
+from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
 from analysis.checkers.verdict import MessageClass
 from engine.message import Delivery, Message
 

@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
-from cluster.link import Cut
+from cluster.links.lag import parse_lag
+from cluster.links.link import Cut
+from cluster.votes.vote import Level
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX
 from engine.ports import Connection
-from scenarios.properties.courses import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
-from scenarios.properties.holdings import Holdings
+from scenarios.properties.faults import RESTARTS, Trouble
+from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
 from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
 from scenarios.properties.queue import Extending, Queue, Repairing, Site
 from scenarios.properties.strategies import lags
-from scenarios.properties.troubles import RESTARTS, Trouble
+from scenarios.properties.zone_contents import Holdings
 
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
 """What loses no write, as long as it is shorter than the time-outs of the replication."""

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from cluster.levels import LEVELS_OF_ONE_DC, Level
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
-from scenarios.rules import RECONNECT_MAX_S, problems
-from scenarios.spec import (
+from scenarios.spec.rules import RECONNECT_MAX_S, problems
+from scenarios.spec.scenario import (
     AnyFault,
     Arm,
     CutMode,
@@ -27,7 +27,7 @@ from scenarios.spec import (
     Scenario,
     Wipe,
 )
-from scenarios.topology import Topology
+from scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 
 from cluster.zone import ClusterError
-from scenarios.session.requests import NotAccepted
-from scenarios.session.state import SessionFile, StateDirectory
+from scenarios.session.fault_requests import NotAccepted
+from scenarios.session.state_file import SessionFile, StateDirectory
 
 CALL_S = 90.0
 """A restart that copies another zone's data may take that long."""

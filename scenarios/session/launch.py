@@ -17,7 +17,7 @@ from cluster.real.zones.signals import termination_interrupts
 from cluster.zone import ClusterError, ZoneError
 from scenarios.session.client import Control
 from scenarios.session.settings import SessionSettings
-from scenarios.session.state import AlreadyUp, SessionFile, StateDirectory
+from scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
 
 DOWN_S = 30.0
 """How long an orderly end may take before the supervisor is told by signals."""

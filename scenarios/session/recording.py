@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from analysis.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
-from analysis.session import SAMPLES, VERBS
+from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from analysis.runs.manual_session import SAMPLES, VERBS
 from cluster.real.zones.waiting import in_thread
-from cluster.topology import placed
-from scenarios.files import create_run_directory, environment, write_json
+from cluster.topology.topology import placed
+from scenarios.run_files.directory import create_run_directory, environment, write_json
 from scenarios.session.settings import NAME, SessionSettings
 
 LOGGER = logging.getLogger("zonelab.session")
@@ -85,7 +85,7 @@ class Recording:
     def fault_began(
         self, *, name: str, kind: str, target: str, begin_ns: int, colour: str, detail: str
     ) -> dict[str, Any]:
-        """The row, as in ``analysis.history.FAULTS``; give it to ``fault_ended``."""
+        """The row, as in ``analysis.runs.history.FAULTS``; give it to ``fault_ended``."""
         row = {
             "fault": name,
             "kind": kind,
@@ -111,7 +111,7 @@ class Recording:
         self._save_verbs()
 
     async def sample(self, rows: list[dict[str, Any]]) -> None:
-        """One row a zone, as in ``analysis.session.SAMPLES``; saved in a thread every now and then."""
+        """One row a zone, as in ``analysis.runs.manual_session.SAMPLES``; saved in a thread every now and then."""
         self._samples += rows
         if len(self._samples) > SAMPLES_MAX:
             self._thin(len(rows))

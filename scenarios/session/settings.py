@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from cluster.hashing import Hash
-from cluster.lag import parse_lag
-from cluster.levels import ZONES_MAX, Level
+from cluster.links.lag import parse_lag
 from cluster.network import NetworkSettings
-from cluster.resp.polling import BUSY_POLL_US, BUSY_POLL_US_MAX
-from cluster.topology import DataCentre, Node, Rack, Topology, even_tokens, one_dc
-from cluster.versions import AntiEntropySettings, Votes
+from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from cluster.topology.key_hashes import Hash
+from cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens, one_dc
+from cluster.votes.vote import ZONES_MAX, Level
 from cluster.zone import ClusterError, Persistence
-from scenarios.session.requests import NotAccepted
-from scenarios.spec import ZoneKind
+from scenarios.session.fault_requests import NotAccepted
+from scenarios.spec.scenario import ZoneKind
 
 NAME = "session"
 """Takes the place of a scenario's name in the run directory."""

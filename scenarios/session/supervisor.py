@@ -16,10 +16,10 @@ from typing import Any
 from cluster.admin.serving import serving
 from cluster.real.zones.owner import Owner
 from cluster.zone import ClusterError
-from scenarios.session.app import control_app
-from scenarios.session.cluster import TOKEN_BYTES, Session, session
+from scenarios.session.control_api import control_app
+from scenarios.session.session import TOKEN_BYTES, Session, session
 from scenarios.session.settings import SessionSettings
-from scenarios.session.state import SessionFile, StateDirectory
+from scenarios.session.state_file import SessionFile, StateDirectory
 
 LOGGER = logging.getLogger("zonelab.session")
 

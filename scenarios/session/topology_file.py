@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from scenarios.session.requests import NotAccepted
+from scenarios.session.fault_requests import NotAccepted
 from scenarios.session.settings import ZONES_DEFAULT
-from scenarios.topology import Topology
+from scenarios.spec.topology import Topology
 
 
 def counted(

@@ -7,11 +7,11 @@ V1, by ``target.queue``. It runs in both modes of V1 unless its module overrides
 from dataclasses import dataclass, field
 
 import pytest
-from support.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
-from support.servers import Lab, started_lab
-from support.sim_lab import SimLab, simulated_lab
+from support.cluster.servers import Lab, started_lab
+from support.cluster.sim_lab import SimLab, simulated_lab
+from support.engine.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
 
-from cluster.levels import LEVELS_OF_ONE_DC, Level
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
 
 
 @dataclass

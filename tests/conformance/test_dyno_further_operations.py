@@ -5,7 +5,7 @@ coordinators at rest. Scripts run on every zone by themselves, so what they leav
 """
 
 import pytest
-from support.dyno_bench import ids
+from support.engine.dyno_bench import ids
 
 from engine.dyno import LocalOnly
 from engine.message import Message

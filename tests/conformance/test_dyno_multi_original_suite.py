@@ -4,11 +4,11 @@ Method: ``MultiQueueTests`` of https://github.com/Netflix/dyno-queues; then zone
 original sleeps to let a due time or a lease pass, the clock is set instead.
 """
 
-from support.dyno_v2 import make_multi, shard_content
+from support.engine.dyno_v2 import make_multi, shard_content
 
-from engine.dyno.builder import Cluster, build_queue
-from engine.dyno.multi import MultiQueue
-from engine.dyno.suppliers import Host, RackSuffixShards
+from engine.dyno.hosts import Host, RackSuffixShards
+from engine.dyno.v2.builder import Cluster, build_queue
+from engine.dyno.v2.multi import MultiQueue
 from engine.message import Message
 
 LEASE_MS = 1000

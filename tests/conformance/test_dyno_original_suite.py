@@ -9,11 +9,11 @@ real Redis (the original's mock of it orders and overwrites differently). Where 
 from enum import StrEnum
 
 import pytest
-from support.dyno_v2 import make_pipelined, shard_content
+from support.engine.dyno_v2 import make_pipelined, shard_content
 
 from engine.dyno import DynoQueue, IdHash, RoundRobin
-from engine.dyno.builder import Cluster, build_queue
-from engine.dyno.suppliers import Host, SingleShard
+from engine.dyno.hosts import Host, SingleShard
+from engine.dyno.v2.builder import Cluster, build_queue
 from engine.message import Message
 
 LEASE_MS = 1000

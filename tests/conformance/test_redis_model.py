@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from support.redis_pair import Pair, real_server
+from support.cluster.redis_pair import Pair, real_server
 
 pytestmark = pytest.mark.real
 

@@ -1,8 +1,8 @@
 """Goal: what is pinned for the model is true of a real server. Method: the same cases as in the unit tests, on both."""
 
 import pytest
-from support.redis_cases import CASES
-from support.redis_pair import Pair, real_server
+from support.cluster.redis_cases import CASES
+from support.cluster.redis_pair import Pair, real_server
 
 pytestmark = pytest.mark.real
 

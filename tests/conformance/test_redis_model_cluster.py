@@ -7,12 +7,12 @@ load must end in the same state.
 import random
 
 import pytest
-from support.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
-from support.servers import started_lab
-from support.sim_dyno import Load, nothing_left, run_load, served
+from support.cluster.servers import started_lab
+from support.engine.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
+from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
-from cluster.levels import Level
 from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.votes.vote import Level
 from engine.message import Message
 
 pytestmark = pytest.mark.real

@@ -11,16 +11,16 @@ from itertools import count, permutations
 
 import pytest
 import uvloop
-from support.real import outcome
-from support.servers import Lab
-from support.sim_lab import SimLab
+from support.cluster.real import outcome
+from support.cluster.servers import Lab
+from support.cluster.sim_lab import SimLab
 
-from cluster.lag import Constant
-from cluster.levels import LEVELS_OF_ONE_DC, NO_QUORUM
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cluster import version_scripts as scripts
-from cluster.lag import Constant
-from cluster.levels import Level
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
+from cluster.options.versions.clock import AntiEntropySettings
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.timeouts import Timeouts
-from cluster.versions import AntiEntropySettings
+from cluster.votes.vote import Level
 
 MS = 1_000_000
 SCRIPTS = ("SET", "DEL", "MEMBERS", "LIST", "BEHIND", "FETCH", "APPLY")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.checkers.queue import check
+from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass, Verdict
-from analysis.testing import Pop, RunBuilder
+from analysis.runs.builder import Pop, RunBuilder
 
 LEASE_MS = 200
 END_MS = 100_000

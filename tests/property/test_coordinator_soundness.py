@@ -12,14 +12,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
-from support.scripted import MS, S, ScriptedCluster, executions
+from support.cluster.scripted import MS, S, ScriptedCluster, executions
 
-from cluster import datastore, levels, peer
-from cluster.commands import is_write
-from cluster.lag import Constant, exponential
-from cluster.levels import Level, Vote, ZoneFailure, quorum
-from cluster.link import Cut
-from cluster.timeouts import Timeouts
+from cluster.commands.routes import is_write
+from cluster.connections import peer
+from cluster.connections import server as datastore
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant, exponential
+from cluster.links.link import Cut
+from cluster.votes import vote as levels
+from cluster.votes.vote import Level, Vote, ZoneFailure, quorum
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 TIMEOUTS = Timeouts(factor=0.02)  # datastore 100 ms, peer 104 and 504 ms, back-off 20 to 200 ms
@@ -246,7 +248,7 @@ def decide_by_one_reply(monkeypatch):
 
 
 def forget_what_scripts_wrote(monkeypatch):
-    monkeypatch.setattr("cluster.operation.is_script", lambda command: False)
+    monkeypatch.setattr("cluster.votes.pipeline.is_script", lambda command: False)
 
 
 def send_again_after_a_break(monkeypatch):
@@ -262,7 +264,7 @@ def never_reconnect(monkeypatch):
 
 
 def ignore_deadlines(monkeypatch):
-    monkeypatch.setattr("cluster.deadlines.Deadlines.watch", lambda self, deadline_ns: None)
+    monkeypatch.setattr("cluster.connections.deadlines.Deadlines.watch", lambda self, deadline_ns: None)
 
 
 @pytest.mark.parametrize(

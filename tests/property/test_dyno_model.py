@@ -9,17 +9,17 @@ be listed with its payload. Then bugs are planted in the queue, and the same mac
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from support.dyno_machine import DynoMachine
-from support.servers import started_lab
+from support.cluster.servers import started_lab
+from support.engine.dyno_machine import DynoMachine
 
-import engine.dyno.lease
-import engine.dyno.peek
-import engine.dyno.pop
-import engine.dyno.queue
-import engine.dyno.unack
-from engine.dyno.acks import Acks
-from engine.dyno.lease import lease, lease_chosen, lease_together
-from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+import engine.dyno.v1.lease
+import engine.dyno.v1.peek
+import engine.dyno.v1.pop
+import engine.dyno.v1.queue
+import engine.dyno.v1.unack
+from engine.dyno.v1.ack import Acks
+from engine.dyno.v1.lease import lease, lease_chosen, lease_together
+from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Delivery
 from engine.ports import ServerError
 
@@ -68,7 +68,7 @@ async def delivered(context, message_id, end_ms):
     now_ms = context.clock.now_ms()
     if raw is None:
         return None
-    message = engine.dyno.queue.decode(raw, message_id=message_id)
+    message = engine.dyno.v1.queue.decode(raw, message_id=message_id)
     return Delivery(
         message=message,
         shard=context.settings.shard,
@@ -105,7 +105,7 @@ async def ack_payload_first(self, message_id, effects):
 async def requeue_unlisted_first(context, message_id, raw, lease_end):
     shard = context.settings.shard
     removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
-    score = engine.dyno.unack._score(message_id, raw, lease_end)
+    score = engine.dyno.v1.unack._score(message_id, raw, lease_end)
     return bool(removed and await context.quorum.zadd(context.keys.queue_of(shard), score, message_id))
 
 
@@ -116,33 +116,33 @@ async def requeue_without_priority(context, message_id, raw, lease_end):
 
 
 PLANTED = {
-    "the message is taken before its lease is written": (engine.dyno.pop, "lease", take_before_lease),
-    "a lease is written over another": (engine.dyno.pop, "lease", lease_over_a_lease),
-    "the lease is written in seconds": (engine.dyno.pop, "lease", lease_in_seconds),
+    "the message is taken before its lease is written": (engine.dyno.v1.pop, "lease", take_before_lease),
+    "a lease is written over another": (engine.dyno.v1.pop, "lease", lease_over_a_lease),
+    "the lease is written in seconds": (engine.dyno.v1.pop, "lease", lease_in_seconds),
     "an ack deletes the payload first": (Acks, "_ack_lease", ack_payload_first),
-    "a requeue ends the lease first": (engine.dyno.unack, "_requeue", requeue_unlisted_first),
-    "a requeue drops the priority": (engine.dyno.unack, "_requeue", requeue_without_priority),
+    "a requeue ends the lease first": (engine.dyno.v1.unack, "_requeue", requeue_unlisted_first),
+    "a requeue drops the priority": (engine.dyno.v1.unack, "_requeue", requeue_without_priority),
     "the unsafe pop serves the own shard only": (
-        engine.dyno.pop,
+        engine.dyno.v1.pop,
         "own_first",
         lambda context: (context.settings.shard,),
     ),
     "the unsafe pop takes the own shard last": (
-        engine.dyno.pop,
+        engine.dyno.v1.pop,
         "own_first",
         lambda context: tuple(sorted(context.settings.shards, key=lambda shard: shard == context.settings.shard)),
     ),
-    "a bulk pop leases in the wrong shard": (engine.dyno.pop, "lease_all_together", lease_together_in_the_own_shard),
-    "a pop by id asks nothing of the due time": (engine.dyno.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
-    "a pop by id takes what is leased": (engine.dyno.queue, "lease_chosen", lease_chosen_over_a_lease),
-    "the unsafe peek forgets the order": (engine.dyno.peek, "sorted", list),
+    "a bulk pop leases in the wrong shard": (engine.dyno.v1.pop, "lease_all_together", lease_together_in_the_own_shard),
+    "a pop by id asks nothing of the due time": (engine.dyno.v1.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
+    "a pop by id takes what is leased": (engine.dyno.v1.queue, "lease_chosen", lease_chosen_over_a_lease),
+    "the unsafe peek forgets the order": (engine.dyno.v1.peek, "sorted", list),
     "priority is inverted": (
-        engine.dyno.queue,
+        engine.dyno.v1.queue,
         "due_score",
         lambda due_ms, *, priority: due_ms + (99 - priority) / 100,
     ),
-    "messages are eligible a second early": (engine.dyno.pop, "eligible_until", lambda now_ms: now_ms + 1000),
-    "nothing is eligible in its own millisecond": (engine.dyno.pop, "eligible_until", lambda now_ms: now_ms - 1),
+    "messages are eligible a second early": (engine.dyno.v1.pop, "eligible_until", lambda now_ms: now_ms + 1000),
+    "nothing is eligible in its own millisecond": (engine.dyno.v1.pop, "eligible_until", lambda now_ms: now_ms - 1),
 }
 
 FIND = settings(

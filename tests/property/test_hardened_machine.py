@@ -3,9 +3,9 @@ for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill
 """
 
 import pytest
-from support.state_machines import search
+from support.scenarios.state_machines import search
 
-from cluster.levels import Level
+from cluster.votes.vote import Level
 from engine.dyno.hardened import Hardening
 from scenarios.properties import HardenedQueueMachine, Trouble
 

@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.lag import Constant, exponential, uniform
-from cluster.link import Cut, Link
+from cluster.links.lag import Constant, exponential, uniform
+from cluster.links.link import Cut, Link
 from cluster.sim.runtime import SimRuntime
 
 MS = 1_000_000

@@ -7,10 +7,10 @@ same answers or the same error, and count the same.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.levels import Level, ZoneFailure
-from cluster.operation import Comparison, Failure, Poll
-from cluster.rules import Rules
-from cluster.statistics import CoordinatorStatistics
+from cluster.votes.pipeline import Comparison, Failure, Poll
+from cluster.votes.rules import Rules
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import Level, ZoneFailure
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 REPLIES = st.sampled_from([b"OK", b"OK", b"OK", None, 1, [b"x"], ServerError("WRONGTYPE"), ServerError("NOSCRIPT")])

@@ -6,13 +6,13 @@ promises. Searches have fixed seeds.
 
 import pytest
 from hypothesis import strategies as st
-from support.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
+from support.scenarios.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
 from analysis.checkers.verdict import MessageClass
-from cluster.levels import LEVELS_OF_ONE_DC, Level
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
 from cluster.zone import Persistence
 from engine.dyno import DynoQueue
-from engine.dyno.codec import decode
+from engine.dyno.message_json import decode
 from engine.dyno.scores import due_score, eligible_until
 from engine.message import Delivery, Receipt
 from scenarios.properties import DynoQueueMachine, Trouble

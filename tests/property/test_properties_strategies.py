@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
-from support.sim_runs import run_in_memory
+from support.scenarios.sim_runs import run_in_memory
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
-from scenarios.load import dump_scenario, scenario_of
+from cluster.links.lag import parse_lag
+from cluster.votes.vote import Level
 from scenarios.properties import fault_schedules, lags, levels, scenarios, topologies, workloads
 from scenarios.properties.strategies import FAULT_KINDS, LAG_KINDS
-from scenarios.rules import problems
+from scenarios.spec.reading import dump_scenario, scenario_of
+from scenarios.spec.rules import problems
 
 FIXED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 ANY = settings(FIXED, phases=[Phase.generate])  # not the smallest

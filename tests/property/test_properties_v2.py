@@ -8,11 +8,11 @@ from itertools import compress
 
 import pytest
 from hypothesis import strategies as st
-from support.state_machines import GONE, kind_found, nothing_found, promises_kept
+from support.scenarios.state_machines import GONE, kind_found, nothing_found, promises_kept
 
 from analysis.checkers.verdict import MessageClass
-from cluster.levels import LEVELS_OF_ONE_DC
-from engine.dyno.codec import encode
+from cluster.votes.vote import LEVELS_OF_ONE_DC
+from engine.dyno.message_json import encode
 from engine.dyno.scores import due_score
 from engine.dyno.v2 import PipelinedQueue, steps
 from engine.dyno.v2.lease import Lease, deliveries_of

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.levels import Level
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology import DataCentre, Rack, Topology, even_rack
+from cluster.topology.topology import DataCentre, Rack, Topology, even_rack
+from cluster.votes.vote import Level
 
 KEYS = [f"k{number}" for number in range(8)]
 KEY = st.sampled_from(KEYS)

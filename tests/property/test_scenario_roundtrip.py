@@ -11,13 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.levels import Level
-from cluster.streams import Streams
+from cluster.random_streams import Streams
+from cluster.votes.vote import Level
 from cluster.zone import Persistence
-from scenarios.load import ScenarioError, dump_scenario, load_scenario
-from scenarios.rules import fault_links
-from scenarios.spec import CutFault, LagFault, Scenario
-from scenarios.workload import plan_pushes
+from scenarios.clients.producers import plan_pushes
+from scenarios.spec.reading import ScenarioError, dump_scenario, load_scenario
+from scenarios.spec.rules import fault_links
+from scenarios.spec.scenario import CutFault, LagFault, Scenario
 
 ZONES = st.sampled_from([["a"], ["a", "b"], ["a", "b", "c"]])
 SECONDS = st.floats(0.25, 9, allow_nan=False).map(lambda value: round(value, 3))

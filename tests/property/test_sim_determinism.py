@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from cluster.sim.ties import TieBreak
+from cluster.sim.event_order import TieBreak
 
 TESTS = Path(__file__).parents[1]
 
 PROGRAM = textwrap.dedent(
     """
     import sys
-    from support.sim_dyno import Load, run_load
-    from cluster.lag import parse_lag
-    from cluster.levels import Level
+    from support.engine.sim_dyno import Load, run_load
+    from cluster.links.lag import parse_lag
+    from cluster.votes.vote import Level
     from cluster.sim.cluster import SimCluster, SimSettings
     from cluster.sim.server import ServerSettings
-    from cluster.sim.ties import Schedule, TieBreak
+    from cluster.sim.event_order import Schedule, TieBreak
     from cluster.zone import Persistence
 
     settings = SimSettings(

@@ -9,12 +9,12 @@ from collections import Counter
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from support.sim_dyno import Load, nothing_left, run_load, served
+from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
+from cluster.links.lag import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.ties import Schedule, TieBreak
+from cluster.sim.event_order import Schedule, TieBreak
+from cluster.votes.vote import Level
 
 ZONES = ("a", "b", "c")
 

@@ -6,17 +6,17 @@ seeds with bugs planted show that it would tell. What random runs do not show of
 
 import pytest
 
-from analysis.accesses import WorkloadKind
+from analysis.runs.accesses import WorkloadKind
 from cluster import version_scripts as scripts
-from cluster.lag import Constant
-from cluster.levels import Level, Vote
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
+from cluster.options.versions.clock import Votes
+from cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.timeouts import Timeouts
-from cluster.versioned import VersionedCoordinator, _ReadVote
-from cluster.versions import Votes
+from cluster.votes.vote import Level, Vote
 from scenarios.consistency.trial import attempt_accesses
-from scenarios.fault_classes import FaultClass
+from scenarios.fault_draws.fault_classes import FaultClass
 from scenarios.option_ablation import Option, Place, scenario_of
 
 BOTH = (Option.ANTI_ENTROPY, Option.VERSION_VOTES)

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support.commands import zonelab_here
-from support.short_runs import scenario_file, zonelab
+from support.scenarios.commands import zonelab_here
+from support.scenarios.short_runs import scenario_file, zonelab
 
-from scenarios.load import library_names
+from scenarios.spec.reading import library_names
 
 
 def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.short_runs import run_short, scenario_file, zonelab
+from support.scenarios.short_runs import run_short, scenario_file, zonelab
 
-from cluster.levels import LEVELS_OF_ONE_DC
-from scenarios import demo
+from cluster.votes.vote import LEVELS_OF_ONE_DC
 from scenarios.cli import run_cli
+from scenarios.verbs import demo
 
 CRASH = [{"kind": "kill", "zone": "b", "at_s": 0.5, "for_s": 1}]
 

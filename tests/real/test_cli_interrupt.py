@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.short_runs import scenario_file, servers_of, zonelab_command
+from support.scenarios.short_runs import scenario_file, servers_of, zonelab_command
 
 pytestmark = pytest.mark.real
 

@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
-from support.real import outcome, until
+from support.cluster.real import outcome, until
 
-from cluster.batch import Batch
-from cluster.datastore import Datastore
+from cluster.connections.batch import Batch
+from cluster.connections.server import Datastore
+from cluster.connections.timeouts import Timeouts
 from cluster.direct import DirectConnection
-from cluster.levels import STORAGE_REFUSED
 from cluster.real.connection import RedisUpstream
 from cluster.real.runtime import RealRuntime
 from cluster.real.zones import ProcessZone
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import STORAGE_REFUSED
 from cluster.zone import Address, Restart
 from engine.ports import Indeterminate, ServerError, Unavailable
 

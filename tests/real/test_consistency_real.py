@@ -4,9 +4,9 @@ three server processes, checked from disk; what depends on chance is held agains
 
 import pyarrow.parquet as pq
 import pytest
-from support.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_for_real, run_in_memory
+from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_for_real, run_in_memory
 
-from analysis.accesses import FINAL_VALUES, VALUES, WorkloadKind
+from analysis.runs.accesses import FINAL_VALUES, VALUES, WorkloadKind
 from scenarios.cli import run_cli
 
 pytestmark = pytest.mark.real

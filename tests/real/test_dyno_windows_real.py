@@ -5,7 +5,7 @@ Clocks are set instead of waiting, and each command is over in every zone before
 """
 
 import pytest
-from support.servers import started_lab
+from support.cluster.servers import started_lab
 from support.windows.page import MODES, PAGE, rows
 from support.windows.real import COURSES, RealStage
 

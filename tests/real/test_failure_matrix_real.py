@@ -9,15 +9,15 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
-from support.failure_matrix import MATRIX, WORDS
-from support.real import outcome, until
-from support.scripted import Until
+from support.cluster.failure_matrix import MATRIX, WORDS
+from support.cluster.real import outcome, until
+from support.cluster.scripted import Until
 
-from cluster.levels import LEVELS_OF_ONE_DC
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import LEVELS_OF_ONE_DC
 from cluster.zone import Persistence, Restart
 
 pytestmark = pytest.mark.real

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.short_runs import run_short
+from support.scenarios.short_runs import run_short
 
 from analysis.checkers.verdict import MessageClass
 

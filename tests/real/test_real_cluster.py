@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
-from support.real import outcome, until
+from support.cluster.real import outcome, until
 
-from cluster.lag import Constant
-from cluster.levels import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.zone import Restart, ZoneError, ZoneState
 from engine.ports import Indeterminate, Unavailable
 

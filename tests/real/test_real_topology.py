@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
-from cluster.handoff import HandoffSettings
-from cluster.levels import Level
+from cluster.connections.timeouts import Timeouts
+from cluster.options.hinted_handoff import HandoffSettings
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.timeouts import Timeouts
-from cluster.topology import DataCentre, Topology, even_rack, one_dc
+from cluster.topology.topology import DataCentre, Topology, even_rack, one_dc
+from cluster.votes.vote import Level
 from cluster.zone import Restart
 
 pytestmark = pytest.mark.real

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.short_runs import scenario_file, zonelab
-from support.sim_runs import SMALL
+from support.scenarios.short_runs import scenario_file, zonelab
+from support.scenarios.sim_runs import SMALL
 
-from scenarios.load import load_scenario
+from scenarios.spec.reading import load_scenario
 
 pytestmark = pytest.mark.real
 

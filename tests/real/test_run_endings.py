@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.short_runs import Ran, run_short, servers_of
+from support.scenarios.short_runs import Ran, run_short, servers_of
 
 from cluster.testbed import Testbed as Cluster
 from engine.message import Delivery
-from scenarios.queues import ConsumerQueue, DynoUnderTest, Wrap
-from scenarios.spec import Scenario
+from scenarios.queues.dyno import ConsumerQueue, DynoUnderTest, Wrap
+from scenarios.spec.scenario import Scenario
 
 pytestmark = pytest.mark.real
 
@@ -118,7 +118,7 @@ def test_a_full_disk_ends_the_run_with_one_line(tmp_path: Path, servers: Path, m
 def test_a_server_that_cannot_start_ends_the_run_with_the_zones_own_words(
     tmp_path: Path, servers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cluster.real.zones import process
+    from cluster.real.zones.process import process
     from cluster.zone import ZoneError
 
     def missing(given: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.short_runs import Ran, run_short
+from support.scenarios.short_runs import Ran, run_short
 
 from analysis.checkers.verdict import MessageClass
 from cluster.coordinator import COORDINATOR_DOWN

@@ -5,7 +5,7 @@ the checker.
 """
 
 import pytest
-from support.short_runs import run_short
+from support.scenarios.short_runs import run_short
 
 pytestmark = pytest.mark.real
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.short_runs import Ran, run_short
+from support.scenarios.short_runs import Ran, run_short
 
 from analysis.checkers.verdict import DUPLICATE_CAUSES, MessageClass
-from cluster.levels import Level
 from cluster.testbed import Testbed as Cluster
+from cluster.votes.vote import Level
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection
-from scenarios.phases import PHASES
-from scenarios.queues import PREFIX, ConsumerQueue, DynoUnderTest, ProducerQueue, Wrap
-from scenarios.spec import Scenario
+from scenarios.queues.dyno import PREFIX, ConsumerQueue, DynoUnderTest, ProducerQueue, Wrap
+from scenarios.run_phases import PHASES
+from scenarios.spec.scenario import Scenario
 
 pytestmark = pytest.mark.real
 

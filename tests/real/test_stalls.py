@@ -7,7 +7,7 @@ import time
 import uvloop
 
 from cluster.real.stalls import StallMonitor
-from scenarios.real import settled_heap
+from scenarios.run.on_servers import settled_heap
 
 BLOCKED_S = 0.15
 

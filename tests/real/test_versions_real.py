@@ -10,17 +10,17 @@ from random import Random
 
 import pytest
 import uvloop
-from support.real import PATIENCE_S, outcome, until
-from support.redis_pair import Pair, real_server
+from support.cluster.real import PATIENCE_S, outcome, until
+from support.cluster.redis_pair import Pair, real_server
 
 from cluster import version_scripts as scripts
-from cluster.levels import Level
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.link import Cut
+from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.options.versions.script_commands import rewritten
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.timeouts import Timeouts
-from cluster.version_rewriting import rewritten
-from cluster.versions import AntiEntropySettings, Votes
+from cluster.votes.vote import Level
 from cluster.zone import Restart
 from engine.ports import Indeterminate
 

@@ -1,9 +1,9 @@
 """Recording what a V1 queue sends, in a short notation."""
 
-from support.dyno import EPOCH_MS, SettableClock, make_queue
+from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
 
 from engine.dyno import LocalOnly
-from engine.dyno.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 
 NOW = EPOCH_MS

@@ -1,10 +1,10 @@
 """Zones on real servers: a process or a container per zone."""
 
 from cluster.real.zones.base import RealZone
-from cluster.real.zones.container import DockerZone, remove_leftovers
+from cluster.real.zones.docker.container import DockerZone, remove_leftovers
+from cluster.real.zones.docker.zone_image import BuiltImage, build_image
 from cluster.real.zones.factory import KINDS, ZoneKind, zones
-from cluster.real.zones.image import BuiltImage, build_image
-from cluster.real.zones.process import ProcessZone
+from cluster.real.zones.process.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, ZoneSettings
 from cluster.real.zones.zone_set import ZoneSet
 

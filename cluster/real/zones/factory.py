@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from cluster.real.zones.base import RealZone
-from cluster.real.zones.container import DockerZone
-from cluster.real.zones.process import ProcessZone
+from cluster.real.zones.docker.container import DockerZone
+from cluster.real.zones.process.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings
 from cluster.real.zones.zone_set import ZoneSet
 from cluster.zone import Persistence, ZoneError

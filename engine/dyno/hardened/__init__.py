@@ -2,9 +2,9 @@
 
 from engine.dyno.hardened.builder import HardenedOptions, ReplicatedHosts, build_hardened_queue
 from engine.dyno.hardened.context import HardenedCounters
-from engine.dyno.hardened.keys import HardenedKeys
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.queue import HardenedQueue
+from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.dyno.hardened.settings import HardenedSettings
 
 __all__ = [

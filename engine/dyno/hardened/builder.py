@@ -1,16 +1,16 @@
-"""Builds a hardened queue out of hosts and connections, as ``engine.dyno.builder`` builds one of V2."""
+"""Builds a hardened queue out of hosts and connections, as ``engine.dyno.v2.builder`` builds one of V2."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from engine.dyno.builder import supplier_of
+from engine.common.timings import MetricsSource
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.queue import HardenedQueue
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.measure import MetricsSource
+from engine.dyno.hosts import Host, ShardSupplier
 from engine.dyno.sharding import ShardingStrategy
-from engine.dyno.suppliers import Host, ShardSupplier
+from engine.dyno.v2.builder import supplier_of
 from engine.ports import Clock, Connection, Runtime
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from engine.dyno.hardened.keys import HardenedKeys
-from engine.dyno.hardened.replicas import Replicas
+from engine.dyno.hardened.records.keys import HardenedKeys
+from engine.dyno.hardened.records.replica_reads import Replicas
+from engine.dyno.hardened.records.steps import Store
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.store import Store
 from engine.ports import Clock, Runtime
 
 

@@ -1,10 +1,10 @@
 """How a message is entered into a zone's lists."""
 
-from engine.dyno.codec import encode
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.record import rank
-from engine.dyno.hardened.store import Put
+from engine.dyno.hardened.records.record import rank
+from engine.dyno.hardened.records.steps import Put
+from engine.dyno.message_json import encode
 from engine.dyno.scores import due_score
 from engine.message import Message
 

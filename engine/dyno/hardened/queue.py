@@ -7,27 +7,27 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from engine.dyno.codec import decode
+from engine.common.lifecycle import Background
+from engine.common.periodic import Periodic
+from engine.common.timings import MetricsSource, QueueMetrics, timed
 from engine.dyno.errors import COMMAND_FAILURES, PayloadError
 from engine.dyno.hardened.context import HardenedContext, HardenedCounters
-from engine.dyno.hardened.deciding import decided_each
 from engine.dyno.hardened.entry import put_of
-from engine.dyno.hardened.holding import Holdings
-from engine.dyno.hardened.keeping import Keeper
-from engine.dyno.hardened.keys import HardenedKeys
+from engine.dyno.hardened.leases.batch_decisions import decided_each
+from engine.dyno.hardened.leases.held_leases import Holdings
 from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.mending import Mender
-from engine.dyno.hardened.popping import HardenedPopper
-from engine.dyno.hardened.replicas import Replicas
-from engine.dyno.hardened.serving import Serving
+from engine.dyno.hardened.pop import HardenedPopper
+from engine.dyno.hardened.records.keys import HardenedKeys
+from engine.dyno.hardened.records.replica_reads import Replicas
+from engine.dyno.hardened.records.steps import Held, Put, Store, in_steps
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.store import Held, Put, Store, in_steps
 from engine.dyno.hardened.totals import totals_of
-from engine.dyno.measure import MetricsSource, QueueMetrics, timed
-from engine.dyno.opening import Background
-from engine.dyno.periodic import Periodic
-from engine.dyno.queue import ShardSize
+from engine.dyno.hardened.upkeep.keeper import Keeper
+from engine.dyno.hardened.upkeep.replica_repair import Mender
+from engine.dyno.hardened.upkeep.shard_takeover import Serving
+from engine.dyno.message_json import decode
 from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
+from engine.dyno.v1.queue import ShardSize
 from engine.dyno.v2.errors import batch_ack_failure, batch_push_failure
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Indeterminate, PortError, Runtime, ServerError

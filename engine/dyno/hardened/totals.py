@@ -1,7 +1,7 @@
 """What a hardened queue counts beyond the original's figures, for whoever reads metrics."""
 
+from engine.common.timings import Total
 from engine.dyno.hardened.context import HardenedCounters
-from engine.dyno.measure import Total
 
 
 def totals_of(counters: HardenedCounters) -> tuple[Total, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from engine.dyno.codec import decode
 from engine.dyno.errors import PayloadError, operation
+from engine.dyno.message_json import decode
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
 from engine.message import Delivery

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from engine.common.mutex import Mutex
+from engine.common.polling import NS_PER_MS, pop_in_rounds
 from engine.dyno.errors import COMMAND_FAILURES
-from engine.dyno.rounds import NS_PER_MS, pop_in_rounds
 from engine.dyno.scores import eligible_until
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.lease import Leased, lease_batch
-from engine.dyno.v2.mutex import Mutex
 from engine.message import Delivery
 
 LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[Leased]]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from engine.dyno.codec import encode
 from engine.dyno.errors import COMMAND_FAILURES
+from engine.dyno.message_json import encode
 from engine.dyno.scores import due_score
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext

@@ -7,22 +7,22 @@ same order. docs/dyno-v2.md lists where the default departs from it and why.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.dyno.codec import decode, encode
-from engine.dyno.context import Counters
+from engine.common.lifecycle import Background
+from engine.common.periodic import Periodic
+from engine.common.pipelines import read, write
+from engine.common.polling import Popper
+from engine.common.timings import MetricsSource, QueueMetrics, record, timed
 from engine.dyno.errors import PayloadError, operation
-from engine.dyno.measure import MetricsSource, QueueMetrics, record, timed
-from engine.dyno.opening import Background
-from engine.dyno.periodic import Periodic
-from engine.dyno.queue import ShardSize
-from engine.dyno.rounds import Popper
+from engine.dyno.message_json import decode, encode
 from engine.dyno.scores import due_score, eligible_until
-from engine.dyno.unack import UnackResult
+from engine.dyno.v1.context import Counters
+from engine.dyno.v1.queue import ShardSize
+from engine.dyno.v1.unack import UnackResult
 from engine.dyno.v2 import steps
-from engine.dyno.v2.acks import BatchAcks
+from engine.dyno.v2.ack import BatchAcks
 from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.errors import UnsupportedOperation
 from engine.dyno.v2.keys import PipelinedKeys
-from engine.dyno.v2.pipeline import read, write
 from engine.dyno.v2.pop import FreshPopper, OriginalPopper
 from engine.dyno.v2.push import push_batch
 from engine.dyno.v2.settings import PipelinedSettings
@@ -33,7 +33,7 @@ from engine.ports import Clock, Command, Connection, Runtime
 
 
 class PipelinedQueue(Background, Unsupported):
-    """The shard ``settings.shard`` of the queue ``name``; ``engine.dyno.multi.MultiQueue`` puts several together.
+    """The shard ``settings.shard`` of the queue ``name``; ``engine.dyno.v2.multi.MultiQueue`` puts several together.
 
     Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
     done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.common.pipelines import read, write
 from engine.dyno.v2.keys import PipelinedKeys, bucket_of
-from engine.dyno.v2.pipeline import read, write
 from engine.ports import Argument, Command, Connection
 
 REQUEUE = Path(__file__).with_name("lua").joinpath("requeue.lua").read_text(encoding="utf-8")

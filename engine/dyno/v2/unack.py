@@ -6,14 +6,14 @@ Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue.processU
 import math
 from collections.abc import Iterator, Sequence
 
-from engine.dyno.codec import decode
+from engine.common.pipelines import read
 from engine.dyno.errors import PayloadError
+from engine.dyno.message_json import decode
 from engine.dyno.scores import due_score
-from engine.dyno.unack import UnackResult
+from engine.dyno.v1.unack import UnackResult
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.keys import BUCKETS
-from engine.dyno.v2.pipeline import read
 from engine.dyno.v2.steps import EndedLease
 
 ALL_BUCKETS = range(BUCKETS)

@@ -12,8 +12,8 @@ import redis
 import uvloop
 from support.programs import Program
 
-from cluster.levels import Level
 from cluster.real.zones import zones
+from cluster.votes.vote import Level
 
 ZONES = ("a", "b", "c")
 DEADLINE_S = 60

@@ -12,8 +12,8 @@ import pytest
 import redis
 import redis.asyncio
 
-from cluster.levels import Level
-from cluster.resp.gateway import introduced
+from cluster.resp.gateway.gateway import introduced
+from cluster.votes.vote import Level
 from cluster.zone import Restart
 
 pytestmark = pytest.mark.real

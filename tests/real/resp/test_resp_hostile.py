@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from cluster.levels import Level
-from cluster.resp import wire
-from cluster.resp.process import allow_files
+from cluster.resp.gateway.program import allow_files
+from cluster.resp.protocol import wire
+from cluster.votes.vote import Level
 
 pytestmark = pytest.mark.real
 

@@ -12,15 +12,15 @@ import pytest
 import redis
 import redis.asyncio
 import uvloop
-from support.real import until
+from support.cluster.real import until
 
-from cluster.lag import Constant, parse_lag
-from cluster.levels import Level
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant, parse_lag
+from cluster.links.link import Cut
 from cluster.network import NetworkSettings
-from cluster.resp.gateway import ZoneGateway
+from cluster.resp.gateway.gateway import ZoneGateway
 from cluster.resp.server import PortSettings
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import Level
 from cluster.zone import Address, ClusterError, Restart
 
 pytestmark = pytest.mark.real
@@ -50,8 +50,8 @@ COMPANION = """
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from cluster.resp.configuration import read_configuration
-from cluster.resp.process import run
+from cluster.resp.gateway.configuration import read_configuration
+from cluster.resp.gateway.program import run
 
 @asynccontextmanager
 async def beside(gateway):
@@ -203,7 +203,7 @@ def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gone(clus
 
 
 def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
-    monkeypatch.setattr("cluster.resp.gateway.READY_S", 0.2)
+    monkeypatch.setattr("cluster.resp.gateway.gateway.READY_S", 0.2)
 
     async def scenario():
         with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
@@ -213,7 +213,7 @@ def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
 
 
 def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
-    monkeypatch.setattr("cluster.resp.gateway.CONNECT_S", 0.2)
+    monkeypatch.setattr("cluster.resp.gateway.gateway.CONNECT_S", 0.2)
 
     async def scenario():
         addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from cluster.real.zones.port import PortReservation
-from cluster.resp.table import table_from
+from cluster.resp.commands.command_table import table_from
 
 pytestmark = pytest.mark.real
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 import redis
-from support.short_runs import zonelab_command
+from support.scenarios.short_runs import zonelab_command
 
 from scenarios.cli import run_cli
 

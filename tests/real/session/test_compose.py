@@ -22,8 +22,8 @@ import redis
 import yaml
 from support.compose import compose_command
 
-from cluster.admin.image import build_coordinator_image
-from cluster.real.zones.image import build_image
+from cluster.admin.coordinator_image import build_coordinator_image
+from cluster.real.zones.docker.zone_image import build_image
 from cluster.real.zones.port import PortReservation
 
 pytestmark = pytest.mark.docker

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 import redis
 
-from cluster.levels import NO_QUORUM, Level
 from cluster.real.zones import build_image
 from cluster.resp.placement import Placement
+from cluster.votes.vote import NO_QUORUM, Level
 
 pytestmark = pytest.mark.real
 

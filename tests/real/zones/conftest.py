@@ -1,6 +1,6 @@
 import pytest
 
-from cluster.real.zones.image import build_image
+from cluster.real.zones.docker.zone_image import build_image
 
 
 @pytest.fixture(scope="session")

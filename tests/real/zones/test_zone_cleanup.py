@@ -9,7 +9,15 @@ import socket
 import tempfile
 
 import pytest
-from support.zones import Lab, containers, eventually, listening_addresses, living_children, make_zone, stub_server
+from support.cluster.zones import (
+    Lab,
+    containers,
+    eventually,
+    listening_addresses,
+    living_children,
+    make_zone,
+    stub_server,
+)
 
 from cluster.real.zones import ProcessZone, ProcessZoneSettings, ZoneSet, remove_leftovers, zones
 from cluster.zone import Restart, ZoneError, ZoneState

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from support.zones import client, eventually, make_zone, running
+from support.cluster.zones import client, eventually, make_zone, running
 
 from cluster.zone import Persistence, Restart, ZoneError, ZoneState
 

@@ -7,7 +7,7 @@ import pytest
 from docker.client import DockerClient
 
 from cluster.real.zones import zones
-from cluster.real.zones.image import USER_ID, VERSION_LABEL, build_image, default_image
+from cluster.real.zones.docker.zone_image import USER_ID, VERSION_LABEL, build_image, default_image
 
 pytestmark = pytest.mark.docker
 

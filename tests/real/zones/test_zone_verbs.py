@@ -7,7 +7,7 @@ import signal
 import pytest
 from docker.client import DockerClient
 from redis.exceptions import ConnectionError as RedisConnectionError
-from support.zones import client, eventually, is_refused, make_zone, running
+from support.cluster.zones import client, eventually, is_refused, make_zone, running
 
 from cluster.real.zones import DockerZone, ProcessZone
 from cluster.zone import Restart, ZoneError, ZoneState

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from support.dyno import SHARDS
+from support.engine.dyno import SHARDS
 from support.windows import hardened_replicas
 from support.windows.hardened_stage import HardenedStage
 from support.windows.lags import PAYLOAD_MISSED, cut_off_with, under_each
@@ -26,7 +26,7 @@ from support.windows.stage import (
     said,
 )
 
-from cluster.levels import Level
+from cluster.votes.vote import Level
 from cluster.zone import Restart
 from engine.dyno import LocalOnly, RoundRobin
 from engine.message import Message

@@ -1,9 +1,9 @@
 """Where the courses of hardened mode are played."""
 
-from support.dyno import SHARDS
+from support.engine.dyno import SHARDS
 from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap
 
-from cluster.levels import Level
+from cluster.votes.vote import Level
 from cluster.zone_reads import ZoneReads
 from engine.dyno import LocalOnly, ShardingStrategy
 from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening

@@ -1,12 +1,12 @@
 """The same courses on three real zones: no time passes but on the clocks, and each command is over before the next."""
 
-from support.dyno import SHARDS
+from support.engine.dyno import SHARDS
 from support.windows import clients, crashes, lags, pipelines, races, replicas, zones
 from support.windows.stage import Course, Stage, Wrapper
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
+from cluster.links.lag import parse_lag
 from cluster.real.cluster import RealCluster
+from cluster.votes.vote import Level
 from cluster.zone import ZoneState
 from engine.ports import Command, Connection, Reply
 

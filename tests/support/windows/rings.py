@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from support.dyno import SHARDS
+from support.engine.dyno import SHARDS
 from support.windows.crashes import redelivery
 from support.windows.stage import NAME, PREFIX, SIMULATION, Stage, X, said
 
-from cluster.levels import Level
 from cluster.sim.cluster import SimCluster
-from cluster.topology import DataCentre, Topology, even_rack
+from cluster.topology.topology import DataCentre, Topology, even_rack
+from cluster.votes.vote import Level
 from engine.dyno import Keys, LocalOnly
 
 TOPOLOGY = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in SHARDS)),))

@@ -4,20 +4,20 @@ from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from support.dyno import SHARDS, Content, content
-from support.dyno_v2 import make_pipelined, shard_content
+from support.engine.dyno import SHARDS, Content, content
+from support.engine.dyno_v2 import make_pipelined, shard_content
 
-from cluster.lag import parse_lag
-from cluster.levels import Level
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import parse_lag
+from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.ties import Schedule, TieBreak
-from cluster.timeouts import Timeouts
+from cluster.sim.event_order import Schedule, TieBreak
+from cluster.votes.vote import Level
 from cluster.zone import Restart
 from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
-from engine.dyno.multi import MultiQueue
 from engine.dyno.v2 import PipelinedQueue
+from engine.dyno.v2.multi import MultiQueue
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
 

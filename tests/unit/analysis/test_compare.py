@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
 from analysis.checkers.verdict import DUPLICATE_CAUSES
-from analysis.compare import Comparison, compare
-from analysis.compare_metrics import COMPARED_QUANTILES, WITHIN
-from analysis.compare_plot import plot_comparison
-from analysis.compare_rows import ComparisonRow, comparison_headings, comparison_rows
-from analysis.compare_samples import Metric
-from analysis.rundir import RunError
-from analysis.summary import LOSSES, summarise
-from analysis.testing import RunBuilder
+from analysis.comparison.compare import Comparison, compare
+from analysis.comparison.metrics import COMPARED_QUANTILES, WITHIN
+from analysis.comparison.samples import Metric
+from analysis.figures.compare_plot import plot_comparison
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunError
+from analysis.summary.queue_summary import LOSSES, summarise
+from scenarios.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
 
 
 def lognormal_run(path: Path, *, seed: int, factor: float = 1.0, messages: int = 900, level: str = "DC_ONE") -> Path:

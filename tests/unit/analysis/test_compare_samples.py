@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.compare_samples import Lateness, Metric, Series, Thinned, read_series
-from analysis.rundir import RunDirectory
-from analysis.testing import RunBuilder
+from analysis.comparison.samples import Lateness, Metric, Series, Thinned, read_series
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunDirectory
 
 
 def series_of(run: RunBuilder, **changes: object) -> dict[Metric, Series]:

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from analysis.compare_metrics import MetricComparison, compare_series
-from analysis.compare_samples import Metric, Series
-from analysis.stats import (
+from analysis.comparison.metrics import MetricComparison, compare_series
+from analysis.comparison.samples import Metric, Series
+from analysis.statistics import (
     Interval,
     block_bootstrap_quantiles,
     dependence_block_length,

@@ -6,14 +6,14 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from support.accesses import Story
+from support.analysis.accesses import Story
 
-from analysis.access_summary import load_consistency, summarise_accesses
-from analysis.accesses import WorkloadKind
-from analysis.checkers.consistency import check_consistency
-from analysis.checkers.register_verdict import Anomaly, ConsistencyVerdict
+from analysis.checkers.consistency.consistency import check_consistency
+from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
 from analysis.report import build_report
-from analysis.rundir import RunDirectory, RunError
+from analysis.runs.accesses import WorkloadKind
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.summary.access_summary import load_consistency, summarise_accesses
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
 

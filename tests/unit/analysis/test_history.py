@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.history import DEPTH, OPERATIONS, HistoryWriter, TableWriter, Touched
+from analysis.runs.history import DEPTH, OPERATIONS, HistoryWriter, TableWriter, Touched
 
 
 def read(directory: Path) -> list[dict[str, object]]:

@@ -4,12 +4,12 @@ import tracemalloc
 from random import Random
 
 import pytest
-from support.linear import cas, differs, operation, read, write
+from support.analysis.linear import cas, differs, operation, read, write
 
-from analysis.checkers.linear import Kind, SearchBudget, check_register
-from analysis.checkers.linear_samples import register_history
-from analysis.checkers.linear_shrink import smallest_violation
-from analysis.checkers.linear_timeline import timeline
+from analysis.checkers.consistency.linear import Kind, SearchBudget, check_register
+from analysis.checkers.consistency.linear_samples import register_history
+from analysis.checkers.consistency.linear_shrink import smallest_violation
+from analysis.checkers.consistency.linear_timeline import timeline
 
 STALE_READ = [write(0, "x", 0, 1), write(1, "y", 2, 3), read(2, "x", 4, 5)]
 LOST_WRITE = [write(0, "x", 0, 1), read(1, None, 2, 3)]

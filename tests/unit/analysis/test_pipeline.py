@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue import check
+from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import DUPLICATE_CAUSES, Verdict
-from analysis.pipeline import Aggregates, LevelFigures, aggregate
-from analysis.rundir import RunError
-from analysis.spark import JavaMissing, SparkFailed, spark_session
-from analysis.summary import Summary, summarise
+from analysis.runs.directory import RunError
+from analysis.spark.pipeline import Aggregates, LevelFigures, aggregate
+from analysis.spark.session import JavaMissing, SparkFailed, spark_session
+from analysis.summary.queue_summary import Summary, summarise
 
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected", "early", *map(str, DUPLICATE_CAUSES))
@@ -136,7 +136,7 @@ def test_the_tables_are_on_disk_as_parquet_and_json(aggregates: Aggregates, tmp_
 @pytest.mark.java
 def test_spark_is_silent_and_leaves_nothing_behind(runs: list[Path], tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from analysis.pipeline import aggregate;"
+        "import sys, pathlib; from analysis.spark.pipeline import aggregate;"
         "print(len(aggregate([pathlib.Path(sys.argv[1])], master='local[1]').levels))"
     )
     (tmp_path / "cwd").mkdir()

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
-from analysis import plot_style, plots
-from analysis.plot_data import every_nth, window_s, windowed_quantiles
-from analysis.plots import plot_comparison, plot_run
-from analysis.rundir import RunDirectory
-from analysis.testing import RunBuilder
+from analysis.figures import plot_style, plots
+from analysis.figures.plot_data import every_nth, window_s, windowed_quantiles
+from analysis.figures.plots import plot_comparison, plot_run
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunDirectory
 
 LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM")
 

@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue import check
+from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
 from analysis.report import build_comparison, build_report
-from analysis.rundir import RunError
-from analysis.testing import RunBuilder
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunError
 
 HOSTILE = '<script>alert("x")</script>&\'"'
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue import check
+from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import FORBIDDEN_DEFAULT
-from analysis.history import HistoryWriter
-from analysis.rundir import RunDirectory, RunError
-from analysis.summary import load_summary, load_verdict, summarise
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.history import HistoryWriter
+from analysis.summary.queue_summary import load_summary, load_verdict, summarise
 
 
 @pytest.fixture

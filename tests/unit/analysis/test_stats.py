@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from analysis.stats import (
+from analysis.statistics import (
     Interval,
     empirical_cdf,
     ks_distance,

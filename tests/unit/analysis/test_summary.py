@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.runs import eventful_run
+from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue import check
-from analysis.rundir import RunDirectory
-from analysis.summary import Outages, Summary, load_summary, summarise
-from analysis.testing import RunBuilder
+from analysis.checkers.queue.queue import check
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunDirectory
+from analysis.summary.queue_summary import Outages, Summary, load_summary, summarise
 
 
 @pytest.fixture

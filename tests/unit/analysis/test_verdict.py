@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.checkers.queue import check
+from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import DESCRIPTIONS, FIRST_OFFENDERS, MessageClass, Verdict, judge
-from analysis.testing import Outcome, RunBuilder
+from analysis.runs.builder import Outcome, RunBuilder
 
 
 @pytest.fixture

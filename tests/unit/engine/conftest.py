@@ -1,9 +1,9 @@
 """Where the engine's tests take place: one real server or one simulated; and V1 on the real one, in either mode."""
 
 import pytest
-from support.dyno_bench import Bench
-from support.servers import started_lab
-from support.sim_lab import simulated_lab
+from support.cluster.servers import started_lab
+from support.cluster.sim_lab import simulated_lab
+from support.engine.dyno_bench import Bench
 
 
 @pytest.fixture(scope="session")

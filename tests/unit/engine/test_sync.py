@@ -9,7 +9,7 @@ import inspect
 import threading
 
 import pytest
-from support.dyno import SettableClock, make_queue
+from support.engine.dyno import SettableClock, make_queue
 
 from engine.dyno import DynoQueue, LocalOnly, ShardSize
 from engine.message import Message

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cluster.batch import Batch
 from cluster.clock import NodeClock
-from cluster.commands import is_write
+from cluster.commands.routes import is_write
+from cluster.connections.batch import Batch
 from cluster.sim.cluster import EPOCH_NS
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings

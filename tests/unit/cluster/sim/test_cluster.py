@@ -3,14 +3,14 @@
 import pytest
 
 from cluster import testbed
-from cluster.lag import parse_lag
-from cluster.levels import LEVELS_OF_ONE_DC, Level
-from cluster.link import Cut
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import parse_lag
+from cluster.links.link import Cut
 from cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
+from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.server import ServerSettings
-from cluster.sim.ties import Schedule, TieBreak
 from cluster.sim.trace import first_difference
-from cluster.timeouts import Timeouts
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, Unavailable
 

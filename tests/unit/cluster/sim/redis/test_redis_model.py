@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from support.redis_cases import CASES
+from support.cluster.redis_cases import CASES
 
 from cluster.sim.redis import RedisModel
 from engine.ports import ServerError

@@ -1,0 +1,129 @@
+"""The checker of runs whose clients used registers, sets, locks, counters or lists: one verdict from every rule.
+
+It works from the run directory alone. It holds the operations of the run in memory (about 1.5 kB each); the search
+for a linearization has a budget of its own.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.checkers.consistency.exclusion import check_counters, check_lists, check_locks
+from analysis.checkers.consistency.linear import SearchBudget
+from analysis.checkers.consistency.registers import by_key, check_divergence, check_linearizability, check_values
+from analysis.checkers.consistency.sessions import check_sessions
+from analysis.checkers.consistency.sets import check_sets
+from analysis.checkers.consistency.staleness import check_staleness
+from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
+from analysis.runs.accesses import Access, AccessRun, Held, WorkloadKind, accesses, held
+from analysis.runs.directory import RunDirectory, RunError, RunInfo, WorkloadInfo
+
+ANOMALIES_NAME = "anomalies.parquet"
+
+ANOMALIES = pa.schema(
+    [
+        pa.field("anomaly", pa.string(), nullable=False),
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("zone", pa.string()),
+        pa.field("ops", pa.list_(pa.int64()), nullable=False),  # op_id of the operations that show it
+        pa.field("detail", pa.string(), nullable=False),
+    ]
+)
+
+
+def check_consistency(run: Path) -> ConsistencyVerdict:
+    """Check the run in ``run``; write ``verdict.json`` and ``anomalies.parquet`` there. Raises ``RunError``."""
+    directory = RunDirectory.open(run)
+    findings = Findings()
+    verdict = _verdict(directory, findings)
+    rows = [
+        {"anomaly": str(name), "key": case.key, "zone": case.zone, "ops": list(case.ops), "detail": case.detail}
+        for name, cases in findings.cases.items()
+        for case in cases
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ANOMALIES), directory.path / ANOMALIES_NAME)
+    directory.write_json("verdict.json", verdict.to_json())
+    return verdict
+
+
+def check_accesses(run: AccessRun) -> ConsistencyVerdict:
+    """Check a run that is in memory; nothing is written."""
+    return _verdict(run, Findings())
+
+
+def _verdict(run: AccessRun, findings: Findings) -> ConsistencyVerdict:
+    workload = _workload(run.info)
+    kind = WorkloadKind(workload.kind)
+    done, at_rest = accesses(run), held(run)
+    _check(kind, done, at_rest, findings, SearchBudget(configurations=workload.budget_configurations))
+    counts = findings.counts
+    valid, reasons = judge_consistency(
+        counts=counts, forbid=workload.forbid, doubts=list(_doubts(run.info, done, at_rest, counts))
+    )
+    return ConsistencyVerdict(
+        workload=kind,
+        valid=valid,
+        reasons=reasons,
+        forbid=workload.forbid,
+        operations=_tally(done),
+        counts=counts,
+        cases=findings.first(),
+        shares=findings.shares,
+        staleness=findings.staleness,
+        figures=findings.figures,
+        counterexamples=tuple(findings.counterexamples),
+    )
+
+
+def _workload(info: RunInfo) -> WorkloadInfo:
+    if info.workload is None:
+        raise RunError(
+            f"{info.scenario}: its clients used a queue: it has no registers, sets, locks, counters or lists"
+        )
+    return info.workload
+
+
+def _check(
+    kind: WorkloadKind, done: Iterable[Access], at_rest: Held | None, findings: Findings, budget: SearchBudget
+) -> None:
+    keys = by_key(done)
+    if kind is WorkloadKind.REGISTER:
+        check_linearizability(keys, findings, budget=budget)
+        check_values(keys, at_rest, findings)
+        check_staleness(keys, findings)
+        check_sessions(keys, findings)
+    elif kind is WorkloadKind.SET:
+        check_sets(keys, at_rest, findings)
+    elif kind is WorkloadKind.LOCK:
+        check_locks(keys, at_rest, findings)
+    elif kind is WorkloadKind.COUNTER:
+        check_counters(keys, findings)
+    else:
+        check_lists(keys, at_rest, findings)
+    if at_rest is not None:
+        check_divergence(at_rest, findings)
+
+
+def _tally(done: Iterable[Access]) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for access in done:
+        found[access.f][access.type] += 1
+    return {f: {kind: counts[kind] for kind in ("ok", "fail", "info")} for f, counts in sorted(found.items())}
+
+
+def _doubts(info: RunInfo, done: list[Access], at_rest: Held | None, counts: dict[str, int]) -> Iterator[str]:
+    if info.status != "complete":
+        yield f"the run was {info.status}" + (f": {info.error}" if info.error else "")
+    for zone in info.unread_zones:
+        yield f"the end state of zone {zone} could not be read"
+    if at_rest is None:
+        yield "no end state was recorded"
+    if not info.drained and info.status == "complete":
+        yield "some operations had not ended, or some zones were not reached again, when the end state was read"
+    if counts[Anomaly.UNDECIDED]:
+        yield f"{counts[Anomaly.UNDECIDED]} keys were too costly to decide; workload.budget_configurations is the limit"
+    if not any(access.ok for access in done):
+        yield "nothing was done"

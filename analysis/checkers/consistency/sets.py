@@ -1,0 +1,81 @@
+"""Sets: were confirmed additions kept and shown? After Jepsen's set-full checker (jepsen/checker.clj)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from analysis.checkers.consistency.registers import applied_in_spite, in_words
+from analysis.checkers.consistency.staleness import EVERYWHERE, share, zones_first
+from analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from analysis.runs.accesses import Access, Held
+
+
+def check_sets(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
+    """Lost: no zone holds it at rest. Stale: a later read missed it. Vanished: a read had shown it, a later one not."""
+    reads: dict[str, int] = defaultdict(int)
+    stale: dict[str, int] = defaultdict(int)
+    for key, accesses in keys.items():
+        adds = [one for one in accesses if one.f == "add"]
+        shown = _check_reads(
+            key, adds, [one for one in accesses if one.f == "members" and one.ok], findings, reads, stale
+        )
+        at_rest = held.of(key) if held is not None else {}
+        kept = {value for values in at_rest.values() for value in values}
+        if at_rest:
+            for add in adds:
+                if add.ok and add.argument not in kept:
+                    findings.add(
+                        Anomaly.LOST_ADD, Case(key=key, ops=(add.op,), zone=add.zone, detail=in_words(at_rest))
+                    )
+        applied_in_spite(key, adds, {*shown, *kept}, findings)
+        for member in sorted(kept - {add.argument for add in adds}):
+            findings.add(Anomaly.UNWRITTEN, Case(key=key, detail=member))
+    findings.shares[Anomaly.STALE_READ] = {place: share(stale[place], reads[place]) for place in zones_first(reads)}
+
+
+def _check_reads(
+    key: str,
+    adds: Sequence[Access],
+    reads: Sequence[Access],
+    findings: Findings,
+    counted: dict[str, int],
+    stale: dict[str, int],
+) -> set[str]:
+    """The members that any read showed."""
+    adding = {add.argument: add for add in adds}
+    confirmed = sorted((add for add in adds if add.ok), key=lambda one: one.end or 0)
+    events = [(one.end or 0, 0, one) for one in confirmed] + [(one.end or 0, 1, one) for one in reads]
+    begins = [(one.begin, 2, one) for one in reads]
+    due: dict[str, Access] = {}  # members that every read which begins from now on must show, and what made them due
+    owed: dict[int, tuple[dict[str, Access], dict[str, Access]]] = {}
+    shown: dict[str, Access] = {}
+    for _, what, one in sorted([*events, *begins], key=lambda event: event[:2]):
+        if what == 0 and one.argument is not None:
+            due.setdefault(one.argument, one)
+        elif what == 2:
+            owed[one.op] = dict(due), dict(shown)
+        else:
+            members = one.members or ()
+            _judge_read(key, one, owed.pop(one.op), findings, counted, stale)
+            for member in members:
+                if member not in adding or adding[member].begin >= (one.end or 0):
+                    findings.add(Anomaly.UNWRITTEN, Case(key=key, ops=(one.op,), zone=one.zone, detail=member))
+                shown.setdefault(member, one)
+    return set(shown)
+
+
+def _judge_read(
+    key: str,
+    read: Access,
+    owed: tuple[Mapping[str, Access], Mapping[str, Access]],
+    findings: Findings,
+    counted: dict[str, int],
+    stale: dict[str, int],
+) -> None:
+    have = set(read.members or ())
+    missed = [{member: why for member, why in part.items() if member not in have} for part in owed]
+    for place in (read.zone, EVERYWHERE):
+        counted[place] += 1
+        stale[place] += bool(missed[0])
+    for name, part in zip((Anomaly.STALE_READ, Anomaly.VANISHED), missed, strict=True):
+        for member, why in part.items():
+            findings.add(name, Case(key=key, ops=(why.op, read.op), zone=read.zone, detail=member))

@@ -1,0 +1,293 @@
+"""The messages of one partition: what happened to each, and the classes that follow from it.
+
+Almost every message is pushed, delivered and acked once, so whole partitions are judged with numpy; the few that
+were delivered repeatedly or had their lease changed go through ``deliveries`` one by one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
+from analysis.checkers.queue.events import (
+    ABSENT,
+    ACK,
+    DEAD,
+    EXTEND,
+    FAIL,
+    INFO,
+    OK,
+    PAYLOAD,
+    PLACES,
+    POP,
+    PUSH,
+    Bools,
+    Ints,
+    Partition,
+    Rows,
+)
+from analysis.checkers.queue.inversion import SERVED
+from analysis.checkers.queue.offenders import Cases
+from analysis.checkers.verdict import MessageClass, Totals
+from analysis.runs.directory import NANOSECONDS_PER_MS
+
+EARLY_TOLERANCE_MS = 1  # the engine itself serves a message up to 1 ms before it is due
+
+_LATEST = int(np.iinfo(np.int64).max)
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndState:
+    """What the end state of the zones can prove.
+
+    ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
+    ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code.
+    """
+
+    drained: bool
+    complete: bool
+    unread_shards: tuple[int, ...]
+    zones: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Messages:
+    """What is known of the messages of ``partition``; boolean arrays and ``due_ms`` have one entry a message."""
+
+    partition: Partition
+    end: EndState
+    epoch_ns: int
+    pushed: Bools
+    push_ok: Bools
+    push_doubtful: Bools  # not confirmed, but at least one push of it may have worked
+    pops: Rows  # deliveries, by message and then by lease
+    delivered: Bools
+    acked: Bools
+    ack_doubtful: Bools
+    due_ms: Ints
+
+    @classmethod
+    def of(cls, partition: Partition, *, epoch_ns: int, end: EndState) -> "Messages":
+        push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
+        acked, ack_doubtful, _ = _outcomes(partition, ACK)
+        pops = _pops(partition.events, epoch_ns)
+        return cls(
+            partition=partition,
+            end=end,
+            epoch_ns=epoch_ns,
+            pushed=push_ok | push_doubtful | push_failed,
+            push_ok=push_ok,
+            push_doubtful=push_doubtful,
+            pops=pops,
+            delivered=partition.marked(pops.message),
+            acked=acked,
+            ack_doubtful=ack_doubtful,
+            due_ms=_due_ms(partition, pops),
+        )
+
+    def totals(self) -> Totals:
+        return Totals(
+            pushed=int(self.pushed.sum()),
+            acknowledged=int(self.push_ok.sum()),
+            failed=int((self.pushed & ~self.push_ok & ~self.push_doubtful).sum()),
+            indeterminate=int(self.push_doubtful.sum()),
+            delivered=int(self.delivered.sum()),
+            deliveries=len(self.pops),
+            acked=int(self.acked.sum()),
+        )
+
+    def cases(self) -> Iterator[tuple[MessageClass, Cases]]:
+        """The cases of every class that one message can show by itself."""
+        for name, chosen in self.fates().items():
+            yield name, self._whole(chosen, self._whereabouts(chosen) if name is MessageClass.STUCK else None)
+        yield MessageClass.EARLY, self._early()
+        yield from self._repeated()
+
+    def fates(self) -> dict[MessageClass, Bools]:
+        """The classes of a message as a whole; they exclude each other.
+
+        The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked, or until it
+        has set the message aside, which it may do with what was delivered.
+        """
+        states = self.partition.states
+        listed = (states.place != PAYLOAD) & (states.place != DEAD)
+        anywhere = self.partition.marked(states.message[listed])
+        at_home = self.partition.marked(states.message[listed & states.serving])
+        owed = self.push_ok & ~self.acked & ~self.ack_doubtful
+        kept = owed & (at_home | (anywhere & ~self.delivered))
+        dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
+        gone = owed & ~kept & ~dead
+        unseen = gone & np.where(self.delivered, self._home_unread(), not self.end.complete)
+        return {
+            MessageClass.STUCK: kept & self.end.drained,
+            MessageClass.LOST: gone & ~self.delivered & ~unseen,
+            MessageClass.ABANDONED: gone & self.delivered & ~unseen,
+            MessageClass.UNDECIDED: unseen | (kept & (not self.end.drained)),
+            MessageClass.RECOVERED: self.push_doubtful & self.delivered,
+            MessageClass.UNEXPECTED: self.delivered & ~self.push_ok & ~self.push_doubtful,
+            MessageClass.DEAD_LETTER: dead,
+        }
+
+    def _home_unread(self) -> Bools:
+        shard = np.full(len(self.partition), -1, dtype=np.int16)
+        rows = self.partition.events.where(self.partition.events.shard >= 0)
+        shard[rows.message] = rows.shard
+        return np.isin(shard, self.end.unread_shards)
+
+    def _whole(self, chosen: Bools, detail: list[str] | None) -> Cases:
+        """A case for each ``chosen`` message, shown by its first event."""
+        events = self.partition.events
+        index = np.full(len(self.partition), ABSENT)
+        index[events.message[::-1]] = events.index[::-1]
+        messages = np.flatnonzero(chosen)
+        return Cases(self.partition.ids.take(pa.array(messages)), index[messages], detail=detail)
+
+    def _whereabouts(self, chosen: Bools) -> list[str]:
+        """Where each ``chosen`` message sits, zone by zone."""
+        states, found = self.partition.states, defaultdict[int, dict[str, list[str]]](dict)
+        rows = np.flatnonzero(chosen[states.message])
+        for row in rows[np.lexsort((states.place[rows], states.zone[rows]))].tolist():
+            zones = found[int(states.message[row])]
+            zones.setdefault(self.end.zones[states.zone[row]], []).append(PLACES[states.place[row]])
+        return [_in_words(found[message]) for message in np.flatnonzero(chosen).tolist()]
+
+    def _early(self) -> Cases:
+        due_ms = self._due_earliest_ms()[self.pops.message]
+        before_ms = due_ms - _wall_ms(self.pops.time_ns, self.epoch_ns)
+        rows = np.flatnonzero((due_ms != ABSENT) & (before_ms > EARLY_TOLERANCE_MS))
+        return self._of_rows(self.pops.where(rows), [f"{early} ms before it was due" for early in before_ms[rows]])
+
+    def _due_earliest_ms(self) -> Ints:
+        """An attempt in doubt may have been what the queue took, and was due before the one that was confirmed."""
+        events = self.partition.events
+        rows = events.where((events.f == PUSH) & (events.type == INFO) & (events.due_ms != ABSENT))
+        due_ms = self.due_ms.copy()
+        np.minimum.at(due_ms, rows.message, rows.due_ms)
+        return due_ms
+
+    def _of_rows(self, rows: Rows, detail: list[str]) -> Cases:
+        return Cases(self.partition.ids.take(pa.array(rows.message)), rows.index, rows.delivery, detail=detail)
+
+    def lateness(self) -> tuple[Ints, NDArray[np.int16]]:
+        """Milliseconds from due to delivery for every first delivery, and the zones where they were made."""
+        first = self._first_pops()
+        late_ms = _wall_ms(first.time_ns, self.epoch_ns) - self.due_ms[first.message]
+        known = self.due_ms[first.message] != ABSENT
+        return late_ms[known], first.zone[known]
+
+    def _first_pops(self) -> Rows:
+        return self.pops.where(np.flatnonzero(np.diff(self.pops.message, prepend=-1)))
+
+    def _repeated(self) -> Iterator[tuple[MessageClass, Cases]]:
+        """Duplicates by cause, and zombie acks."""
+        found: dict[MessageClass, list[tuple[int, int, int, str]]] = defaultdict(list)
+        for message, deliveries in self._intricate():
+            for lease, cause, detail in deliveries.duplicates():
+                found[cause].append((message, lease.index, lease.delivery, detail))
+            for ack, detail in deliveries.zombie_acks():
+                found[MessageClass.ZOMBIE_ACK].append((message, ack.index, ack.delivery, detail))
+        for name, shown in found.items():
+            messages, index, delivery, details = zip(*shown, strict=True)
+            ids = self.partition.ids.take(pa.array(messages))
+            yield name, Cases(ids, np.array(index), np.array(delivery), detail=details)
+
+    def _intricate(self) -> Iterator[tuple[int, Deliveries]]:
+        """The messages that need more than a glance: delivered repeatedly, lease changed, or acked past its end."""
+        events = self.partition.events
+        acks = events.where((events.f == ACK) & (events.type == OK))
+        extensions = events.where((events.f == EXTEND) & (events.type != FAIL) & (events.lease_end_ms != ABSENT))
+        end_ms = np.full(len(self.partition), _LATEST)
+        leased = self.pops.where(self.pops.lease_end_ms != ABSENT)
+        end_ms[leased.message] = leased.lease_end_ms
+        chosen = np.bincount(self.pops.message, minlength=len(self.partition)) > 1
+        chosen[extensions.message] = True
+        chosen[acks.message[_wall_ms(acks.invoke_ns, self.epoch_ns) > end_ms[acks.message]]] = True
+        leases = _by_message(self.pops.where(chosen[self.pops.message]), self._lease)
+        extended = _by_message(extensions, self._extension)
+        confirmed = _by_message(acks.where(chosen[acks.message]), self._ack)
+        for message, held in leases.items():
+            yield message, Deliveries(sorted(held), extended.get(message, ()), confirmed.get(message, ()))
+
+    def _lease(self, rows: Rows) -> Iterator[Lease]:
+        ends = (None if end == ABSENT else end for end in rows.lease_end_ms.tolist())
+        columns = (rows.leased_ms, rows.lease_start_ms, rows.index, rows.delivery)
+        yield from map(Lease, *(column.tolist() for column in columns), ends)
+
+    def _extension(self, rows: Rows) -> Iterator[Extension]:
+        confirmed = _wall_ms(rows.time_ns, self.epoch_ns).tolist()
+        ok_ms = (at if kind == OK else None for at, kind in zip(confirmed, rows.type.tolist(), strict=True))
+        invoked = _wall_ms(rows.invoke_ns, self.epoch_ns).tolist()
+        yield from map(Extension, rows.delivery.tolist(), invoked, ok_ms, rows.lease_end_ms.tolist())
+
+    def _ack(self, rows: Rows) -> Iterator[Ack]:
+        invoked, confirmed = (_wall_ms(at, self.epoch_ns).tolist() for at in (rows.invoke_ns, rows.time_ns))
+        yield from map(Ack, rows.delivery.tolist(), invoked, confirmed, rows.index.tolist())
+
+    def served(self) -> pa.RecordBatch:
+        """The input of the priority-inversion rule: confirmed, delivered messages with shard, due time and priority."""
+        events, first = self.partition.events, self._first_pops()
+        confirmed = events.where((events.f == PUSH) & (events.type == OK))
+        pushed_ns = np.full(len(self.partition), _LATEST)
+        np.minimum.at(pushed_ns, confirmed.message, confirmed.time_ns)
+        shard, priority = (np.full(len(self.partition), -1, dtype=np.int16) for _ in range(2))
+        shard[confirmed.message], priority[confirmed.message] = confirmed.shard, confirmed.priority
+        complete = self.push_ok & (shard >= 0) & (priority >= 0) & (self.due_ms != ABSENT)
+        first = first.where(complete[first.message])
+        columns = (first.index, first.delivery, self.due_ms[first.message], pushed_ns[first.message])
+        times = (first.invoke_ns, first.time_ns, shard[first.message], priority[first.message])
+        ids = self.partition.ids.take(pa.array(first.message))
+        return pa.RecordBatch.from_arrays([ids, *map(pa.array, (*columns, *times))], schema=SERVED)
+
+
+def _in_words(places: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{zone}: {', '.join(places[zone])}" for zone in sorted(places))
+
+
+def _wall_ms(time_ns: Ints, epoch_ns: int) -> Ints:
+    return (time_ns + epoch_ns) // NANOSECONDS_PER_MS
+
+
+def _outcomes(partition: Partition, f: int) -> tuple[Bools, Bools, Bools]:
+    """Per message the best outcome of its operations ``f``: confirmed, else doubtful, else failed for certain."""
+    events = partition.events
+    ok, info, fail = (
+        partition.marked(events.message[(events.f == f) & (events.type == kind)]) for kind in (OK, INFO, FAIL)
+    )
+    return ok, info & ~ok, fail & ~ok & ~info
+
+
+def _pops(events: Rows, epoch_ns: int) -> Rows:
+    """Deliveries in the order of their leases; a delivery without lease times is placed by its operation's times."""
+    pops = events.where((events.f == POP) & (events.type == OK))
+    unleased = pops.leased_ms == ABSENT
+    pops.leased_ms[unleased] = _wall_ms(pops.time_ns[unleased], epoch_ns)
+    unleased = pops.lease_start_ms == ABSENT
+    pops.lease_start_ms[unleased] = _wall_ms(pops.invoke_ns[unleased], epoch_ns)
+    return pops.where(np.lexsort((pops.index, pops.lease_start_ms, pops.leased_ms, pops.message)))
+
+
+def _due_ms(partition: Partition, pops: Rows) -> Ints:
+    """When each message was due: as its confirmed push said, else any push, else its deliveries; else ``ABSENT``."""
+    events = partition.events
+    push = events.where(events.f == PUSH)
+    due_ms = np.full(len(partition), ABSENT)
+    for rows in (pops, push.where(push.type != OK), push.where(push.type == OK)):
+        rows = rows.where(rows.due_ms != ABSENT)
+        earliest = np.full(len(partition), _LATEST)
+        np.minimum.at(earliest, rows.message, rows.due_ms)
+        due_ms = np.where(earliest != _LATEST, earliest, due_ms)
+    return due_ms
+
+
+def _by_message(rows: Rows, build: Callable[[Rows], Iterator[Item]]) -> dict[int, list[Item]]:
+    found: dict[int, list[Item]] = defaultdict(list)
+    for message, item in zip(rows.message.tolist(), build(rows), strict=True):
+        found[message].append(item)
+    return found

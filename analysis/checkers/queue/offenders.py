@@ -1,0 +1,137 @@
+"""Collects the cases of every message class: all of them in a file, the first few of each in memory."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.checkers.queue.events import Ints
+from analysis.checkers.verdict import FIRST_OFFENDERS, MessageClass, Offender
+
+OFFENDERS = pa.schema(
+    [
+        pa.field("class", pa.string(), nullable=False),
+        pa.field("message_id", pa.string(), nullable=False),
+        pa.field("index", pa.int64()),
+        pa.field("delivery", pa.int64()),
+        pa.field("zone", pa.string()),
+        pa.field("detail", pa.string(), nullable=False),
+    ]
+)
+_FILE = "offenders.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Cases of one class as columns of equal length; ``None``: the column does not apply to the class."""
+
+    ids: pa.Array
+    index: Ints | None = None
+    delivery: Ints | None = None
+    zone: Sequence[str] | None = None
+    detail: Sequence[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Ints) -> "Cases":
+        return Cases(
+            self.ids.take(pa.array(rows)),
+            None if self.index is None else self.index[rows],
+            None if self.delivery is None else self.delivery[rows],
+            None if self.zone is None else [self.zone[row] for row in rows],
+            None if self.detail is None else [self.detail[row] for row in rows],
+        )
+
+
+class Offenders:
+    """How many cases of each class there are, and the first of each."""
+
+    def __init__(self) -> None:
+        self.counts: dict[MessageClass, int] = dict.fromkeys(MessageClass, 0)
+        self._first: dict[MessageClass, list[Offender]] = {}
+
+    def add(self, name: MessageClass, cases: Cases) -> None:
+        if not len(cases):
+            return
+        self.counts[name] += len(cases)
+        known = [*self._first.get(name, ()), *_offenders(_candidates(cases))]
+        self._first[name] = sorted(known, key=_history_order)[:FIRST_OFFENDERS]
+
+    def first(self) -> dict[str, tuple[Offender, ...]]:
+        return {str(name): tuple(self._first.get(name, ())) for name in MessageClass if self.counts[name]}
+
+
+class OffenderFile(Offenders):
+    """All cases in ``offenders.parquet`` of a run. The order of its rows is not specified.
+
+    It appears when closed whole.
+    """
+
+    def __init__(self, run: Path) -> None:
+        super().__init__()
+        self.run = run
+        self._writer = pq.ParquetWriter(self._partial, OFFENDERS, compression="zstd", write_page_checksum=True)
+
+    @property
+    def _partial(self) -> Path:
+        return self.run / (_FILE + ".partial")
+
+    def add(self, name: MessageClass, cases: Cases) -> None:
+        super().add(name, cases)
+        if len(cases):
+            self._writer.write_table(_table(name, cases))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+        if error is None:
+            self._partial.replace(self.run / _FILE)
+        else:
+            self._partial.unlink(missing_ok=True)
+
+
+def _table(name: MessageClass, cases: Cases) -> pa.Table:
+    count = len(cases)
+    columns = {
+        "class": pa.repeat(str(name), count),
+        "message_id": cases.ids,
+        "index": pa.nulls(count, pa.int64()) if cases.index is None else pa.array(cases.index),
+        "delivery": pa.nulls(count, pa.int64()) if cases.delivery is None else pa.array(cases.delivery),
+        "zone": pa.nulls(count, pa.string()) if cases.zone is None else pa.array(cases.zone, pa.string()),
+        "detail": pa.repeat("", count) if cases.detail is None else pa.array(cases.detail, pa.string()),
+    }
+    return pa.table(columns, schema=OFFENDERS)
+
+
+def _candidates(cases: Cases) -> Cases:
+    """Those of ``cases`` that may be among the first: all if the order does not go by index."""
+    if cases.index is None or len(cases) <= FIRST_OFFENDERS:
+        return cases
+    limit = np.partition(cases.index, FIRST_OFFENDERS - 1)[FIRST_OFFENDERS - 1]
+    return cases.take(np.flatnonzero(cases.index <= limit))
+
+
+def _offenders(cases: Cases) -> Iterable[Offender]:
+    for row, message_id in enumerate(cases.ids.to_pylist()):
+        yield Offender(
+            message_id=message_id,
+            index=None if cases.index is None else int(cases.index[row]),
+            delivery=None if cases.delivery is None else int(cases.delivery[row]),
+            zone=None if cases.zone is None else cases.zone[row],
+            detail="" if cases.detail is None else cases.detail[row],
+        )
+
+
+def _history_order(item: Offender) -> tuple[int, str, str, int]:
+    """By event, then by id; cases seen in an end state only have no event and sort by id and zone."""
+    return (-1 if item.index is None else item.index, item.message_id, item.zone or "", item.delivery or 0)

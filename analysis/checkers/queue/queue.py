@@ -1,0 +1,215 @@
+"""The queue checker: puts every message of a run into the classes of ``MessageClass`` and judges the run.
+
+It works from the run directory alone, in time linear in the history and in bounded memory: rows are divided by a
+hash of their message id over temporary files, and one part at a time is judged.
+
+Message ids are unique in a run: one id is one message, even if it is pushed twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from analysis.checkers.queue import replica
+from analysis.checkers.queue.events import (
+    EVENTS,
+    HISTORY_COLUMNS,
+    STATE_COLUMNS,
+    STATES,
+    Names,
+    Partition,
+    event_batch,
+    state_batch,
+)
+from analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
+from analysis.checkers.queue.messages import EndState, Messages
+from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
+from analysis.checkers.queue.spill import Spill, partition_by_id
+from analysis.checkers.verdict import MessageClass, Totals, Verdict, judge
+from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory, RunInfo
+from analysis.statistics import quantiles
+
+ROWS_PER_PARTITION = 125_000
+PARTITIONS_MAX = 128  # open files per table while rows are divided
+
+
+class Recorded(Protocol):
+    """What a run left: ``RunDirectory``, or the same in memory. Columns as in ``analysis.runs.history``."""
+
+    @property
+    def info(self) -> RunInfo: ...
+    @property
+    def final_state_known(self) -> bool: ...
+    def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
+    def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
+
+
+def check_recorded(run: Recorded) -> Verdict:
+    """Check a run that fits into memory; nothing is written."""
+    with _Check(run, Offenders(), Path(), partitions=1) as checking:
+        checking.read(batch_rows=ROWS_PER_BATCH)
+        return checking.verdict()
+
+
+def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
+    """Check the run in ``run``; write ``verdict.json``, ``offenders.parquet`` and ``lateness.parquet`` there.
+
+    Raises ``RunError``.
+
+    The verdict does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
+    """
+    directory = RunDirectory.open(run)
+    rows = directory.operation_rows() + directory.final_state_rows()
+    partitions = max(1, min(PARTITIONS_MAX, -(-rows // rows_per_partition)))
+    with (
+        TemporaryDirectory(prefix="zonelab-check-") as spill_to,
+        OffenderFile(directory.path) as offenders,
+        _Check(directory, offenders, Path(spill_to), partitions=partitions) as checking,
+    ):
+        checking.read(batch_rows=batch_rows)
+        pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
+        verdict = checking.verdict()
+        checking.write_lateness(directory.path / "lateness.parquet")
+    directory.write_json("verdict.json", verdict.to_json())
+    return verdict
+
+
+class _Check:
+    """One check under way: reads and divides the rows, judges the parts, sums up."""
+
+    def __init__(self, run: Recorded, offenders: Offenders, spill_to: Path, *, partitions: int) -> None:
+        self._run = run
+        self._offenders = offenders
+        self._partitions = partitions
+        self._zones, self._shards = Names(), Names()
+        self._lateness = _Lateness()
+        self._events = Spill(spill_to, "events", EVENTS, partitions=partitions)
+        self._states = Spill(spill_to, "states", STATES, partitions=partitions)
+        self._served = Spill(spill_to, "served", SERVED, partitions=partitions)
+
+    def __enter__(self) -> "_Check":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for spill in (self._events, self._states, self._served):
+            spill.close()
+
+    def read(self, *, batch_rows: int) -> None:
+        for batch in self._run.operations(HISTORY_COLUMNS, batch_rows=batch_rows):
+            events = event_batch(batch, zones=self._zones, shards=self._shards)
+            self._events.add(events, partition_by_id(events["message_id"], self._partitions))
+        for batch in self._run.final_state(STATE_COLUMNS, batch_rows=batch_rows):
+            states = state_batch(batch, zones=self._zones, shards=self._shards)
+            self._states.add(states, partition_by_id(states["message_id"], self._partitions))
+
+    def verdict(self) -> Verdict:
+        info = self._run.info
+        end = _end_state(self._run, self._zones, self._shards)
+        divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
+        lateness, totals = self._lateness, Totals()
+        for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
+            messages = Messages.of(Partition.of(events, states), epoch_ns=info.epoch_ns, end=end)
+            totals += messages.totals()
+            self._report(messages)
+            lateness.add(*messages.lateness())
+            divergence.add(messages.partition.states)
+            served = messages.served()
+            self._served.add(served, partition_by_group(served, self._partitions))
+        self._report_inversions()
+        counts = {str(name): count for name, count in self._offenders.counts.items()}
+        valid, reasons = judge(counts=counts, forbid=info.forbid, doubts=_doubts(self._run, totals))
+        return Verdict(
+            valid=valid,
+            reasons=reasons,
+            forbid=tuple(str(name) for name in info.forbid),
+            totals=totals,
+            counts=counts,
+            offenders=self._offenders.first(),
+            lateness_ms=lateness.quantiles(self._zones),
+            divergence=divergence.result(self._shards),
+        )
+
+    def write_lateness(self, path: Path) -> None:
+        self._lateness.write(path, self._zones)
+
+    def _report(self, messages: Messages) -> None:
+        for name, cases in messages.cases():
+            self._offenders.add(name, cases)
+        ids, zones = messages.partition.ids, list(self._zones.codes)
+        pairs = replica.unpaired(messages.partition.states)
+        for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
+            self._offenders.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
+
+    def _report_inversions(self) -> None:
+        for table in self._served.tables():
+            rows = passed_over(table)
+            ids, index, delivery = (table[name].combine_chunks() for name in ("message_id", "index", "delivery"))
+            cases = Cases(ids.take(pa.array(rows)), index.to_numpy()[rows], delivery.to_numpy()[rows])
+            self._offenders.add(MessageClass.PRIORITY_INVERSION, cases)
+
+
+LATENESS = pa.schema(
+    [
+        pa.field("zone", pa.string(), nullable=False),
+        pa.field("lateness_ms", pa.int64(), nullable=False),
+        pa.field("deliveries", pa.int64(), nullable=False),
+    ]
+)
+
+
+@dataclass(slots=True)
+class _Lateness:
+    """Lateness of first deliveries and the zone of each, gathered over partitions."""
+
+    values_ms: list[NDArray[np.int64]] = field(default_factory=list)
+    zones: list[NDArray[np.int16]] = field(default_factory=list)
+
+    def add(self, values_ms: NDArray[np.int64], zones: NDArray[np.int16]) -> None:
+        self.values_ms.append(values_ms)
+        self.zones.append(zones)
+
+    def write(self, path: Path, names: Names) -> None:
+        """The whole distribution, exactly: how many first deliveries of each zone were how late."""
+        values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
+        columns: dict[str, list[Any]] = {"zone": [], "lateness_ms": [], "deliveries": []}
+        for name, code in sorted(names.codes.items()):
+            late_ms, deliveries = np.unique(values_ms[zones == code], return_counts=True)
+            columns["zone"] += [name] * late_ms.size
+            columns["lateness_ms"] += late_ms.tolist()
+            columns["deliveries"] += deliveries.tolist()
+        pq.write_table(pa.table(columns, schema=LATENESS), path)
+
+    def quantiles(self, names: Names) -> dict[str, dict[str, float]]:
+        values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
+        chosen = {"all": values_ms, **{name: values_ms[zones == code] for name, code in sorted(names.codes.items())}}
+        return {name: {"count": sample.size, **quantiles(sample)} for name, sample in chosen.items() if sample.size}
+
+
+def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
+    info = run.info
+    unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
+    return EndState(
+        drained=info.status == "complete",
+        complete=run.final_state_known and not unread,
+        unread_shards=tuple(code for name, code in shards.codes.items() if info.queue.shards.get(name) in unread),
+        zones=tuple(zones.codes),
+    )
+
+
+def _doubts(run: Recorded, totals: Totals) -> list[str]:
+    info: RunInfo = run.info
+    doubts = [f"the end state of zone {zone} could not be read" for zone in info.unread_zones]
+    if info.status != "complete":
+        doubts.insert(0, f"the run was {info.status}" + (f": {info.error}" if info.error else ""))
+    if not run.final_state_known:
+        doubts.append("no end state was recorded")
+    if not totals.pushed:
+        doubts.append("nothing was pushed")
+    return doubts

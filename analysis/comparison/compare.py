@@ -1,0 +1,187 @@
+"""Two runs side by side: how far their latencies, lateness, duplicates and losses differ, and how sure that is.
+
+Operations of a run are not independent: a slow moment slows its neighbours. Every interval and p value here is
+therefore made from blocks of neighbouring operations. What no method can get out of one run of each kind is how much
+runs differ among themselves, from seed to seed and from machine to machine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.checkers.verdict import DUPLICATE_CAUSES, Totals, Verdict
+from analysis.comparison.metrics import (
+    PERMUTATIONS,
+    RESAMPLES,
+    SEED,
+    WITHIN,
+    Agreement,
+    MetricComparison,
+    check_within,
+    compare_series,
+)
+from analysis.comparison.samples import Metric, read_series
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.statistics import Interval, newcombe_interval
+from analysis.summary.queue_summary import LOSSES, load_verdict
+
+METHOD = (
+    "95 % intervals of quantiles: percentiles of a moving-block bootstrap of each run; p of the KS distance: blocks "
+    "dealt out at random; differences of shares: Newcombe's hybrid score interval. They say how sure the difference "
+    "of these two runs is, not how much runs differ from seed to seed. Duplicates and losses come in clusters, so "
+    "intervals of their shares are too narrow."
+)
+
+_SETTINGS = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
+_TOLD = ("name", "about", "arm", "level", "seed")
+"""Values of the scenario file that do not matter, or that run.json tells as well: the arm is what one compares."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareDifference:
+    """How often something happened in each run, as a share of ``first_of`` and ``second_of``, over the whole run."""
+
+    name: str
+    of: str
+    first: int
+    first_of: int
+    second: int
+    second_of: int
+    difference: int
+    share_difference: float | None
+    share_interval: Interval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """Something in which the runs were meant to differ, or happen to: a field of run.json or of the scenario."""
+
+    name: str
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Two runs compared; every difference is second minus first."""
+
+    first: str
+    second: str
+    first_path: Path
+    second_path: Path
+    differs: tuple[Setting, ...]
+    notes: tuple[str, ...]
+    metrics: tuple[MetricComparison, ...]
+    duplicates: tuple[ShareDifference, ...]
+    losses: tuple[ShareDifference, ...]
+
+    def metric(self, name: str) -> MetricComparison:
+        return next(row for row in self.metrics if row.metric == name)
+
+    def agree(self, within: float = WITHIN) -> Agreement:
+        """``no`` if any metric's medians surely differ, ``yes`` if all surely agree; without metrics of neither run."""
+        check_within(within)
+        found = {row.agree(within) for row in self.metrics if row.first.count or row.second.count}
+        if "no" in found:
+            return "no"
+        return "yes" if found == {"yes"} else "undecided"
+
+    def to_json(self, *, within: float = WITHIN) -> dict[str, Any]:
+        """Everything, with the verdicts for ``within`` and the constants of the method."""
+        verdicts = {str(row.metric): row.agree(within) for row in self.metrics}
+        settings = {"confidence": 0.95, "seed": SEED, "resamples": RESAMPLES, "permutations": PERMUTATIONS}
+        return {
+            **asdict(self),
+            "first_path": str(self.first_path),
+            "second_path": str(self.second_path),
+            "agree": {"within": within, "overall": self.agree(within), "metrics": verdicts},
+            "method": {"words": METHOD, **settings},
+        }
+
+
+def compare(first: Path, second: Path) -> Comparison:
+    """Compare two runs, of the same scenario and level or not; check those that never were. Raises ``RunError``."""
+    runs = RunDirectory.open(first), RunDirectory.open(second)
+    verdicts = load_verdict(runs[0]), load_verdict(runs[1])
+    series = read_series(runs[0]), read_series(runs[1])
+    differs = tuple(_differences(*runs))
+    return Comparison(
+        first=runs[0].run_id,
+        second=runs[1].run_id,
+        first_path=runs[0].path,
+        second_path=runs[1].path,
+        differs=differs,
+        notes=tuple(_notes(runs, verdicts, differs)),
+        metrics=tuple(compare_series(metric, series[0][metric], series[1][metric]) for metric in Metric),
+        duplicates=tuple(_share(str(cause), "deliveries", verdicts) for cause in DUPLICATE_CAUSES),
+        losses=tuple(_share(name, "acknowledged", verdicts) for name in LOSSES),
+    )
+
+
+def _share(name: str, of: str, verdicts: tuple[Verdict, Verdict]) -> ShareDifference:
+    (first, first_of), (second, second_of) = ((item.counts[name], _total(item.totals, of)) for item in verdicts)
+    known = first_of > 0 and second_of > 0
+    return ShareDifference(
+        name=name,
+        of=of,
+        first=first,
+        first_of=first_of,
+        second=second,
+        second_of=second_of,
+        difference=second - first,
+        share_difference=second / second_of - first / first_of if known else None,
+        share_interval=newcombe_interval((first, first_of), (second, second_of)),
+    )
+
+
+def _total(totals: Totals, name: str) -> int:
+    return int(getattr(totals, name))
+
+
+def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]:
+    for name in _SETTINGS:
+        one, two = getattr(first.info, name), getattr(second.info, name)
+        if one != two:
+            yield Setting(name=name, first=one, second=two)
+    one_file, two_file = _scenario_values(first), _scenario_values(second)
+    for path in dict.fromkeys([*one_file, *two_file]):
+        if path not in _TOLD and one_file.get(path) != two_file.get(path):
+            yield Setting(name=f"scenario.yaml {path}", first=one_file.get(path), second=two_file.get(path))
+
+
+def _scenario_values(run: RunDirectory) -> dict[str, Any]:
+    """Every value of the scenario file by its dotted path; lists count as one value."""
+    try:
+        content = yaml.safe_load(run.scenario_text())
+    except yaml.YAMLError as error:
+        raise RunError(f"{run.path / 'scenario.yaml'}: {' '.join(str(error).split())}") from error
+    return dict(_flat(content, "")) if isinstance(content, Mapping) else {}
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, part in value.items():
+            yield from _flat(part, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, value
+
+
+def _notes(
+    runs: Sequence[RunDirectory], verdicts: tuple[Verdict, Verdict], differs: Sequence[Setting]
+) -> Iterator[str]:
+    if runs[0].path == runs[1].path:
+        yield "both are the same run"
+    changed = [row for row in differs if row.name in ("scenario", "level") or row.name.startswith("scenario.yaml ")]
+    if changed:
+        names = ", ".join(f"{row.name} ({row.first} / {row.second})" for row in changed)
+        yield f"not the same experiment: the runs differ in {names}"
+    for which, run, verdict in zip(("first", "second"), runs, verdicts, strict=True):
+        if run.info.status != "complete":
+            yield f"the {which} run was {run.info.status}: its figures are those of a part"
+        if "load" not in run.info.phases:
+            yield f"the {which} run has no load phase on record: all of it was used"
+        if verdict.counts["undecided"]:
+            yield f"the {which} run has {verdict.counts['undecided']} messages that may be lost or stuck"

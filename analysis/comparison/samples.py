@@ -1,0 +1,203 @@
+"""What a comparison of two runs looks at: series of latencies and lateness of the load phase, in the order of time.
+
+Memory is bounded whatever the length of the run: a series that outgrows its limit keeps every second value, then
+every fourth, and so on; messages are sampled in the same way by a hash of their id.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pandas.util import hash_array  # type: ignore[import-untyped]
+
+from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LIMIT = 1 << 15
+_COLUMNS = (
+    *("index", "time_ns", "invoke_ns", "f", "type", "message_id", "due_ms"),
+    *("lease_start_ms", "leased_ms"),
+)
+_DITHER_SEED = 1
+
+
+class Metric(StrEnum):
+    PUSH = "push"
+    POP = "pop"
+    LEASE_STEP = "lease_step"
+    ACK = "ack"
+    LATENESS = "lateness"
+
+
+DESCRIPTIONS: Mapping[Metric, str] = {
+    Metric.PUSH: "latency of confirmed pushes, from invocation to confirmation",
+    Metric.POP: "latency of pops that delivered something, with their wait for messages to become due",
+    Metric.LEASE_STEP: "time that writing a delivered message's lease took within its pop, without any wait",
+    Metric.ACK: "latency of confirmed acks, from invocation to confirmation",
+    Metric.LATENESS: "time from due until the end of the pop that delivered the message first",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """Values of one metric in the order of time (ms): of ``count`` there were, every ``every``-th on average."""
+
+    values_ms: Floats
+    count: int
+    every: int
+
+
+@dataclass(slots=True)
+class Thinned:
+    """The first of every ``stride`` values, with a stride that doubles whenever more than ``limit`` are kept."""
+
+    limit: int = LIMIT
+    count: int = 0
+    stride: int = 1
+    _kept: Floats = field(default_factory=lambda: np.empty(0))
+
+    def add(self, values: Floats) -> None:
+        chosen = values[-self.count % self.stride :: self.stride]
+        self.count += values.size
+        self._kept = np.concatenate([self._kept, chosen])
+        while self._kept.size > self.limit:
+            self._kept = self._kept[::2]
+            self.stride *= 2
+
+    def series(self) -> Series:
+        return Series(values_ms=self._kept, count=self.count, every=self.stride)
+
+
+@dataclass(slots=True)
+class Lateness:
+    """Due time and first delivery of messages, of a share of them chosen by id when there are more than ``limit``.
+
+    A message counts if it was due in the load phase, whenever it was delivered: leaving out those that came in the
+    drain would leave out the latest.
+    """
+
+    limit: int = LIMIT
+    every: int = 1
+    _due_ms: dict[str, int] = field(default_factory=dict)
+    _first_ns: dict[str, int] = field(default_factory=dict)
+
+    def add_pushes(self, ids: pa.Array, due_ms: pa.Array) -> None:
+        for message_id, due in self._chosen(ids, due_ms):
+            self._due_ms[message_id] = min(due, self._due_ms.get(message_id, due))
+        self._thin()
+
+    def add_deliveries(self, ids: pa.Array, time_ns: pa.Array) -> None:
+        for message_id, time in self._chosen(ids, time_ns):
+            self._first_ns.setdefault(message_id, time)
+        self._thin()
+
+    def _chosen(self, ids: pa.Array, values: pa.Array) -> list[tuple[str, int]]:
+        if not len(ids):
+            return []
+        chosen = pa.array(_hashes(ids.to_numpy(zero_copy_only=False)) % self.every == 0)
+        return list(zip(ids.filter(chosen).to_pylist(), values.filter(chosen).to_pylist(), strict=True))
+
+    def _thin(self) -> None:
+        while max(len(self._due_ms), len(self._first_ns)) > self.limit:
+            self.every *= 2
+            self._due_ms = _share_by_id(self._due_ms, self.every)
+            self._first_ns = _share_by_id(self._first_ns, self.every)
+
+    def series(self, *, epoch_ns: int, load_ns: tuple[float, float]) -> Series:
+        # In whole nanoseconds until the last step: a wall clock in ns has more digits than a float.
+        late_ns = [
+            self._first_ns[message_id] - due_ns
+            for message_id in self._first_ns
+            if message_id in self._due_ms
+            and load_ns[0] <= (due_ns := self._due_ms[message_id] * NANOSECONDS_PER_MS - epoch_ns) < load_ns[1]
+        ]
+        values_ms = np.array(late_ns, dtype=np.float64) / NANOSECONDS_PER_MS
+        return Series(values_ms=values_ms, count=values_ms.size * self.every, every=self.every)
+
+
+def _hashes(ids: NDArray[np.object_]) -> NDArray[np.uint64]:
+    found: NDArray[np.uint64] = hash_array(ids, categorize=False)
+    return found
+
+
+def _share_by_id(table: dict[str, int], every: int) -> dict[str, int]:
+    ids = np.array(list(table), dtype=object)
+    return {message_id: table[message_id] for message_id in ids[_hashes(ids) % every == 0].tolist()}
+
+
+def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series]:
+    """Every metric of the run's load phase; of the whole run if it has none. Raises ``RunError``.
+
+    An operation belongs to the phase in which it was invoked, a lateness to that in which the message was due.
+    """
+    load_ns = run.info.phases.get("load", (-np.inf, np.inf))
+    operations = {metric: Thinned(limit) for metric in Metric if metric is not Metric.LATENESS}
+    lateness, last_index = Lateness(limit), -1
+    for batch in run.operations(_COLUMNS):
+        index = batch["index"].to_numpy()
+        first_row = np.diff(index, prepend=last_index) != 0
+        last_index = int(index[-1]) if index.size else last_index
+        chosen = _masks(batch, first_row, load_ns)
+        for metric, series in operations.items():
+            rows = batch.filter(pa.array(chosen[metric]))
+            series.add(_lease_step_ms(rows) if metric is Metric.LEASE_STEP else _latency_ms(rows))
+        _add_lateness(lateness, batch)
+    found = {metric: series.series() for metric, series in operations.items()}
+    found[Metric.LEASE_STEP] = _dithered(found[Metric.LEASE_STEP])
+    return found | {Metric.LATENESS: lateness.series(epoch_ns=run.info.epoch_ns, load_ns=load_ns)}
+
+
+def _masks(batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float]) -> dict[Metric, Mask]:
+    invoke_ns = batch["invoke_ns"].to_numpy(zero_copy_only=False)  # null becomes NaN, which is in no phase
+    in_load = (invoke_ns >= load_ns[0]) & (invoke_ns < load_ns[1]) & _is(batch, "type", "ok")
+    pop = in_load & _is(batch, "f", "pop") & _valid(batch["message_id"])
+    return {
+        Metric.PUSH: in_load & _is(batch, "f", "push") & first_row,
+        Metric.POP: pop & first_row,
+        Metric.LEASE_STEP: pop & _valid(batch["lease_start_ms"]) & _valid(batch["leased_ms"]),
+        Metric.ACK: in_load & _is(batch, "f", "ack") & first_row,
+    }
+
+
+def _add_lateness(lateness: Lateness, batch: pa.RecordBatch) -> None:
+    pushes = batch.filter(pa.array(_is(batch, "f", "push") & _valid(batch["message_id"]) & _valid(batch["due_ms"])))
+    lateness.add_pushes(pushes["message_id"], pushes["due_ms"])
+    delivered = _is(batch, "f", "pop") & _is(batch, "type", "ok") & _valid(batch["message_id"])
+    pops = batch.filter(pa.array(delivered))
+    lateness.add_deliveries(pops["message_id"], pops["time_ns"])
+
+
+def _is(batch: pa.RecordBatch, column: str, word: str) -> Mask:
+    found: Mask = pc.equal(batch[column].dictionary_decode(), word).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _valid(column: pa.Array) -> Mask:
+    found: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _latency_ms(rows: pa.RecordBatch) -> Floats:
+    found: Floats = pc.subtract(rows["time_ns"], rows["invoke_ns"]).to_numpy() / NANOSECONDS_PER_MS
+    return found
+
+
+def _lease_step_ms(rows: pa.RecordBatch) -> Floats:
+    found: Floats = pc.subtract(rows["leased_ms"], rows["lease_start_ms"]).to_numpy().astype(np.float64)
+    return found
+
+
+def _dithered(series: Series) -> Series:
+    """Differences of two clocks in whole milliseconds, spread evenly within half a millisecond of each.
+
+    Such a difference is its true value rounded up or down at random, right on average (the clocks' phases are
+    independent of the lag). Spread out, its distribution has no steps that two runs could share or miss by chance.
+    """
+    noise = np.random.default_rng(_DITHER_SEED).uniform(-0.5, 0.5, series.values_ms.size)
+    return Series(values_ms=series.values_ms + noise, count=series.count, every=series.every)

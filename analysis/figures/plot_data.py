@@ -1,0 +1,135 @@
+"""What the figures show, read from run directories: completions by operation, depth samples, lateness."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory
+
+Floats = NDArray[np.float64]
+
+NS_PER_S = 1_000_000_000
+TYPES = ("ok", "fail", "info")
+_COLUMNS = ("index", "time_ns", "invoke_ns", "intended_ns", "zone", "f", "type")
+_NICE_STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completions:
+    """Completions of one operation in the order of time; ``response_ms`` is NaN where no start was planned.
+
+    ``zone`` and ``type`` are positions in ``zones`` and in ``TYPES``: a run of a million messages has millions of them.
+    """
+
+    time_s: Floats
+    service_ms: NDArray[np.float32]
+    response_ms: NDArray[np.float32]
+    zone: NDArray[np.uint8]
+    type: NDArray[np.uint8]
+    zones: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    def of_type(self, name: str) -> "Completions":
+        return self._where(self.type == TYPES.index(name))
+
+    def of_zone(self, name: str) -> "Completions":
+        return self._where(self.zone == self.zones.index(name))
+
+    def _where(self, mask: NDArray[np.bool_]) -> "Completions":
+        return Completions(**{name: getattr(self, name)[mask] for name in _ARRAYS}, zones=self.zones)
+
+
+_ARRAYS = ("time_s", "service_ms", "response_ms", "zone", "type")
+
+
+def completions(run: RunDirectory) -> Mapping[str, Completions]:
+    """Every completion of the run by operation."""
+    parts: dict[str, list[dict[str, NDArray[Any]]]] = defaultdict(list)
+    zones: dict[str, int] = {}
+    last_index = -1
+    for batch in run.operations(_COLUMNS):
+        index = batch["index"].to_numpy()
+        ended = (np.diff(index, prepend=last_index) != 0) & np.isin(_words(batch["type"]), TYPES)
+        last_index = int(index[-1])
+        columns = _columns(batch, zones)
+        operation = _words(batch["f"])
+        for f in np.unique(operation[ended]).tolist():
+            chosen = ended & (operation == f)
+            parts[f].append({name: columns[name][chosen] for name in _ARRAYS})
+    return {
+        f: Completions(**{name: _joined(chunks, name) for name in _ARRAYS}, zones=tuple(zones))
+        for f, chunks in parts.items()
+    }
+
+
+def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[Any]]:
+    """The arrays of ``Completions``; zones that are met for the first time get the next position."""
+    time_ns = batch["time_ns"].to_numpy()
+    types = {name: position for position, name in enumerate(TYPES)}
+    for name in batch["zone"].dictionary.to_pylist():
+        zones.setdefault(name, len(zones))
+    return {
+        "time_s": time_ns / NS_PER_S,
+        # Absent times come out of Arrow as NaN.
+        "service_ms": _milliseconds(time_ns - batch["invoke_ns"].to_numpy(zero_copy_only=False)),
+        "response_ms": _milliseconds(time_ns - batch["intended_ns"].to_numpy(zero_copy_only=False)),
+        "zone": _positions(batch["zone"], zones),
+        "type": _positions(batch["type"], types),
+    }
+
+
+def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
+    return (duration_ns / NANOSECONDS_PER_MS).astype(np.float32)
+
+
+def _positions(column: pa.DictionaryArray, known: Mapping[str, int]) -> NDArray[np.uint8]:
+    """Where each word stands in ``known``; 255 for one that does not."""
+    of_word = np.array([known.get(word, 255) for word in column.dictionary.to_pylist()], dtype=np.uint8)
+    positions: NDArray[np.uint8] = of_word[column.indices.to_numpy()]
+    return positions
+
+
+def _words(column: pa.DictionaryArray) -> NDArray[np.str_]:
+    words: NDArray[np.str_] = np.array(column.dictionary.to_pylist(), dtype="U16")[column.indices.to_numpy()]
+    return words
+
+
+def _joined(chunks: list[dict[str, NDArray[Any]]], name: str) -> NDArray[Any]:
+    return np.concatenate([chunk[name] for chunk in chunks])
+
+
+def end_s(run: RunDirectory, data: Mapping[str, Completions]) -> float:
+    """When the last phase or operation ended, in seconds of run time."""
+    phases = [end / NS_PER_S for _, end in run.info.phases.values()]
+    return max([*phases, *(float(part.time_s.max()) for part in data.values() if len(part)), 1e-3])
+
+
+def window_s(length_s: float, *, windows: int = 60) -> float:
+    """A round width (1, 2 or 5 times a power of ten, in seconds) that divides the run into about ``windows``."""
+    exact = length_s / windows
+    power = 10.0 ** np.floor(np.log10(exact))
+    return float(next((step * power for step in _NICE_STEPS if step * power >= exact), 10 * power))
+
+
+def windowed_quantiles(
+    time_s: Floats, values: NDArray[np.float32], probabilities: tuple[float, ...], *, width_s: float
+) -> tuple[Floats, Floats]:
+    """Middle of each window with data, and one row of quantiles for each of ``probabilities``."""
+    window = np.floor(time_s / width_s).astype(np.int64)
+    order = np.argsort(window, kind="stable")
+    present, begins = np.unique(window[order], return_index=True)
+    found = [np.quantile(part, probabilities) for part in np.split(values[order], begins[1:])] if len(values) else []
+    middle_s = ((present + 0.5) * width_s).astype(np.float64)
+    return middle_s, np.array(found, dtype=np.float64).reshape(len(present), len(probabilities)).T
+
+
+def every_nth(count: int, *, at_most: int) -> slice:
+    """A systematic sample: every n-th of ``count`` rows, with the smallest n that keeps ``at_most``."""
+    return slice(None, None, max(1, -(-count // at_most)))

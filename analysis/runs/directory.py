@@ -1,0 +1,282 @@
+"""A run directory on disk, opened: every file of a run, typed, and every way it can be broken as one error.
+
+::
+
+    scenario.yaml  run.json  history/operations.parquet  faults.parquet  final_state.parquet  depth.parquet  lab.log
+    verdict.json  offenders.parquet  lateness.parquet  summary.json  plots/*.png  report.html
+
+The first row is written by the lab while it runs, the second by the analysis, which can be repeated at any time.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+
+NANOSECONDS_PER_MS = 1_000_000
+ROWS_PER_BATCH = 32_768
+
+
+class RunError(Exception):
+    """A run directory cannot be analysed. The message is one line that names the file and what is wrong with it."""
+
+
+class QueueInfo(BaseModel):
+    """Which engine ran, and which zone serves each shard."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    engine: str
+    shards: dict[str, str]
+
+
+class SessionInfo(BaseModel):
+    """A cluster that somebody used by hand: clients and what they did are unknown, so there is nothing to judge."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    zones: tuple[str, ...]
+    lag: str
+    time_factor: float
+
+
+class WorkloadInfo(BaseModel):
+    """What the clients did, if it was not a queue: ``analysis.runs.accesses.WorkloadKind``, and what was forbidden."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+    forbid: tuple[str, ...]
+    budget_configurations: int = 200_000
+
+
+def _known_class(name: object) -> object:
+    if name not in set(MessageClass):
+        raise ValueError(f"{name!r} is not a message class; known are {', '.join(MessageClass)}")
+    return name
+
+
+class RunInfo(BaseModel):
+    """``run.json``: what was run, when, on what, and how it ended.
+
+    ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
+    ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
+    ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
+    process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    zonelab_version: str
+    git_commit: str | None = None
+    scenario: str
+    level: str
+    seed: int
+    arm: str = "real"
+    zones: str | None = None
+    server: str | None = None
+    python: str | None = None
+    platform: str | None = None
+    started_utc: str
+    epoch_ns: int
+    status: Literal["complete", "interrupted", "failed"]
+    error: str | None = None
+    phases: dict[str, tuple[int, int]] = {}
+    drained: bool = False
+    unread_zones: tuple[str, ...] = ()
+    queue: QueueInfo
+    workload: WorkloadInfo | None = None
+    session: SessionInfo | None = None
+    coordinators: dict[str, dict[str, Any]] = {}
+    longest_stall_ms: float | None = None
+    shortest_time_out_ms: float | None = None
+    forbid: tuple[Annotated[MessageClass, BeforeValidator(_known_class)], ...] = FORBIDDEN_DEFAULT
+    command: str = ""
+
+    @property
+    def zone_names(self) -> tuple[str, ...]:
+        return tuple(sorted({*self.queue.shards.values(), *self.coordinators, *self.unread_zones}))
+
+    def wall_ms(self, time_ns: int) -> int:
+        """The wall clock of the run at run time ``time_ns``, in whole milliseconds."""
+        return (self.epoch_ns + time_ns) // NANOSECONDS_PER_MS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FaultBand:
+    """One fault as it was in force: columns as in ``history.FAULTS``."""
+
+    fault: str
+    kind: str
+    target: str
+    begin_ns: int
+    end_ns: int | None
+    colour: str
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunDirectory:
+    """The files of one run. ``open`` and every reader raise ``RunError``."""
+
+    path: Path
+    info: RunInfo
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open ``path``, which may be a link such as ``latest``, and validate its ``run.json``."""
+        directory = Path(path)
+        if not directory.is_dir():
+            what = "is a file, not a run directory" if directory.exists() else "no such run directory"
+            raise RunError(f"{directory}: {what}")
+        directory = directory.resolve()
+        if not (directory / "run.json").exists():
+            raise RunError(f"{directory}: not a run directory: it has no run.json{_why_no_run_file(directory)}")
+        return cls(path=directory, info=_run_info(directory / "run.json"))
+
+    @property
+    def run_id(self) -> str:
+        """``<scenario>/<directory name>``, unique among the runs of one ``runs`` folder."""
+        return f"{self.info.scenario}/{self.path.name}"
+
+    @property
+    def history_path(self) -> Path:
+        return self.path / "history" / "operations.parquet"
+
+    def operation_rows(self) -> int:
+        with _parquet(self.history_path, OPERATIONS) as file:
+            return int(file.metadata.num_rows)
+
+    def operations(
+        self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
+    ) -> Iterator[pa.RecordBatch]:
+        """The history in order, a batch of at most ``batch_rows`` at a time, ``columns`` only if given."""
+        return _batches(self.history_path, OPERATIONS, columns, batch_rows)
+
+    @property
+    def final_state_known(self) -> bool:
+        """Whether any zone's end state was recorded: an interrupted run may have none."""
+        return (self.path / "final_state.parquet").exists() or self.info.status == "complete"
+
+    def final_state_rows(self) -> int:
+        if not self.final_state_known:
+            return 0
+        with _parquet(self.path / "final_state.parquet", FINAL_STATE) as file:
+            return int(file.metadata.num_rows)
+
+    def final_state(
+        self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
+    ) -> Iterator[pa.RecordBatch]:
+        """What each zone held at the end, by batches; nothing if the run was cut short before it was read."""
+        if not self.final_state_known:
+            return iter(())
+        return _batches(self.path / "final_state.parquet", FINAL_STATE, columns, batch_rows)
+
+    def faults(self) -> list[FaultBand]:
+        """The faults in the order of their begin; none if the run ended before the table was written."""
+        path = self.path / "faults.parquet"
+        if self.info.status != "complete" and not path.exists():
+            return []
+        rows = [FaultBand(**row) for batch in _batches(path, FAULTS, None, ROWS_PER_BATCH) for row in batch.to_pylist()]
+        return sorted(rows, key=lambda band: (band.begin_ns, band.fault))
+
+    def depth(self) -> pa.Table:
+        """Queue depth samples, columns as in ``history.DEPTH``; empty if the run ended before they were written."""
+        path = self.path / "depth.parquet"
+        if self.info.status != "complete" and not path.exists():
+            return DEPTH.empty_table()
+        batches = list(_batches(path, DEPTH, None, ROWS_PER_BATCH))
+        return pa.Table.from_batches(batches) if batches else DEPTH.empty_table()
+
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
+        """The table ``name`` of this directory, or None if the run ended before it was written."""
+        path = self.path / f"{name}.parquet"
+        if self.info.status != "complete" and not path.exists():
+            return None
+        batches = list(_batches(path, schema, None, ROWS_PER_BATCH))
+        return pa.Table.from_batches(batches) if batches else schema.empty_table()
+
+    def lateness(self) -> pa.Table:
+        """The checker's ``lateness.parquet``: zone, lateness_ms, deliveries."""
+        path = self.path / "lateness.parquet"
+        with _reading(path):
+            return pq.read_table(path)
+
+    def scenario_text(self) -> str:
+        with _reading(self.path / "scenario.yaml") as path:
+            return path.read_text(encoding="utf-8")
+
+    def read_json(self, name: str) -> Any:
+        with _reading(self.path / name) as path:
+            return json.loads(path.read_text(encoding="utf-8"))
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
+        """Write ``name`` whole or not at all."""
+        path = self.path / name
+        partial = path.with_name(name + ".partial")
+        with _reading(path):
+            partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(path)
+        return path
+
+
+def _why_no_run_file(directory: Path) -> str:
+    if (directory / "history" / "operations.parquet.partial").exists():
+        return " (history/operations.parquet.partial is there: the lab was killed while it ran)"
+    return ""
+
+
+def _run_info(path: Path) -> RunInfo:
+    with _reading(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        return RunInfo.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "content"
+        shown = "" if first["type"] == "missing" else f", got {str(first['input'])[:60]!r}"
+        raise RunError(f"{path}: {where}: {first['msg']}{shown}") from error
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Turn whatever goes wrong with ``path`` into one ``RunError`` line."""
+    try:
+        yield path
+    except FileNotFoundError as error:
+        partial = path.with_name(path.name + ".partial")
+        why = f"only {partial.name} is there: the lab was killed while it ran" if partial.exists() else "missing"
+        raise RunError(f"{path}: {why}") from error
+    except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
+        raise RunError(f"{path}: truncated, corrupt or unreadable: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+@contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
+    with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        found = set(file.schema_arrow.names)
+        missing = [name for name in schema.names if name not in found]
+        if missing:
+            raise RunError(f"{path}: not written by this version: column {', '.join(missing)} is missing")
+        yield file
+
+
+def _batches(path: Path, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    with _parquet(path, schema) as file:
+        # One thread decodes as fast as one thread judges, and does not hold several row groups in memory.
+        wanted = list(columns) if columns is not None else None
+        yield from file.iter_batches(batch_size=batch_rows, columns=wanted, use_threads=False)

@@ -1,0 +1,94 @@
+"""What a manual session left on disk beside its faults: what was asked for, and how each zone did over time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.runs.directory import RunDirectory
+
+NS_PER_S = 1_000_000_000
+_TOTALLED = ("operations", "errors", "divergent")
+_CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+VERBS = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),  # run time at which it was answered
+        pa.field("verb", pa.string(), nullable=False),  # up, fault, end, restart, heal, down
+        pa.field("arguments", pa.string(), nullable=False),  # JSON
+        pa.field("error", pa.string()),  # null: it was done
+    ]
+)
+
+SAMPLES = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),  # end of the interval
+        pa.field("zone", _CATEGORY, nullable=False),
+        pa.field("server", _CATEGORY, nullable=False),  # state of the zone's server: running, paused, dead
+        pa.field("coordinator", _CATEGORY, nullable=False),  # state of its coordinator's process
+        pa.field("operations_per_s", pa.float64()),  # commands of clients; null: the coordinator did not answer
+        pa.field("errors_per_s", pa.float64()),  # of them answered with an error
+        pa.field("divergent_per_s", pa.float64()),  # votes in which zones differed
+        pa.field("p50_ms", pa.float64()),  # latency at the coordinator; null: no command in the interval
+        pa.field("p99_ms", pa.float64()),
+        pa.field("clients", pa.int64()),
+        pa.field("in_flight", pa.int64()),  # messages on the links that this coordinator uses
+    ]
+)
+
+
+def samples(run: RunDirectory) -> pa.Table:
+    """Rows in order of time. Raises ``RunError``."""
+    found = run.table("samples", SAMPLES)
+    return SAMPLES.empty_table() if found is None else found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZoneSummary:
+    """What clients saw of one zone's coordinator, as far as the samples tell.
+
+    ``operations`` and ``errors`` are rates times intervals. ``silent_s``: how long the coordinator did not answer.
+    ``worst_p99_ms``: of all intervals in which there were commands, None if there were none.
+    """
+
+    zone: str
+    operations: int
+    errors: int
+    divergent: int
+    worst_p99_ms: float | None
+    silent_s: float
+    server_down_s: float
+
+
+def by_zone(run: RunDirectory) -> dict[str, dict[str, Any]]:
+    """Of each zone its samples, a NumPy array a column; what is unknown is NaN. Raises ``RunError``."""
+    table = samples(run)
+    zones = np.asarray(table["zone"].to_pylist(), dtype=object)
+    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.schema.names}
+    return {zone: {name: values[zones == zone] for name, values in columns.items()} for zone in sorted(set(zones))}
+
+
+def zone_summaries(run: RunDirectory) -> list[ZoneSummary]:
+    """One for each zone. Raises ``RunError``."""
+    return [_summary(zone, columns) for zone, columns in by_zone(run).items()]
+
+
+def _summary(zone: str, columns: Mapping[str, Any]) -> ZoneSummary:
+    length_s = np.diff(columns["time_ns"], prepend=0) / NS_PER_S
+    totals = {name: round(float(np.nansum(columns[f"{name}_per_s"] * length_s))) for name in _TOTALLED}
+    known = columns["p99_ms"][~np.isnan(columns["p99_ms"])]
+    return ZoneSummary(
+        zone=zone,
+        **totals,
+        worst_p99_ms=float(known.max()) if len(known) else None,
+        silent_s=float(length_s[np.isnan(columns["operations_per_s"])].sum()),
+        server_down_s=float(length_s[columns["server"] != "running"].sum()),
+    )
+
+
+def verbs(run: RunDirectory) -> list[dict[str, object]]:
+    """Rows in order of time. Raises ``RunError``."""
+    found = run.table("verbs", VERBS)
+    return [] if found is None else list(found.to_pylist())

@@ -1,0 +1,224 @@
+"""Aggregates over any number of runs, on Spark: one machine with ``local[*]``, or a cluster when runs outgrow it.
+
+The input is run directories as they are on disk (on storage that every executor can read). Quantiles are exact.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.spark import queries
+from analysis.spark.session import SparkFailed, spark_session
+
+_RUNS = "run STRING, level STRING, epoch_ns BIGINT, drained BOOLEAN, complete BOOLEAN, unread_shards ARRAY<STRING>"
+_FINAL_STATE = "run STRING, message_id STRING, place STRING, serving BOOLEAN"
+_QUANTILES = ("p50", "p90", "p99", "p999")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliveryFigures:
+    """What consumers got. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, ``max`` included.
+
+    ``duplicate_rate``: by cause, extra deliveries per first delivery; ``None`` where there was none.
+    """
+
+    deliveries: int
+    first_deliveries: int
+    early: int
+    duplicates: Mapping[str, int]
+    duplicate_rate: Mapping[str, float | None]
+    lateness_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationFigures:
+    """One operation at one level in one zone; in one second of run time, or over the whole run (``None``).
+
+    Completions count in the second of their completion. ``errors``: completions by kind of error. ``latency_ms``:
+    service latency of ``ok`` completions. ``delivery``: for pops that delivered something.
+    """
+
+    level: str
+    f: str
+    zone: str
+    second: int | None
+    invoke: int
+    ok: int
+    fail: int
+    info: int
+    errors: Mapping[str, int]
+    latency_ms: Mapping[str, float]
+    delivery: DeliveryFigures | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelFigures:
+    """All runs of one level together; the counts mean what those of the checker's verdict mean."""
+
+    level: str
+    runs: int
+    totals: Mapping[str, int]
+    counts: Mapping[str, int]
+    delivery: DeliveryFigures | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aggregates:
+    seconds: tuple[OperationFigures, ...]
+    operations: tuple[OperationFigures, ...]
+    levels: tuple[LevelFigures, ...]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``aggregates.json`` and one Parquet file a table into ``folder``; returns the paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tables: dict[str, tuple[Any, ...]] = {
+            "seconds": self.seconds,
+            "operations": self.operations,
+            "levels": self.levels,
+        }
+        paths = [folder / "aggregates.json"]
+        rows = {name: [asdict(row) for row in table] for name, table in tables.items()}
+        paths[0].write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        for name, table in rows.items():
+            paths.append(folder / f"{name}.parquet")
+            pq.write_table(_table(table), paths[-1])
+        return paths
+
+
+def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path | None = None) -> Aggregates:
+    """Aggregate ``run_dirs`` per level, operation, zone and second, and write the tables to ``out`` if given.
+
+    Raises ``RunError`` for a directory that is no readable run, ``JavaMissing``, and ``SparkFailed``.
+    """
+    if not run_dirs:
+        raise RunError("no run directory was given")
+    runs = {run.path: run for run in map(RunDirectory.open, run_dirs)}
+    for run in runs.values():
+        run.operation_rows(), run.final_state_rows()  # a broken file is named here, before Spark starts
+    with spark_session(master=master) as session:
+        try:
+            aggregates = _aggregate(session, list(runs.values()))
+        except PySparkException as error:
+            raise SparkFailed(f"a Spark job failed: {str(error).splitlines()[0]}") from error
+    if out is not None:
+        aggregates.write(out)
+    return aggregates
+
+
+def _aggregate(session: SparkSession, runs: Sequence[RunDirectory]) -> Aggregates:
+    _register(session, runs)
+    for name, query in queries.VIEWS.items():
+        view = session.sql(query)
+        if name in ("operations", "outcomes", "classified"):
+            view = view.cache()  # each of the queries below would compute them again
+        view.createOrReplaceTempView(name)
+    return Aggregates(
+        seconds=_rows(session, queries.operation_query("level", "f", "zone", "second")),
+        operations=_rows(session, queries.operation_query("level", "f", "zone")),
+        levels=tuple(_level(row.asDict()) for row in session.sql(queries.LEVELS).collect()),
+    )
+
+
+def _register(session: SparkSession, runs: Sequence[RunDirectory]) -> None:
+    rows = [_run_row(run) for run in runs]
+    session.createDataFrame(rows, _RUNS).createOrReplaceTempView("runs")
+    _read(session, [run.history_path for run in runs], levels_up=2).createOrReplaceTempView("history")
+    states = [path for run in runs if (path := run.path / "final_state.parquet").exists()]
+    state = _read(session, states, levels_up=1) if states else session.createDataFrame([], _FINAL_STATE)
+    state.createOrReplaceTempView("final_state")
+
+
+def _run_row(run: RunDirectory) -> tuple[Any, ...]:
+    info = run.info
+    unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
+    unread_shards = [shard for shard, zone in info.queue.shards.items() if zone in unread]
+    complete = run.final_state_known and not unread
+    return str(run.path), info.level, info.epoch_ns, info.status == "complete", complete, unread_shards
+
+
+def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int) -> DataFrame:
+    """The files as one table with the run directory of each row as ``run``."""
+    table = session.read.parquet(*(str(path) for path in paths))
+    # Spark names files by escaped URIs; the map from those to directories is small.
+    names = {name: Path(unquote(urlparse(name).path)) for name in table.inputFiles()}
+    owners = [(name, str(path.parents[levels_up - 1])) for name, path in names.items()]
+    owner = session.createDataFrame(owners, "file STRING, run STRING")
+    return table.withColumn("file", sf.input_file_name()).join(sf.broadcast(owner), "file").drop("file")
+
+
+def _rows(session: SparkSession, query: str) -> tuple[OperationFigures, ...]:
+    return tuple(_operation(row.asDict()) for row in session.sql(query).collect())
+
+
+def _operation(row: Mapping[str, Any]) -> OperationFigures:
+    return OperationFigures(
+        **{name: row[name] for name in ("level", "f", "zone", "invoke", "ok", "fail", "info")},
+        second=row.get("second"),
+        errors=dict(sorted((row["errors"] or {}).items())),
+        latency_ms=_quantiles(row["latency_ms"], row["latency_max_ms"]),
+        delivery=_delivery(row),
+    )
+
+
+def _level(row: Mapping[str, Any]) -> LevelFigures:
+    totals = ("pushed", "acknowledged", "failed", "indeterminate", "delivered", "acked")
+    fates = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected")
+    causes = ("redelivered", "concurrent", "resurrected", "early")
+    return LevelFigures(
+        level=row["level"],
+        runs=row["runs"],
+        totals={**{name: row[name] for name in totals}, "deliveries": row["deliveries"] or 0},
+        counts={**{name: row[name] for name in fates}, **{name: row[name] or 0 for name in causes}},
+        delivery=_delivery(row),
+    )
+
+
+def _delivery(row: Mapping[str, Any]) -> DeliveryFigures | None:
+    if row["deliveries"] is None:
+        return None
+    duplicates = {cause: row[cause] for cause in ("redelivered", "concurrent", "resurrected")}
+    first = row["first_deliveries"]
+    return DeliveryFigures(
+        deliveries=row["deliveries"],
+        first_deliveries=first,
+        early=row["early"],
+        duplicates=duplicates,
+        duplicate_rate={cause: count / first if first else None for cause, count in duplicates.items()},
+        lateness_ms=_quantiles(row["lateness_ms"], row["lateness_max_ms"]),
+    )
+
+
+def _quantiles(values: Sequence[float] | None, largest: float | None) -> dict[str, float]:
+    if values is None or largest is None:
+        return {}
+    return {**dict(zip(_QUANTILES, values, strict=True)), "max": float(largest)}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """All columns that any row has; a row without one, such as a push without lateness, holds null there."""
+    flat = [_flat(row) for row in rows]
+    names = dict.fromkeys(name for row in flat for name in row)
+    return pa.table({name: [row.get(name) for row in flat] for name in names})
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested names joined by ``_``, free-form maps as JSON: a table that any tool can read."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "errors":
+            flat[name] = json.dumps(value)
+        elif isinstance(value, Mapping):
+            flat.update({f"{name}_{inner}": item for inner, item in _flat(value).items()})
+        elif name != "delivery":
+            flat[name] = value
+    return flat

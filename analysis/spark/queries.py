@@ -1,0 +1,190 @@
+"""The SQL of the Spark pipeline.
+
+It decides every class of messages by itself, with joins and window functions, and shares no code with the queue
+checker: where the two agree, each confirms the other. The rules are those of docs/verdicts.md.
+
+Tables that must exist: ``runs`` (run, level, epoch_ns, drained, complete, unread_shards), ``history`` (``run`` and
+the columns of ``analysis.runs.history.OPERATIONS``) and ``final_state`` (``run`` and those of ``FINAL_STATE``).
+"""
+
+from collections.abc import Mapping
+
+EVENTS = """
+    SELECT h.*, r.level,
+           (r.epoch_ns + h.time_ns) DIV 1000000 AS wall_ms,
+           (r.epoch_ns + coalesce(h.invoke_ns, h.time_ns)) DIV 1000000 AS invoke_wall_ms
+    FROM history h JOIN runs r USING (run)
+"""
+
+# One row an event: the rows of one event differ in their messages only.
+OPERATIONS = """
+    SELECT DISTINCT run, level, index, zone, f, type, time_ns DIV 1000000000 AS second,
+           regexp_replace(error, '(?s):.*', '') AS error,
+           CASE WHEN type = 'ok' THEN (time_ns - invoke_ns) / 1e6D END AS latency_ms
+    FROM events
+"""
+
+# What became of each attempt on each message; an invocation without a completion is in doubt.
+OUTCOMES = """
+    SELECT *, CASE WHEN type = 'invoke' THEN 'info' ELSE type END AS outcome
+    FROM (
+        SELECT *, bool_or(type <> 'invoke') OVER (PARTITION BY run, op_id, message_id) AS completed
+        FROM events WHERE message_id IS NOT NULL
+    )
+    WHERE type <> 'invoke' OR NOT completed
+"""
+
+DELIVERIES = """
+    SELECT *, row_number() OVER (PARTITION BY run, message_id ORDER BY leased_ms, lease_start_ms, index) AS nth
+    FROM (
+        SELECT run, level, message_id, index, op_id, zone, wall_ms, time_ns DIV 1000000000 AS second,
+               coalesce(delivery, op_id) AS delivery, due_ms, lease_end_ms,
+               coalesce(leased_ms, wall_ms) AS leased_ms, coalesce(lease_start_ms, invoke_wall_ms) AS lease_start_ms
+        FROM outcomes WHERE f = 'pop' AND outcome = 'ok'
+    )
+"""
+
+MESSAGES = """
+    SELECT run, level, message_id,
+           bool_or(f = 'push') AS pushed,
+           bool_or(f = 'push' AND outcome = 'ok') AS push_ok,
+           bool_or(f = 'push' AND outcome = 'info') AS push_doubtful,
+           bool_or(f = 'pop' AND outcome = 'ok') AS delivered,
+           bool_or(f = 'ack' AND outcome IN ('ok', 'info')) AS ack_tried,
+           min(wall_ms) FILTER (WHERE f = 'ack' AND outcome = 'ok') AS acked_ms,
+           max(shard) AS shard,
+           coalesce(
+               min(due_ms) FILTER (WHERE f = 'push' AND outcome = 'ok'),
+               min(due_ms) FILTER (WHERE f = 'push'),
+               min(due_ms) FILTER (WHERE f = 'pop' AND outcome = 'ok')
+           ) AS due_ms,
+           min(due_ms) FILTER (WHERE f = 'push' AND outcome = 'info') AS due_in_doubt_ms
+    FROM outcomes GROUP BY run, level, message_id
+"""
+
+# For every two deliveries of a message, when the lease of the earlier one ended as far as the later one is concerned:
+# as last confirmed before it was leased, or as any extension then in doubt would have it.
+PAIRS = """
+    SELECT run, message_id, later, leased_ms,
+           least(
+               coalesce(max_by(end_ms, ok_ms) FILTER (WHERE confirmed), any_value(first_end_ms)),
+               min(end_ms) FILTER (WHERE NOT confirmed)
+           ) AS end_ms
+    FROM (
+        SELECT d2.run, d2.message_id, d2.index AS later, d1.index AS earlier, d2.leased_ms,
+               d1.lease_end_ms AS first_end_ms, x.lease_end_ms AS end_ms, x.wall_ms AS ok_ms,
+               coalesce(x.outcome = 'ok' AND x.wall_ms <= d2.leased_ms, false) AS confirmed
+        FROM deliveries d2
+        JOIN deliveries d1
+          ON d1.run = d2.run AND d1.message_id = d2.message_id AND d1.nth < d2.nth AND d1.delivery <> d2.delivery
+             AND d1.lease_end_ms IS NOT NULL
+        LEFT JOIN (SELECT * FROM outcomes WHERE f = 'extend' AND outcome <> 'fail' AND lease_end_ms IS NOT NULL) x
+          ON x.run = d1.run AND x.message_id = d1.message_id AND x.delivery = d1.delivery
+             AND x.invoke_wall_ms <= d2.leased_ms
+    )
+    GROUP BY run, message_id, later, earlier, leased_ms
+"""
+
+CLASSIFIED = """
+    SELECT d.*, m.due_ms AS message_due_ms,
+           CASE WHEN d.nth = 1 THEN NULL
+                WHEN d.lease_start_ms > m.acked_ms THEN 'resurrected'
+                WHEN p.later IS NOT NULL THEN 'concurrent'
+                ELSE 'redelivered' END AS cause,
+           d.wall_ms < least(m.due_ms, m.due_in_doubt_ms) - 1 AS early,
+           CASE WHEN d.nth = 1 THEN d.wall_ms - m.due_ms END AS lateness_ms
+    FROM deliveries d
+    JOIN messages m USING (run, message_id)
+    LEFT JOIN (SELECT DISTINCT run, message_id, later FROM pairs WHERE leased_ms < end_ms) p
+      ON p.run = d.run AND p.message_id = d.message_id AND p.later = d.index
+"""
+
+FATES = """
+    SELECT *, CASE
+        WHEN NOT owed THEN NULL
+        WHEN at_home OR (listed AND NOT delivered) THEN CASE WHEN drained THEN 'stuck' ELSE 'undecided' END
+        WHEN delivered AND dead THEN NULL
+        WHEN delivered THEN CASE WHEN home_unread THEN 'undecided' ELSE 'abandoned' END
+        ELSE CASE WHEN complete THEN 'lost' ELSE 'undecided' END END AS fate
+    FROM (
+        SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AS owed,
+               coalesce(s.serving, false) AS at_home, coalesce(s.listed, false) AS listed,
+               coalesce(s.dead, false) AS dead,
+               coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread
+        FROM messages m
+        JOIN runs r ON r.run = m.run
+        LEFT JOIN (
+            SELECT run, message_id, bool_or(serving AND place <> 'dead') AS serving,
+                   bool_or(place <> 'dead') AS listed, bool_or(place = 'dead') AS dead
+            FROM final_state WHERE place <> 'payload' GROUP BY run, message_id
+        ) s ON s.run = m.run AND s.message_id = m.message_id
+    )
+"""
+
+VIEWS: Mapping[str, str] = {
+    "events": EVENTS,
+    "operations": OPERATIONS,
+    "outcomes": OUTCOMES,
+    "deliveries": DELIVERIES,
+    "messages": MESSAGES,
+    "pairs": PAIRS,
+    "classified": CLASSIFIED,
+    "fates": FATES,
+}
+"""Views in the order in which they build on each other."""
+
+_LATENCY = "percentile({0}, array(0.5D, 0.9D, 0.99D, 0.999D))"
+
+_OPERATION_FIGURES = f"""
+    count_if(type = 'invoke') AS invoke, count_if(type = 'ok') AS ok,
+    count_if(type = 'fail') AS fail, count_if(type = 'info') AS info,
+    {_LATENCY.format("latency_ms")} AS latency_ms, max(latency_ms) AS latency_max_ms
+"""
+
+_DELIVERY_FIGURES = f"""
+    count(lateness_ms) AS on_record, {_LATENCY.format("lateness_ms")} AS lateness_ms,
+    max(lateness_ms) AS lateness_max_ms,
+    count(*) AS deliveries, count_if(nth = 1) AS first_deliveries, count_if(early) AS early,
+    count_if(cause = 'redelivered') AS redelivered, count_if(cause = 'concurrent') AS concurrent,
+    count_if(cause = 'resurrected') AS resurrected
+"""
+
+
+def operation_query(*keys: str) -> str:
+    """Counts, error kinds, latency and (for pops) lateness and duplicates, grouped by ``keys``."""
+    by = ", ".join(keys)
+    delivery_keys = [key for key in keys if key != "f"]
+    same = " AND ".join(f"o.{key} = d.{key}" for key in delivery_keys)
+    errors_same = " AND ".join(f"o.{key} = e.{key}" for key in keys)
+    return f"""
+        SELECT o.*, e.errors, d.* EXCEPT ({", ".join(delivery_keys)})
+        FROM (SELECT {by}, {_OPERATION_FIGURES} FROM operations GROUP BY {by}) o
+        LEFT JOIN (SELECT {", ".join(delivery_keys)}, {_DELIVERY_FIGURES}
+                   FROM classified GROUP BY {", ".join(delivery_keys)}) d
+          ON o.f = 'pop' AND {same}
+        LEFT JOIN (
+            SELECT {by}, map_from_entries(collect_list(struct(error, cases))) AS errors
+            FROM (SELECT {by}, error, count(*) AS cases FROM operations WHERE error IS NOT NULL GROUP BY {by}, error)
+            GROUP BY {by}
+        ) e ON {errors_same}
+        ORDER BY {", ".join(f"o.{key}" for key in keys)}
+    """
+
+
+LEVELS = f"""
+    SELECT m.*, d.* EXCEPT (level), r.runs
+    FROM (
+        SELECT level, count_if(pushed) AS pushed, count_if(push_ok) AS acknowledged,
+               count_if(pushed AND NOT push_ok AND NOT push_doubtful) AS failed,
+               count_if(push_doubtful AND NOT push_ok) AS indeterminate,
+               count_if(delivered) AS delivered, count(acked_ms) AS acked,
+               count_if(fate = 'lost') AS lost, count_if(fate = 'stuck') AS stuck,
+               count_if(fate = 'abandoned') AS abandoned, count_if(fate = 'undecided') AS undecided,
+               count_if(delivered AND push_doubtful AND NOT push_ok) AS recovered,
+               count_if(delivered AND NOT push_ok AND NOT push_doubtful) AS unexpected
+        FROM fates GROUP BY level
+    ) m
+    LEFT JOIN (SELECT level, {_DELIVERY_FIGURES} FROM classified GROUP BY level) d ON d.level = m.level
+    JOIN (SELECT level, count(*) AS runs FROM runs GROUP BY level) r ON r.level = m.level
+    ORDER BY level
+"""

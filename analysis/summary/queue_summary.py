@@ -1,0 +1,311 @@
+"""The figures of one run: counts, errors, latency, unavailability per operation and zone, with the checker's counts.
+
+Two latencies are given for confirmed operations. *Service* latency runs from the invocation. *Response* latency
+runs from the moment at which the load plan wanted the operation to start, so a stalled client cannot hide the
+wait of the requests that it did not send (coordinated omission).
+"""
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from analysis.checkers.queue.queue import check
+from analysis.checkers.verdict import DUPLICATE_CAUSES, Verdict
+from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory, RunError
+from analysis.statistics import Interval, proportion_interval, quantile_interval, quantiles, rate_interval
+
+ALL_ZONES = "all"
+NO_LEASE = "no lease"  # how the runner records an ack that was refused: an answer, not an outage
+
+LOSSES = ("lost", "stuck", "abandoned")
+
+_ORDER = ("push", "pop", "ack")
+_NS_PER_S = 1_000_000_000
+_COLUMNS = ("index", "time_ns", "invoke_ns", "intended_ns", "zone", "f", "type", "error")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationSummary:
+    """One operation in one zone, or over all zones (``zone`` = ``"all"``).
+
+    ``counts``: events by type (invoke, ok, fail, info). ``errors``: completions by kind of error (its
+    text before the first colon). ``service_ms`` and
+    ``response_ms``: count and quantiles over ``ok`` completions. ``p99_interval_ms``: 95 % interval of the p99 of the
+    service latency. ``unavailability_s``: time during the load in which the operation did not work in the zone (see
+    ``Outages``); over all zones, the sum, in zone-seconds.
+    """
+
+    f: str
+    zone: str
+    counts: Mapping[str, int]
+    errors: Mapping[str, int]
+    service_ms: Mapping[str, float]
+    response_ms: Mapping[str, float]
+    p99_interval_ms: Interval | None
+    unavailability_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
+    """``count`` cases, as a rate per message with its 95 % interval; ``None`` if there were no messages."""
+
+    count: int
+    rate: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """``summary.json``: who ran, the verdict's counts, and every operation in every zone.
+
+    ``duplicates``: by cause, extra deliveries per delivered message. ``loss``: lost, stuck and abandoned messages per
+    acknowledged message.
+    """
+
+    run_id: str
+    scenario: str
+    level: str
+    seed: int
+    status: str
+    valid: bool | str
+    load_s: float
+    totals: Mapping[str, int]
+    counts: Mapping[str, int]
+    duplicates: Mapping[str, Rate]
+    loss: Mapping[str, Rate]
+    lateness_ms: Mapping[str, Mapping[str, float]]
+    operations: tuple[OperationSummary, ...]
+
+    def operation(self, f: str, zone: str = ALL_ZONES) -> OperationSummary | None:
+        return next((row for row in self.operations if (row.f, row.zone) == (f, zone)), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Summary":
+        parts = {
+            "operations": tuple(_operation_from_json(row) for row in value["operations"]),
+            "duplicates": {name: _rate_from_json(row) for name, row in value["duplicates"].items()},
+            "loss": {name: _rate_from_json(row) for name, row in value["loss"].items()},
+        }
+        return cls(**{**value, **parts})
+
+
+def summarise(run: Path) -> Summary:
+    """Write ``summary.json`` of the run in ``run``; check the run first if it has no verdict. Raises ``RunError``."""
+    directory = RunDirectory.open(run)
+    verdict = load_verdict(directory)
+    tallies, last_ns = _read(directory)
+    load_ns = directory.info.phases.get("load", (0, last_ns))
+    totals = verdict.totals
+    summary = Summary(
+        run_id=directory.run_id,
+        scenario=directory.info.scenario,
+        level=directory.info.level,
+        seed=directory.info.seed,
+        status=directory.info.status,
+        valid=verdict.valid,
+        load_s=(load_ns[1] - load_ns[0]) / _NS_PER_S,
+        totals=asdict(totals),
+        counts=verdict.counts,
+        duplicates={str(cause): _rate(verdict.counts[cause], totals.delivered) for cause in DUPLICATE_CAUSES},
+        loss={name: _share(verdict.counts[name], totals.acknowledged) for name in LOSSES},
+        lateness_ms=verdict.lateness_ms,
+        operations=tuple(_operations(tallies, load_end_ns=load_ns[1])),
+    )
+    directory.write_json("summary.json", summary.to_json())
+    return summary
+
+
+def operation_summaries(run: RunDirectory) -> tuple[OperationSummary, ...]:
+    """Every operation of ``run`` in every zone and over all, whatever its clients did. Raises ``RunError``."""
+    tallies, last_ns = _read(run)
+    return tuple(_operations(tallies, load_end_ns=run.info.phases.get("load", (0, last_ns))[1]))
+
+
+def load_verdict(run: RunDirectory) -> Verdict:
+    """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
+    if run.info.workload is not None:
+        raise RunError(f"{run.path}: its clients used a {run.info.workload.kind}: nothing here tells of messages")
+    with recorded(run, "verdict.json") as value:
+        if value is not None:
+            return Verdict.from_json(value)
+    return check(run.path)
+
+
+def load_summary(run: RunDirectory) -> Summary:
+    """The summary of a run as last written; writes it if it never was. Raises ``RunError``."""
+    with recorded(run, "summary.json") as value:
+        if value is not None:
+            return Summary.from_json(value)
+    return summarise(run.path)
+
+
+@contextmanager
+def recorded(run: RunDirectory, name: str) -> Iterator[Any]:
+    """What the file ``name`` of ``run`` holds, or None. Raises ``RunError`` if the block can make no sense of it."""
+    try:
+        yield run.read_json(name) if (run.path / name).exists() else None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"{run.path / name}: not written by this version: {error!r}") from error
+
+
+@dataclass(slots=True)
+class Outages:
+    """When an operation did not work in a zone, from its completions in the order of time.
+
+    An outage opens at the invocation of the first completion that is not ``ok`` and closes at the next one that is;
+    one that begins while an earlier outage was still open begins where that one ended.
+    """
+
+    spans_ns: list[tuple[int, int]] = field(default_factory=list)
+    _open_ns: int | None = None
+    _closed_ns: int = 0
+
+    def add(self, invoke_ns: NDArray[np.int64], time_ns: NDArray[np.int64], works: NDArray[np.bool_]) -> None:
+        # Only changes between working and not working matter, so long stretches of either cost nothing.
+        before = np.concatenate([[self._open_ns is None], works[:-1]])
+        for row in np.flatnonzero(works != before).tolist():
+            if self._open_ns is None:
+                self._open_ns = max(int(invoke_ns[row]), self._closed_ns)
+            else:
+                self._closed_ns = int(time_ns[row])
+                self.spans_ns.append((self._open_ns, self._closed_ns))
+                self._open_ns = None
+
+    def total_s(self, *, until_ns: int) -> float:
+        """Seconds of outage before ``until_ns``."""
+        spans = [*self.spans_ns, *([] if self._open_ns is None else [(self._open_ns, until_ns)])]
+        return sum(max(0, min(end, until_ns) - begin) for begin, end in spans) / _NS_PER_S
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one operation did in one zone."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    service_ns: list[NDArray[np.int64]] = field(default_factory=list)
+    response_ns: list[NDArray[np.int64]] = field(default_factory=list)
+    outages: Outages = field(default_factory=Outages)
+
+    def add(self, events: pa.RecordBatch) -> None:
+        kind = events["type"].dictionary_decode()
+        self.counts.update(_value_counts(kind))
+        has_ended = pc.not_equal(kind, "invoke")
+        ended = events.filter(has_ended)
+        self.errors.update(_value_counts(_error_kinds(ended["error"])))
+        confirmed = pc.equal(kind.filter(has_ended), "ok")
+        works = pc.or_(confirmed, pc.fill_null(pc.equal(ended["error"], NO_LEASE), fill_value=False))
+        if len(ended):
+            at = _numbers(ended["invoke_ns"]), _numbers(ended["time_ns"])
+            self.outages.add(*at, works.to_numpy(zero_copy_only=False))
+        ok = ended.filter(confirmed)
+        self.service_ns.append(_numbers(pc.subtract(ok["time_ns"], ok["invoke_ns"])))
+        planned = ok.filter(pc.is_valid(ok["intended_ns"]))
+        self.response_ns.append(_numbers(pc.subtract(planned["time_ns"], planned["intended_ns"])))
+
+
+def _read(run: RunDirectory) -> tuple[dict[tuple[str, str], _Tally], int]:
+    """The tallies by operation and zone in one pass, and the time of the last event (ns)."""
+    tallies: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
+    last_index, last_ns = -1, 0
+    for batch in run.operations(_COLUMNS):
+        index = _numbers(batch["index"])
+        events = batch.filter(pa.array(np.diff(index, prepend=last_index) != 0))  # the first row of each event
+        last_index, last_ns = int(index[-1]), max(last_ns, int(_numbers(batch["time_ns"]).max()))
+        for key, rows in _by_operation(events):
+            tallies[key].add(rows)
+    return tallies, last_ns
+
+
+def _by_operation(events: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+    f, zone = events["f"].dictionary_decode(), events["zone"].dictionary_decode()
+    for name, place in itertools.product(f.unique().to_pylist(), zone.unique().to_pylist()):
+        chosen = pc.and_(pc.equal(f, name), pc.equal(zone, place))
+        if chosen.true_count:
+            yield (name, place), events.filter(chosen)
+
+
+def _value_counts(column: pa.Array) -> dict[str, int]:
+    return {row["values"]: row["counts"] for row in pc.value_counts(column.drop_null()).to_pylist()}
+
+
+def _error_kinds(errors: pa.Array) -> pa.Array:
+    """The text before the first colon: what follows are particulars."""
+    return pc.replace_substring_regex(errors, pattern=r"(?s):.*$", replacement="")
+
+
+def _numbers(column: pa.Array) -> NDArray[np.int64]:
+    values: NDArray[np.int64] = column.to_numpy()
+    return values
+
+
+def _operations(tallies: Mapping[tuple[str, str], _Tally], *, load_end_ns: int) -> Iterator[OperationSummary]:
+    """A row per operation and zone, then one over all zones, in the order push, pop, ack, others."""
+    names = sorted({f for f, _ in tallies}, key=lambda f: (_ORDER.index(f) if f in _ORDER else len(_ORDER), f))
+    for f in names:
+        zones = {zone: tally for (name, zone), tally in sorted(tallies.items()) if name == f}
+        outage_s = {zone: tally.outages.total_s(until_ns=load_end_ns) for zone, tally in zones.items()}
+        for zone, tally in zones.items():
+            yield _operation(f, zone, [tally], outage_s[zone])
+        yield _operation(f, ALL_ZONES, list(zones.values()), sum(outage_s.values()))
+
+
+def _operation(f: str, zone: str, tallies: list[_Tally], unavailability_s: float) -> OperationSummary:
+    service_ms = _milliseconds(chunk for tally in tallies for chunk in tally.service_ns)
+    response_ms = _milliseconds(chunk for tally in tallies for chunk in tally.response_ns)
+    counts: Counter[str] = sum((tally.counts for tally in tallies), Counter())
+    errors: Counter[str] = sum((tally.errors for tally in tallies), Counter())
+    return OperationSummary(
+        f=f,
+        zone=zone,
+        counts={kind: counts[kind] for kind in ("invoke", "ok", "fail", "info")},
+        errors=dict(errors.most_common()),
+        service_ms=_with_count(service_ms),
+        response_ms=_with_count(response_ms),
+        p99_interval_ms=quantile_interval(service_ms, 0.99),
+        unavailability_s=unavailability_s,
+    )
+
+
+def _milliseconds(chunks: Iterable[NDArray[np.int64]]) -> NDArray[np.float64]:
+    return np.concatenate([np.empty(0, dtype=np.int64), *chunks]) / NANOSECONDS_PER_MS
+
+
+def _with_count(sample_ms: NDArray[np.float64]) -> dict[str, float]:
+    return {"count": sample_ms.size, **quantiles(sample_ms)}
+
+
+def _rate(count: int, messages: int) -> Rate:
+    """Extra deliveries per message: there may be more than one each, hence a Poisson interval."""
+    interval = rate_interval(count, messages) if messages else None
+    return Rate(count=count, rate=count / messages if messages else None, interval=interval)
+
+
+def _share(count: int, messages: int) -> Rate:
+    """Messages out of messages: a proportion."""
+    interval = proportion_interval(count, messages) if messages else None
+    return Rate(count=count, rate=count / messages if messages else None, interval=interval)
+
+
+def _interval_from_json(value: Mapping[str, float] | None) -> Interval | None:
+    return None if value is None else Interval(**value)
+
+
+def _rate_from_json(value: Mapping[str, Any]) -> Rate:
+    return Rate(**{**value, "interval": _interval_from_json(value["interval"])})
+
+
+def _operation_from_json(value: Mapping[str, Any]) -> OperationSummary:
+    return OperationSummary(**{**value, "p99_interval_ms": _interval_from_json(value["p99_interval_ms"])})

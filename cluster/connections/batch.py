@@ -1,0 +1,53 @@
+"""A pipeline on its way to a zone, and what carries it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from cluster.votes.vote import ZoneFailure
+from engine.ports import Command, Reply
+
+Answer = list[Reply] | ZoneFailure
+"""The replies to a batch, one a command; or the one failure that stands for all of them."""
+
+
+class Batch:
+    """Commands that travel and are executed together, in order. One batch may go to several zones.
+
+    ``writes`` tells whether any of them may change something. ``packed`` is the wire form of all of them, if whoever
+    made the batch has it; otherwise the first real connection that needs it makes it, for all. ``prepared`` is what the
+    first simulated server makes of them, for all.
+    """
+
+    __slots__ = ("commands", "packed", "prepared", "writes")
+
+    def __init__(self, commands: Sequence[Command], *, writes: bool, packed: bytes | None = None) -> None:
+        self.commands = commands
+        self.writes = writes
+        self.packed = packed
+        self.prepared: Any = None
+
+
+class Channel(Protocol):
+    """The way from one coordinator to one zone's server. Answers come in the order of submission."""
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        """Send ``batch``; ``done`` is called exactly once, possibly within this call."""
+
+    def reset(self) -> None:
+        """Break the connection. Everything in flight fails; another connection is made after the back-off."""
+
+    @property
+    def connected(self) -> bool: ...
+
+
+class Upstream(Protocol):
+    """One pipelined connection to one server, as an arm provides it. It neither times out nor reconnects."""
+
+    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
+        """Connect. ``on_open`` is called once connected; ``on_close`` if that fails or the connection breaks."""
+
+    def send(self, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
+        """Send on the open connection. ``on_replies`` is called when all replies to ``batch`` are there."""
+
+    def close(self) -> None:
+        """Drop the connection or the attempt; no callback is called afterwards."""

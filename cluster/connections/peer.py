@@ -1,0 +1,181 @@
+"""The way from a coordinator to another zone's server: a link out, the server's connection, a link back.
+
+In Dynomite a request for another rack goes to that rack's Dynomite, which passes it to its Redis. The two hops have
+their own time-outs and error texts, and clients can tell them apart: a stalled Redis is reported by the far side
+after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cluster.connections.backoff import Reconnect
+from cluster.connections.batch import Answer, Batch
+from cluster.connections.deadlines import Deadlines
+from cluster.connections.server import OnAnswer
+from cluster.connections.timeouts import Timeouts
+from cluster.links.link import Link
+from cluster.votes.vote import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
+from engine.ports import Runtime
+
+
+class _Flight:
+    """One batch on its way there and back."""
+
+    __slots__ = ("_batch", "_done", "_lost", "_peer", "_reached", "answer", "answered", "deadline_ns")
+
+    def __init__(self, peer: "Peer", batch: Batch, done: OnAnswer, deadline_ns: int) -> None:
+        self._peer = peer
+        self._batch = batch
+        self._done = done
+        self._reached = False
+        self._lost = False
+        self.deadline_ns = deadline_ns
+        self.answered = False
+
+    def arrive(self) -> None:
+        """At the far side. It goes on to the server even if the near side has given up waiting for the answer.
+
+        A copy of one that has arrived is executed as well; what the server says to it goes nowhere.
+        """
+        if self._lost:
+            return
+        if self._reached:
+            self._peer.datastore.submit(self._batch, _unheard)
+            return
+        self._reached = True
+        self._peer.datastore.submit(self._batch, self)
+
+    def __call__(self, answer: Answer) -> None:
+        """The server's answer sets out on the way back."""
+        self.answer = answer
+        self._peer.inbound.send(self.land)
+
+    def land(self) -> None:
+        if not self.answered:
+            self.answered = True
+            self._peer.flights.pop(self, None)
+            self._done(self.answer)
+
+    def fail(self, text: str, *, lost_if_not_there: bool) -> None:
+        """``lost_if_not_there``: what has not reached the far side by now never will."""
+        self.answered = True
+        self._lost = lost_if_not_there and not self._reached
+        self._done(ZoneFailure(text, maybe_applied=not self._lost))
+
+
+def _unheard(answer: Answer) -> None:
+    pass
+
+
+class Far(Protocol):
+    """What a peer passes requests to: the far zone's server, or its coordinator."""
+
+    @property
+    def connected(self) -> bool: ...
+    @property
+    def in_flight(self) -> int: ...
+    def submit(self, batch: Batch, done: OnAnswer) -> None: ...
+    def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
+        """As ``Datastore.redirect``."""
+
+
+class Peer:
+    """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept.
+
+    While both links are clear, what is sent goes straight to the far server's connection, and its answer straight back.
+    That would be no different with a flight each, since a server that stalls is noticed there before it is here. Once a
+    link is not clear any more, all that is at the server goes on as a flight.
+    """
+
+    def __init__(self, *, datastore: Far, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts) -> None:
+        self.datastore = datastore
+        self.outbound = outbound
+        self.inbound = inbound
+        self._runtime = runtime
+        self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
+        self.flights: dict[_Flight, None] = {}  # those that have not been answered, in order of departure
+        self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
+        self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
+        self._up = True
+        self._closed = False
+        self._slower = timeouts.datastore_ns < min(self._timeouts_ns)
+        self._straight = False
+        for link in (outbound, inbound):
+            link.on_clear(self._reconsider)
+            link.on_break(self.reset)
+        self._reconsider()
+
+    @property
+    def connected(self) -> bool:
+        return self._up and self.datastore.connected
+
+    @property
+    def in_flight(self) -> int:
+        return self.datastore.in_flight if self._straight else len(self.flights)
+
+    def close(self) -> None:
+        self._closed = True
+        self._reconnect.stop()
+        self._break(lost_if_not_there=True)
+
+    def submit(self, batch: Batch, done: OnAnswer) -> None:
+        if self._straight:
+            self.datastore.submit(batch, done)
+        elif self._up:
+            self.outbound.send(self._take_off(batch, done, self._runtime.now_ns()).arrive)
+        else:
+            done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
+
+    def _take_off(self, batch: Batch, done: OnAnswer, sent_ns: int) -> _Flight:
+        deadline_ns = sent_ns + self._timeouts_ns[batch.writes]
+        flight = _Flight(self, batch, done, deadline_ns)
+        self.flights[flight] = None
+        if deadline_ns < self._deadlines.armed_ns:
+            self._deadlines.watch(deadline_ns)
+        return flight
+
+    def _reconsider(self) -> None:
+        """The way is clear now, or no longer."""
+        straight = self._up and self._slower and self.outbound.clear and self.inbound.clear
+        if self._straight and not straight:
+            self.datastore.redirect(self._to_flight)
+        self._straight = straight
+
+    def _to_flight(self, batch: Batch, done: OnAnswer, sent_ns: int) -> OnAnswer:
+        if isinstance(done, _Flight) or done is _unheard:
+            return done
+        flight = self._take_off(batch, done, sent_ns)
+        flight._reached = True
+        return flight
+
+    def _connect(self) -> None:
+        cut = self.outbound.cut_mode or self.inbound.cut_mode
+        if cut is None:
+            self._up = True
+            self._reconsider()
+            self._reconnect.up()
+        else:
+            self._reconnect.down()
+
+    def _earliest_ns(self) -> int | None:
+        return min((flight.deadline_ns for flight in self.flights), default=None)
+
+    def _expire(self) -> None:
+        # What is held on the way still sits in socket buffers and is applied when the way opens again.
+        self._break(lost_if_not_there=False)
+        self._reconnect.down()
+
+    def reset(self) -> None:
+        """The connection breaks; another is made after the back-off."""
+        self._break(lost_if_not_there=True)
+        if not self._closed:
+            self._reconnect.down()
+
+    def _break(self, *, lost_if_not_there: bool) -> None:
+        self._up = False
+        self._reconsider()
+        self._deadlines.clear()
+        failed = list(self.flights)
+        self.flights.clear()
+        for flight in failed:
+            flight.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)

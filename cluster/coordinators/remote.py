@@ -1,0 +1,62 @@
+"""The far end of a connection between data centres: that node's coordinator passes what comes to all of its zones."""
+
+from collections.abc import Callable, Mapping
+
+from cluster.connections.batch import Batch
+from cluster.connections.server import OnAnswer
+from cluster.coordinator import Coordinator
+from cluster.coordinators.token_ring import RingCoordinator
+from cluster.votes.pipeline import Outcome
+from cluster.votes.vote import PEER_REFUSED, ZoneFailure
+from engine.ports import Runtime
+
+
+class _Waiting:
+    """One batch that the coordinator has not answered yet."""
+
+    __slots__ = ("_far", "batch", "done", "sent_ns")
+
+    def __init__(self, far: "FarCoordinator", batch: Batch, done: OnAnswer, sent_ns: int) -> None:
+        self._far = far
+        self.batch = batch
+        self.done = done
+        self.sent_ns = sent_ns
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._far.waiting.pop(self, None)
+        self.done(outcome if isinstance(outcome, list) else outcome.answers)
+
+
+class FarCoordinator:
+    """Where a peer's requests end that are for a coordinator (``DMSG_REQ_FORWARD`` in ``dyn_dnode_client.c``).
+
+    ``coordinators``: those of the network, which need not be there yet.
+    """
+
+    def __init__(self, node: str, coordinators: Mapping[str, Coordinator], *, runtime: Runtime) -> None:
+        self._node = node
+        self._coordinators = coordinators
+        self._runtime = runtime
+        self.waiting: dict[_Waiting, None] = {}
+
+    @property
+    def connected(self) -> bool:
+        return self._node in self._coordinators and self._coordinators[self._node].running
+
+    @property
+    def in_flight(self) -> int:
+        return len(self.waiting)
+
+    def submit(self, batch: Batch, done: OnAnswer) -> None:
+        coordinator = self._coordinators[self._node]
+        if not coordinator.running:
+            done(ZoneFailure(PEER_REFUSED, maybe_applied=False))
+            return
+        assert isinstance(coordinator, RingCoordinator)
+        waiting = _Waiting(self, batch, done, self._runtime.now_ns())
+        self.waiting[waiting] = None
+        coordinator.forwarded(batch, waiting)
+
+    def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
+        for waiting in self.waiting:
+            waiting.done = way(waiting.batch, waiting.done, waiting.sent_ns)

@@ -1,0 +1,345 @@
+"""Hinted handoff, an option of ours: what a zone missed while it could not be reached is kept and sent to it later.
+
+Dynomite keeps nothing (issues 190 and 552); the idea is Dynamo's (DeCandia et al., SOSP 2007, section 4.6). Only
+batches that certainly never reached the server are kept, so nothing is applied twice by this; what was under way when
+a connection broke may be missing all the same. Only writes with keys are kept: a message or a FLUSHALL that comes late
+would do something else than it was meant to. Hints go out before anything newer from this coordinator, so its own
+order of writes holds. They do not know what other coordinators have written since, and may overwrite it. Whoever asked
+for a write of which a hint is kept is told that it may have been applied: it will be.
+
+Hints go out a window at a time, because a connection breaks when too much waits on it, and all that is under way with
+it. What comes meanwhile waits behind them.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from cluster.commands.keys import key_bytes, keys_of
+from cluster.commands.routes import Route, route
+from cluster.connections.batch import Answer, Batch, Channel
+from cluster.options.codec import Codec, PlainCodec
+from cluster.votes.vote import STORAGE_REFUSED, ZoneFailure
+from engine.ports import Command, Runtime
+
+WINDOW = 256
+"""So many commands of those that were kept are under way at a time, or one batch if that has more."""
+
+WINDOW_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandoffSettings:
+    """``queue``: so many writes are kept for each zone, of ``queue_bytes`` in wire form; those beyond are dropped.
+
+    Looks every ``look_ns`` for a way. What came after hints waits ``wait_ns`` for them to be sent, then it is answered
+    with a failure and a write is a hint itself.
+    """
+
+    queue: int = 100_000
+    queue_bytes: int = 256 * 1024 * 1024
+    look_ns: int = 50_000_000
+    wait_ns: int = 5_000_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("queue", "queue_bytes", "look_ns", "wait_ns"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @property
+    def window_bytes(self) -> int:
+        return min(WINDOW_BYTES, max(1, self.queue_bytes // 2))
+
+
+class _Kept:
+    """A batch that waits or is under way: a hint, or, with ``done``, newer than every hint and owed an answer.
+
+    ``way``: it takes this one, once what was sent before it has been answered, and never becomes a hint.
+    """
+
+    __slots__ = ("batch", "bytes", "deadline_ns", "done", "way")
+
+    def __init__(
+        self,
+        batch: Batch,
+        done: Callable[[Answer], None] | None = None,
+        *,
+        deadline_ns: int = 0,
+        way: Channel | None = None,
+    ) -> None:
+        self.batch = batch
+        self.bytes = _wire_bytes(batch)
+        self.done = done
+        self.deadline_ns = deadline_ns
+        self.way = way
+
+
+class HintedChannel:
+    """``channel``, with a queue for what it refuses. ``count`` is told how many were stored, replayed and dropped.
+
+    ``codec`` reads the commands.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        runtime: Runtime,
+        settings: HandoffSettings,
+        count: Callable[[str, int], None],
+        codec: Codec | None = None,
+    ) -> None:
+        self._channel = channel
+        self._runtime = runtime
+        self._settings = settings
+        self._count = count
+        self._codec = codec or PlainCodec()
+        self._hints: deque[_Kept] = deque()
+        self._behind: deque[_Kept] = deque()  # newer than every hint
+        self._sent = self._sent_commands = self._sent_bytes = 0
+        self._refused: list[_Kept] = []  # of those sent; back they go, before all others, once every one has an answer
+        self._commands = 0
+        self._bytes = 0
+        self._pumping = self._looking = self._ending = False
+
+    @property
+    def connected(self) -> bool:
+        return self._channel.connected
+
+    @property
+    def hints(self) -> int:
+        """Commands that wait or are on their way, hints and what came after them."""
+        return self._commands
+
+    @property
+    def hint_bytes(self) -> int:
+        """The same in wire form."""
+        return self._bytes
+
+    @property
+    def at_rest(self) -> bool:
+        """No hint waits or is on its way."""
+        return not self._waits and not self._sent
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        if not self._channel.connected:
+            self._fall_back()
+        elif self._waits:
+            self._pump()
+            if self._waits and self._queue(batch, done):
+                return
+        self._channel.submit(batch, partial(self._answered, batch, done) if batch.writes else done)
+
+    def submit_after(self, way: Channel, batch: Batch, done: Callable[[Answer], None]) -> None:
+        """Send ``batch`` by another way to the same zone, once no hint waits or is on its way to it."""
+        if self._channel.connected:
+            self._pump()
+        if self.at_rest:
+            way.submit(batch, done)
+        elif not self._channel.connected or not self._queue(batch, done, way=way):
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+
+    def reset(self) -> None:
+        """The process that kept the hints may be gone; they were in its memory."""
+        self._ending = True
+        try:
+            self._channel.reset()
+            self._hints.extend(self._refused)
+            self._refused.clear()
+            while self._hints:
+                self._drop(self._hints.popleft())
+            while self._behind:
+                kept = self._behind.popleft()
+                self._forget(kept)
+                _tell(kept, ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+        finally:
+            self._ending = False
+
+    @property
+    def _waits(self) -> bool:
+        return bool(self._hints or self._behind or self._refused)
+
+    def _answered(self, batch: Batch, done: Callable[[Answer], None], answer: Answer) -> None:
+        """What was sent past the queue, which was empty."""
+        if isinstance(answer, ZoneFailure) and not answer.maybe_applied:
+            hint = self._hint(batch)
+            if hint is not None:
+                self._hints.append(hint)
+                answer = ZoneFailure(str(answer), maybe_applied=True)
+        done(answer)
+
+    def _hint(self, batch: Batch) -> _Kept | None:
+        """A hint of what ``batch`` writes; none if that is nothing, or there is no room."""
+        made = _writes_of(batch, self._codec)
+        if made is None or self._ending:
+            return None
+        hint = _Kept(made)
+        if not self._has_room_for(hint):
+            self._count("hints dropped", len(made.commands))
+            return None
+        self._count("hints stored", len(made.commands))
+        self._remember(hint)
+        return hint
+
+    def _queue(self, batch: Batch, done: Callable[[Answer], None], *, way: Channel | None = None) -> bool:
+        """Behind the hints. Reads that have no room there are not queued, writes are refused."""
+        deadline_ns = self._runtime.now_ns() + self._settings.wait_ns
+        waiting = _Kept(batch, done, deadline_ns=deadline_ns, way=way)
+        if self._has_room_for(waiting):
+            self._remember(waiting)
+            self._behind.append(waiting)
+        elif batch.writes and way is None:
+            self._count("hints dropped", len(batch.commands))
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+        else:
+            return False
+        return True
+
+    def _has_room_for(self, kept: _Kept) -> bool:
+        return (
+            self._commands + len(kept.batch.commands) <= self._settings.queue
+            and self._bytes + kept.bytes <= self._settings.queue_bytes
+        )
+
+    def _remember(self, kept: _Kept) -> None:
+        self._commands += len(kept.batch.commands)
+        self._bytes += kept.bytes
+        self._look_later()
+
+    def _forget(self, kept: _Kept) -> None:
+        self._commands -= len(kept.batch.commands)
+        self._bytes -= kept.bytes
+
+    def _drop(self, hint: _Kept) -> None:
+        self._forget(hint)
+        self._count("hints dropped", len(hint.batch.commands))
+
+    def _look_later(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._runtime.call_later(self._settings.look_ns, self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        now_ns = self._runtime.now_ns()
+        while self._behind and self._behind[0].deadline_ns <= now_ns:
+            self._give_up_waiting()
+        if not self._channel.connected:
+            self._fall_back()
+        self._pump()
+        if self._waits:
+            self._look_later()
+
+    def _fall_back(self) -> None:
+        """There is no way any more, so nobody waits for one."""
+        while self._behind:
+            self._give_up_waiting()
+
+    def _give_up_waiting(self) -> None:
+        kept = self._behind.popleft()
+        hint, failure = self._failed(kept, ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+        if hint is not None:
+            self._hints.append(hint)
+        _tell(kept, failure)
+
+    def _failed(self, kept: _Kept, failure: ZoneFailure) -> tuple[_Kept | None, ZoneFailure]:
+        """What stays of one that was certainly not applied, and what is to be said to who waits for it."""
+        if kept.done is None and not self._ending:
+            return kept, failure
+        if kept.done is None:
+            self._drop(kept)
+            return None, failure
+        self._forget(kept)
+        hint = self._hint(kept.batch) if kept.way is None else None
+        return hint, failure if hint is None else ZoneFailure(str(failure), maybe_applied=True)
+
+    def _pump(self) -> None:
+        """Send of what waits as much as may be under way."""
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while (kept := self._next()) is not None:
+                self._send(kept)
+        finally:
+            self._pumping = False
+
+    def _send(self, kept: _Kept) -> None:
+        if kept.way is None:
+            self._count_sent(kept, 1)
+            self._channel.submit(kept.batch, partial(self._replayed, kept))
+        else:
+            assert kept.done is not None
+            self._forget(kept)
+            kept.way.submit(kept.batch, kept.done)
+
+    def _next(self) -> _Kept | None:
+        queue = self._hints or self._behind
+        if not queue or self._refused or self._ending or not self._channel.connected:
+            return None
+        commands = self._sent_commands + len(queue[0].batch.commands)
+        size = self._sent_bytes + queue[0].bytes
+        full = commands > WINDOW or size > self._settings.window_bytes
+        if self._sent and (full or queue[0].way is not None):
+            return None
+        return queue.popleft()
+
+    def _count_sent(self, kept: _Kept, number: int) -> None:
+        self._sent += number
+        self._sent_commands += number * len(kept.batch.commands)
+        self._sent_bytes += number * kept.bytes
+
+    def _replayed(self, kept: _Kept, answer: Answer) -> None:
+        """Those that are refused again keep their order, and are sent again at the next look for a way."""
+        self._count_sent(kept, -1)
+        if isinstance(answer, ZoneFailure) and not answer.maybe_applied:
+            hint, answer = self._failed(kept, answer)
+            if hint is not None:
+                self._refused.append(hint)
+        else:
+            self._forget(kept)
+            if kept.done is None:
+                what = "hints in doubt" if isinstance(answer, ZoneFailure) else "hints replayed"
+                self._count(what, len(kept.batch.commands))
+        if not self._sent and self._refused:
+            self._hints.extendleft(reversed(self._refused))
+            self._refused.clear()
+            self._look_later()
+            _tell(kept, answer)
+            return
+        _tell(kept, answer)
+        self._pump()
+
+
+def _tell(kept: _Kept, answer: Answer) -> None:
+    if kept.done is not None:
+        kept.done(answer)
+
+
+def _writes_of(batch: Batch, codec: Codec) -> Batch | None:
+    """The writes with keys; of a transaction all of it or nothing."""
+    inside = codec.inside(batch.commands, batch.packed)
+    if inside is not None:
+        whole = all(map(keys_of, inside)) and all(route(command) is Route.WRITE for command in batch.commands)
+        return Batch(batch.commands, writes=True, packed=batch.packed) if whole else None
+    read = codec.commands(batch.commands, batch.packed)
+    given = batch.commands if read is None else read
+    kept = [
+        command
+        for command, routed in zip(given, batch.commands, strict=True)
+        if route(routed) is Route.WRITE and keys_of(command)
+    ]
+    if len(kept) == len(given):
+        return Batch(batch.commands, writes=True, packed=batch.packed)
+    return Batch(codec.like(kept, batch.commands), writes=True) if kept else None
+
+
+def _wire_bytes(batch: Batch) -> int:
+    return sum(map(_command_bytes, batch.commands)) if batch.packed is None else len(batch.packed)
+
+
+def _command_bytes(command: Command) -> int:
+    """Its length as a RESP array of bulk strings."""
+    lengths = [len(key_bytes(argument)) for argument in command]
+    return len(f"*{len(lengths)}\r\n") + sum(len(f"${length}\r\n") + length + 2 for length in lengths)

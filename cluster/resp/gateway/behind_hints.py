@@ -1,0 +1,33 @@
+"""A client's own connections for WATCH beside a zone's hints (``cluster.options.hinted_handoff``), which they must not overtake.
+
+A transaction that arrived before older hints would be overwritten by them. So WATCH, and the EXEC that follows it, wait
+until the hints for the zone have been answered; while the zone cannot be reached by the way that the hints take, it
+refuses them. They are never hints themselves: what watched keys were then cannot be known later.
+"""
+
+from collections.abc import Callable
+
+from cluster.connections.batch import Answer, Batch, Channel
+from cluster.options.hinted_handoff import HintedChannel
+from cluster.resp.protocol.upstream import WireCommands
+
+
+class BehindHints:
+    """``channel``, which leads where ``hinted`` leads, and does not overtake that one's hints."""
+
+    def __init__(self, channel: Channel, hinted: HintedChannel) -> None:
+        self._channel = channel
+        self._hinted = hinted
+
+    @property
+    def connected(self) -> bool:
+        return self._channel.connected
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        if isinstance(batch.commands, WireCommands) and not batch.commands.plain:
+            self._hinted.submit_after(self._channel, batch, done)
+        else:
+            self._channel.submit(batch, done)
+
+    def reset(self) -> None:
+        self._channel.reset()

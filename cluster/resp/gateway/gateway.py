@@ -1,0 +1,404 @@
+"""The coordinator of one zone as a process runs it: its links and connections to all zones, and its RESP port.
+
+Every process owns the links that its own coordinator uses: from its zone to each other zone, for requests, and back,
+for answers. To cut two zones off from each other in both directions of traffic, cut the links in both processes.
+
+With a topology it is the coordinator of one node, and "zones" are all nodes. Coordinators of other data centres then
+hand it writes at a second port, which speaks RESP as well.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import hiredis
+
+from cluster.clock import NodeClock
+from cluster.connections.batch import Channel
+from cluster.connections.server import Datastore
+from cluster.coordinator import Coordinator
+from cluster.coordinators.token_ring import RingCoordinator, RingStatistics
+from cluster.links.lag import parse_lag
+from cluster.links.link import Cut, Link
+from cluster.network import Network, NetworkSettings
+from cluster.options.hinted_handoff import HintedChannel
+from cluster.real.runtime import RealRuntime
+from cluster.resp.commands.command_table import CommandTable, table_from
+from cluster.resp.gateway.behind_hints import BehindHints
+from cluster.resp.gateway.token_ring import PassingRing, WireRing
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import RawUpstream
+from cluster.resp.protocol.wire_codec import WireCodec
+from cluster.resp.server import PortSettings, RespServer
+from cluster.topology.topology import placed
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import Level
+from cluster.zone import Address, ClusterError
+
+READY_S = 10.0
+"""How long a starting gateway waits for some server to tell it its commands."""
+
+CONNECT_S = 2.0
+"""How long it then waits for the other zones; it serves without them as well."""
+
+FIRST_S = 0.1
+"""How often a coordinator of another data centre is tried until it is there for the first time."""
+
+_INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
+
+
+class GatewayControl(Protocol):
+    """What an administration of a running gateway may ask and do."""
+
+    def topology(self) -> dict[str, Any]: ...
+    def statistics(self) -> dict[str, Any]: ...
+    def set_level(self, *, read: Level | None = None, write: Level | None = None) -> None: ...
+    def set_lag(self, other: str, lag: str) -> None: ...
+    def set_loss(self, other: str, probability: float) -> None: ...
+    def cut(self, other: str, mode: Cut) -> None: ...
+    def mend(self, other: str) -> None: ...
+    def heal(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Introduction:
+    """What a zone's server says about itself."""
+
+    table: CommandTable
+    product: str
+    version: str
+
+
+class ZoneGateway(Network):
+    """The coordinator of ``zone`` with a RESP port. Make it inside a running event loop; ``async with``.
+
+    ``zones`` are the addresses of all zones' servers, its own among them. ``peers``: where coordinators listen to those
+    of other data centres; needed of this one and of all that are in another data centre, if there are any.
+    """
+
+    def __init__(
+        self,
+        zone: str,
+        zones: Mapping[str, Address],
+        *,
+        settings: NetworkSettings,
+        port: PortSettings | None = None,
+        level: Level = Level.DC_ONE,
+        peers: Mapping[str, Address] | None = None,
+    ) -> None:
+        if zone not in zones:
+            raise ClusterError(f"zone {zone!r} is not among the zones: {', '.join(zones)}")
+        self._peers_at = dict(peers or {})
+        self.zone = zone
+        self.addresses = dict(zones)
+        self.runtime = RealRuntime(seed=settings.seed)
+        self._port = port or PortSettings()
+        self._level = level
+        self._network = settings
+        self._hinted_to: Mapping[str, HintedChannel] = {}
+        self._idle: dict[frozenset[str], list[Coordinator]] = {}
+        self._server: RespServer | None = None
+        self._for_peers: RespServer | None = None
+        super().__init__(zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
+        self.clocks = {zone: NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)}
+        self._codec = WireCodec()
+        self.links = {ends: link for ends, link in self.links.items() if zone in ends}
+
+    @property
+    def coordinator(self) -> Coordinator:
+        return self.coordinators[self.zone]
+
+    @property
+    def server(self) -> RespServer:
+        if self._server is None:
+            raise ClusterError(f"the gateway of zone {self.zone} has not been started")
+        return self._server
+
+    @property
+    def address(self) -> Address:
+        """Where clients connect."""
+        return self.server.address
+
+    async def start(self) -> None:
+        """Connect, and listen. Raises ``ClusterError`` if no zone's server answers, or the port cannot be had."""
+        try:
+            introduction = await introduced([self.addresses[self.zone], *self.addresses.values()])
+            self._table = introduction.table
+            self.coordinators[self.zone] = self._serving_coordinator()
+            if self.zone in self._peers_at:
+                await self._listen_to_peers(introduction)
+            await self._connected(self.coordinator)
+            self._compare_zones(self.coordinator)
+            self._server = self._port_of(self.coordinator, introduction, self._port, level=self._level)
+            await self._server.start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        for server in (self._server, self._for_peers):
+            if server is not None:
+                await server.stop()
+        self._close()
+        await self.runtime.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stop()
+
+    def topology(self) -> dict[str, Any]:
+        """Zones with their servers' addresses, this gateway's zone, port and levels, and the state of its links.
+
+        ``data_centres``: their zones, and the tokens of the nodes of these; empty without a topology.
+        """
+        return {
+            "zone": self.zone,
+            "port": str(self.address),
+            "zones": {name: str(address) for name, address in self.addresses.items()},
+            "data_centres": {} if self._topology.flat else placed(self._topology),
+            "read_level": self.server.read_level.value,
+            "write_level": self.server.write_level.value,
+            "links": [_described(link) for link in self.links.values()],
+        }
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts since the start: of the port, of the coordinator, and what is on its way now."""
+        coordinator = self.coordinator
+        channels = zip(self._names_in_order(), coordinator.channels, strict=True)
+        counts = coordinator.statistics.as_dict()
+        forwards: Mapping[str, Channel] = {}
+        if isinstance(coordinator, RingCoordinator):
+            counts["zone_failures"] |= coordinator.elsewhere.zone_failures
+            forwards = coordinator.forwards
+        return {
+            "port": self.server.counts(),
+            "coordinator": counts,
+            "connected": {name: channel.connected for name, channel in channels},
+            "peers": {name: channel.connected for name, channel in forwards.items()},
+            "links": {f"{link.source}>{link.target}": link.in_flight for link in self.links.values()},
+        }
+
+    def set_level(self, *, read: Level | None = None, write: Level | None = None) -> None:
+        """For connections made from now on; those that exist keep theirs, as in Dynomite."""
+        self.server.read_level = read or self.server.read_level
+        self.server.write_level = write or self.server.write_level
+
+    def set_lag(self, other: str, lag: str) -> None:
+        """Both ways between this zone and ``other``. Raises ``ValueError`` if ``lag`` cannot be read."""
+        parsed = parse_lag(lag)
+        for link in self._links_with(other):
+            link.set_lag(parsed)
+
+    def set_loss(self, other: str, probability: float) -> None:
+        for link in self._links_with(other):
+            link.set_loss(probability)
+
+    def cut(self, other: str, mode: Cut) -> None:
+        for link in self._links_with(other):
+            link.cut(mode)
+
+    def mend(self, other: str) -> None:
+        for link in self._links_with(other):
+            link.mend()
+
+    def heal(self) -> None:
+        """Mend every link and give it the lag and loss that it began with."""
+        for ends, link in self.links.items():
+            link.mend()
+            link.set_lag((self._network.lags or {}).get(ends, self._network.lag))
+            link.set_loss(self._network.loss)
+
+    def _links_with(self, other: str) -> list[Link]:
+        found = [link for ends, link in self.links.items() if other in ends and other != self.zone]
+        if not found:
+            others = ", ".join(name for name in self.addresses if name != self.zone)
+            raise ClusterError(f"zone {self.zone} has no link to {other!r}; it has links to: {others}")
+        return found
+
+    def _names_in_order(self) -> list[str]:
+        return [self.coordinator.zone_name(position) for position in range(len(self.coordinator.channels))]
+
+    def _serving_coordinator(self) -> Coordinator:
+        channels: Mapping[str, Channel] = {target: self._channel(self.zone, target) for target in self.addresses}
+        if self._topology.flat:
+            statistics = CoordinatorStatistics()
+            channels, make = self._hinted(self.zone, channels, statistics), self._making(self.zone)
+            self._hinted_to = _hinted_among(channels)
+            return make(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
+        forwards = {far: self._forward(far) for far in self._topology.nodes if self._apart(self.zone, far)}
+        of_ring = RingStatistics()
+        channels = self._hinted(self.zone, channels, of_ring)
+        self._hinted_to = _hinted_among(channels)
+        return self._ring(WireRing, channels, forwards, of_ring)
+
+    def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
+        """Of ``zones``, with connections of its own; with a topology these are nodes, one of the own zone."""
+        channels = {target: self._behind_hints(target, self._channel(self.zone, target)) for target in zones}
+        own = (
+            {self.zone} if self._topology.flat else {node.name for node in self._topology.places[self.zone].zone.nodes}
+        )
+        zone = next(name for name in zones if name in own)
+        return Coordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
+
+    def _behind_hints(self, target: str, channel: Channel) -> Channel:
+        hinted = self._hinted_to.get(target)
+        return channel if hinted is None else BehindHints(channel, hinted)
+
+    def _ring(
+        self,
+        kind: type[WireRing],
+        channels: Mapping[str, Channel],
+        forwards: Mapping[str, Channel],
+        statistics: RingStatistics,
+    ) -> WireRing:
+        return kind(
+            table=self._table,
+            node=self.zone,
+            topology=self._topology,
+            channels=channels,
+            forwards=forwards,
+            runtime=self.runtime,
+            make=self._making(self.zone),
+            statistics=statistics,
+        )
+
+    def _forward(self, far: str) -> Channel:
+        """To the coordinator ``far`` of another data centre."""
+        loop, address, port = asyncio.get_running_loop(), self._peers_at[far], self._port
+        upstream = RawUpstream(address, loop=loop, backlog_bytes=port.zone_backlog_bytes, password=port.password)
+        timeouts = self._network.timeouts
+        patient = replace(timeouts, datastore_ms=timeouts.remote_write_ms)
+        datastore = Datastore(upstream=upstream, runtime=self.runtime, timeouts=patient)
+        self._datastores.append(datastore)
+        self.runtime.spawn(_opened_once_there(datastore, address), name=f"first connection to {far}")
+        return self._peer(self.zone, far, datastore)
+
+    async def _listen_to_peers(self, introduction: Introduction) -> None:
+        ring = self.coordinator
+        assert isinstance(ring, WireRing)
+        passing = self._ring(PassingRing, ring.channel_of, {}, ring.statistics)
+        address = self._peers_at[self.zone]
+        settings = replace(self._port, host=address.host, port=address.port, certificate=None, private_key=None)
+        self._for_peers = self._port_of(passing, introduction, settings, level=Level.DC_ONE)
+        await self._for_peers.start()
+
+    def _port_of(
+        self, coordinator: Coordinator, introduction: Introduction, settings: PortSettings, *, level: Level
+    ) -> RespServer:
+        return RespServer(
+            coordinator=coordinator,
+            table=introduction.table,
+            own_address=self.addresses[self.zone],
+            settings=settings,
+            level=level,
+            lease=self._lease,
+            release=self._release,
+            product=introduction.product,
+            version=introduction.version,
+        )
+
+    async def _connected(self, coordinator: Coordinator) -> None:
+        deadline_ns = self.runtime.now_ns() + int(CONNECT_S * 1e9)
+        while not coordinator.connected and self.runtime.now_ns() < deadline_ns:
+            await self.runtime.sleep(1_000_000)
+
+    async def _lease(self, watch: bytes) -> Coordinator:
+        """A coordinator with connections of its own, for a client that watches keys, to where these are."""
+        ring = self.coordinator
+        owners = ring.together(watch, 1) if isinstance(ring, WireRing) else tuple(self.addresses)
+        assert owners, watch
+        idle = self._idle.setdefault(frozenset(owners), [])
+        if idle:
+            return idle.pop()
+        coordinator = self._own_coordinator(owners, self.coordinator.statistics)
+        try:
+            await self._connected(coordinator)
+        except asyncio.CancelledError:  # the client has left
+            idle.append(coordinator)
+            raise
+        return coordinator
+
+    def _release(self, coordinator: Coordinator) -> None:
+        """Its connections forget what was watched, and serve the next client."""
+        watching_no_more = wire.command(b"UNWATCH")
+        coordinator.submit(Level.DC_ONE, (("UNWATCH",),), lambda _: None, packed=watching_no_more)
+        self._idle[frozenset(coordinator.zones)].append(coordinator)
+
+    def _connect_to(self, zone: str) -> RawUpstream:
+        loop = asyncio.get_running_loop()
+        return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=self._port.zone_backlog_bytes)
+
+
+def _hinted_among(channels: Mapping[str, Channel]) -> Mapping[str, HintedChannel]:
+    return {target: channel for target, channel in channels.items() if isinstance(channel, HintedChannel)}
+
+
+def _described(link: Link) -> dict[str, Any]:
+    cut = link.cut_mode.value if link.cut_mode is not None else None
+    return {
+        "source": link.source,
+        "target": link.target,
+        "lag": str(link.lag),
+        "loss": link.loss,
+        "cut": cut,
+        "in_flight": link.in_flight,
+    }
+
+
+async def _opened_once_there(datastore: Datastore, address: Address) -> None:
+    """Coordinators that begin together would else wait for each other's back-off."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(address.host, address.port)
+        except OSError:
+            await asyncio.sleep(FIRST_S)
+        else:
+            writer.close()
+            datastore.open()
+            return
+
+
+async def introduced(addresses: list[Address]) -> Introduction:
+    """Ask the first server that answers for its commands, product and version. Raises ``ClusterError``."""
+    begin_s = asyncio.get_running_loop().time()
+    while True:
+        for address in addresses:
+            try:
+                return await _introduced_by(address)
+            except (OSError, TimeoutError):
+                continue
+        if asyncio.get_running_loop().time() - begin_s > READY_S:
+            raise ClusterError(f"no server answers at {', '.join(map(str, dict.fromkeys(addresses)))}")
+        await asyncio.sleep(0.1)
+
+
+async def _introduced_by(address: Address) -> Introduction:
+    async with asyncio.timeout(READY_S):
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        try:
+            writer.write(_INTRODUCTION)
+            parser = hiredis.Reader()
+            commands = await _next_reply(parser, reader)
+            facts = await _next_reply(parser, reader)
+        finally:
+            writer.close()
+    try:
+        told = dict(zip(facts[::2], facts[1::2], strict=True))
+        return Introduction(
+            table=table_from(commands), product=told[b"server"].decode(), version=told[b"version"].decode()
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ClusterError(f"the server at {address} is no Redis of version 7 or later: {error}") from error
+
+
+async def _next_reply(parser: hiredis.Reader, reader: asyncio.StreamReader) -> Any:
+    while (reply := parser.gets()) is False:
+        data = await reader.read(65536)
+        if not data:
+            raise ConnectionResetError("the server closed the connection")
+        parser.feed(data)
+    return reply

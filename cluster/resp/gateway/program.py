@@ -1,0 +1,76 @@
+"""A gateway as a program: one coordinator, one RESP port, until SIGTERM or SIGINT."""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import uvloop
+
+from cluster.resp.gateway.configuration import GatewayConfiguration
+from cluster.resp.gateway.gateway import ZoneGateway
+from cluster.zone import ClusterError
+
+Companion = Callable[[ZoneGateway], AbstractAsyncContextManager[dict[str, str] | None]]
+"""Something that runs beside a started gateway in the same loop, such as its administration.
+
+What it gives when entered, for example its own address, is added to the line that says the gateway is ready.
+"""
+
+_FILES_SPARE = 256
+
+
+def run(configuration: GatewayConfiguration, *, companions: Sequence[Companion] = ()) -> None:
+    """Serve until the process is told to end. Raises ``ClusterError`` if it cannot begin.
+
+    When it serves it writes one line of JSON to stdout: ``{"zone": "a", "port": "127.0.0.1:7401", "pid": 123}``.
+    """
+    allow_files(configuration.port_settings().clients_max + _FILES_SPARE)
+    uvloop.run(_serve(configuration, companions))
+
+
+async def _serve(configuration: GatewayConfiguration, companions: Sequence[Companion]) -> None:
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    gateway = ZoneGateway(
+        configuration.zone,
+        configuration.addresses(),
+        settings=configuration.network(),
+        port=configuration.port_settings(),
+        level=configuration.level,
+        peers=configuration.peer_addresses(),
+    )
+    async with gateway, contextlib.AsyncExitStack() as beside:
+        ready: dict[str, str | int] = {"zone": gateway.zone, "port": str(gateway.address), "pid": os.getpid()}
+        for companion in companions:
+            said = await beside.enter_async_context(companion(gateway))
+            ready.update(said or {})
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
+        await ending.wait()
+
+
+def exit_code(serve: Callable[[], None]) -> int:
+    """Of a program that serves until it is told to end: 0, or 3 with one line on stderr if it cannot begin."""
+    try:
+        serve()
+    except ClusterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+    return 0
+
+
+def allow_files(wanted: int) -> int:
+    """Raise this process's limit of open files to ``wanted`` as far as it may; returns the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        return allowed
+    return soft

@@ -1,0 +1,271 @@
+"""Finds the commands in what a client sends, without trusting a byte of it.
+
+hiredis does the common case. Alone it will not do: it accepts commands that a server answers by closing the
+connection (which other clients share), and it allocates what a header announces before anything of it has arrived. So
+what it has parsed counts only if packing it again gives the very bytes that the client sent, and whatever may be large,
+is incomplete or looks odd is looked at by hand, against limits.
+"""
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import hiredis
+
+from cluster.resp.protocol import wire
+
+INLINE_BYTES_MAX = 64 * 1024
+"""Longest command that is not an array, as in Redis."""
+
+_CRLF = b"\r\n"
+_HEADER_BYTES_MAX = 24
+_STAR, _DOLLAR = b"*$"
+_HTTP = (b"POST", b"HOST:")
+
+_USUAL_ARGUMENTS_MAX = 999
+_UNUSUAL = re.compile(rb"\*\d{4}")
+"""Announces more than 999 arguments. A value may hold it too; that costs time and does no harm."""
+
+_pack: Callable[[tuple[bytes, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one element
+
+_NO_MORE = False
+"""What hiredis gives when nothing complete is left."""
+
+Found = tuple[bytes, bytes]
+"""A command: its name as the client wrote it, and all of it in wire form."""
+
+
+Whole = tuple[bytes, bytes, int]
+"""Commands of one name: the name, all of them in wire form, and how many they are."""
+
+
+class ProtocolError(Exception):
+    """The client does not speak RESP. The text is what it is told before the connection is closed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandLimits:
+    """Largest argument, number of arguments and total size of a command; ``guest_*`` before a client has logged in."""
+
+    argument_bytes: int = 64 * 1024 * 1024
+    arguments: int = 1024 * 1024
+    command_bytes: int = 64 * 1024 * 1024
+    guest_argument_bytes: int = 16 * 1024
+    guest_arguments: int = 10
+
+
+class Unpacker:
+    """What hiredis makes of a client's input; raises what it raises, and what follows from input of another kind.
+
+    All clients of a port may share one: to make a reader takes about as long as to read a command.
+    """
+
+    __slots__ = ("_reader",)
+
+    def __init__(self) -> None:
+        self._reader = hiredis.Reader()
+
+    def __call__(self, data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
+        """Of the commands that ``data`` begins with: the names, each packed again, and all of that."""
+        reader, packed = self._reader, b""
+        reader.feed(data)
+        try:
+            found = list(iter(reader.gets, _NO_MORE))  # loops without a line of Python for each command
+            raws = list(map(_pack, map(tuple, found)))
+            packed = b"".join(raws)
+            return [arguments[0] for arguments in found], raws, packed
+        finally:
+            if packed != data:  # it may be in the middle of something, which must not matter to the next client
+                self._reader = hiredis.Reader()
+
+
+class CommandScanner:
+    """``feed`` it what arrives, then call ``next`` until it gives None.
+
+    Of an incomplete command it remembers how far it has looked, so a client that sends byte by byte costs no more
+    than one that does not.
+    """
+
+    __slots__ = (
+        "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_names",
+        "_raws", "_rest", "_retry", "_stalled", "_unpacked", "_whole",
+    )  # fmt: skip
+
+    def __init__(self, limits: CommandLimits, *, guest: bool, unpacker: Unpacker | None = None) -> None:
+        self._limits = limits
+        self._unpacked = unpacker or Unpacker()
+        self._command_bytes = limits.command_bytes
+        self._argument_bytes = limits.guest_argument_bytes if guest else limits.argument_bytes
+        self._arguments = limits.guest_arguments if guest else limits.arguments
+        self._names: list[bytes] = []
+        self._raws: list[bytes] = []
+        self._index = 0
+        self._whole: Whole | None = None
+        self._rest: bytearray | None = None  # what has not been parsed
+        self._retry = False  # it is worth a try to parse the rest as a whole
+        self._stalled = False  # the first command of the rest is known to be incomplete
+        self._at = 0  # how far the first command of the rest has been looked at
+        self._left = -1  # how many of its arguments are still to be looked at; -1: its header, too
+
+    def admit(self) -> None:
+        """The client has logged in."""
+        self._argument_bytes = self._limits.argument_bytes
+        self._arguments = self._limits.arguments
+
+    @property
+    def held(self) -> int:
+        """Bytes that have arrived and not been parsed: of one incomplete command, or of what follows a halt."""
+        return len(self._rest) if self._rest is not None else 0
+
+    @property
+    def ready(self) -> bool:
+        """``next`` may have something without further input."""
+        return self._index < len(self._raws) or (self._rest is not None and not self._stalled)
+
+    def feed(self, data: bytes) -> None:
+        if self._rest is not None:
+            self._rest += data
+            self._retry, self._stalled = True, False
+        elif self._index < len(self._raws):
+            self._keep(bytearray(data))
+            self._retry = True
+        elif not self._parsed(data):
+            self._keep(bytearray(data))
+
+    @property
+    def whole(self) -> Whole | None:
+        """All that ``next`` would give without further ado, if it is commands of one name, written in one way."""
+        return self._whole if self._index == 0 else None
+
+    def take_whole(self) -> None:
+        """What ``whole`` gave has been taken."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """An idle client's last commands are not kept."""
+        self._names, self._raws, self._index, self._whole = [], [], 0, None
+
+    def next(self) -> Found | None:
+        """The next command, or None if there is no complete one. Raises ``ProtocolError``."""
+        index = self._index
+        if index < len(self._raws):
+            found = self._names[index], self._raws[index]
+            self._index = index = index + 1
+            if index == len(self._raws):
+                self._forget()
+            return found
+        if self._rest is None:
+            return None
+        return self._next_by_hand()
+
+    def _keep(self, rest: bytearray) -> None:
+        self._rest, self._retry, self._stalled = rest, False, False
+        self._at, self._left = 0, -1
+
+    def _parsed(self, data: bytes) -> bool:
+        """``data`` is made of usual commands only, but for the end of it, which is kept; they are ready now."""
+        if len(data) > self._argument_bytes or self._arguments < _USUAL_ARGUMENTS_MAX or _UNUSUAL.search(data):
+            return False
+        try:
+            names, raws, packed = self._unpacked(data)
+        except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
+            return False
+        if packed != data:
+            if not data.startswith(packed):
+                return False
+            self._keep(bytearray(data[len(packed) :]))
+        self._names, self._raws, self._index = names, raws, 0
+        count = len(names)
+        self._whole = (names[0], packed, count) if count and names.count(names[0]) == count else None
+        return True
+
+    def _next_by_hand(self) -> Found | None:
+        rest = self._rest
+        assert rest is not None
+        while rest:
+            if not self._completed(rest):
+                self._stalled = True
+                return None
+            raw = bytes(rest[: self._at])
+            del rest[: self._at]
+            self._at, self._left = 0, -1
+            found = self._found(raw)
+            if self._retry or not rest:
+                self._rest = None
+                if rest and not self._parsed(bytes(rest)):
+                    self._keep(rest)
+            if found is not None:
+                return found
+            if self._rest is None:
+                return self.next()
+        self._rest = None
+        return None
+
+    def _found(self, raw: bytes) -> Found | None:
+        words = _words(raw) if raw[0] != _STAR else wire.arguments(raw)
+        return (words[0], raw if raw[0] == _STAR else wire.command(*words)) if words else None
+
+    def _completed(self, data: bytearray) -> bool:
+        """Look on from where the last look at the first command ended; True once it is complete, up to ``_at``."""
+        if data[0] != _STAR:
+            return self._inline_completed(data)
+        if self._left < 0:
+            count = self._header(data, _STAR, "invalid multibulk length", self._arguments)
+            if count is None:
+                return False
+            self._left = max(0, count)
+        while self._left:
+            begin = self._at
+            size = self._header(data, _DOLLAR, "invalid bulk length", self._argument_bytes)
+            if size is None:
+                return False
+            if size < 0:
+                raise ProtocolError("invalid bulk length")
+            end = self._at + size + 2
+            if end > self._command_bytes:
+                raise ProtocolError(f"command of more than {self._command_bytes} bytes")
+            if end > len(data):
+                self._at = begin
+                return False
+            if data[end - 2 : end] != _CRLF:
+                raise ProtocolError("argument is not followed by a line end")
+            self._at = end
+            self._left -= 1
+        return True
+
+    def _header(self, data: bytearray, kind: int, wrong: str, limit: int) -> int | None:
+        """The number on the line at ``_at``, which is then behind it; None if the line is not complete."""
+        at = self._at
+        if at < len(data) and data[at] != kind:
+            raise ProtocolError(f"expected '{chr(kind)}', got '{chr(data[at])}'")
+        end = data.find(_CRLF, at, at + _HEADER_BYTES_MAX)
+        if end < 0:
+            if len(data) - at >= _HEADER_BYTES_MAX:
+                raise ProtocolError(wrong)
+            return None
+        digits = bytes(data[at + 1 : end])
+        number = int(digits) if digits.removeprefix(b"-").isdigit() else None
+        # Servers accept one spelling only; any other would make them close the connection that all clients share.
+        if number is None or b"%d" % number != digits or number > limit:
+            raise ProtocolError(wrong)
+        self._at = end + 2
+        return number
+
+    def _inline_completed(self, data: bytearray) -> bool:
+        found = data.find(b"\n", self._at, INLINE_BYTES_MAX)
+        self._at = found + 1 if found >= 0 else len(data)
+        if found < 0 and len(data) >= INLINE_BYTES_MAX:
+            raise ProtocolError("too big inline request")
+        return found >= 0
+
+
+def _words(line: bytes) -> list[bytes]:
+    """The arguments of a command that was typed by hand."""
+    try:
+        words = [word.encode("latin-1") for word in shlex.split(line.decode("latin-1"))]
+    except ValueError:
+        raise ProtocolError("unbalanced quotes in request") from None
+    if words and words[0].upper() in _HTTP:
+        raise ProtocolError("this is a Redis port, not a web server")
+    return words

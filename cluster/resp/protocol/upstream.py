@@ -1,0 +1,174 @@
+"""A coordinator's connection to one server that carries commands and replies as bytes.
+
+It is to ``cluster.connections.server`` what ``cluster.real.connection`` is, for a coordinator whose clients speak RESP
+themselves. uvloop sends all that is written within one turn of the loop at its end, in one write.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from cluster.connections.batch import Batch
+from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
+from cluster.zone import Address
+from engine.ports import Command, Reply, ServerError
+
+_PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
+_NOTHING = wire.command(b"PING")
+_ERROR = ord("-")
+_OnReplies = Callable[[list[Reply]], None]
+
+
+def _with_errors(replies: list[Any]) -> list[Reply]:
+    """``replies``, in which error replies are ``ServerError`` now."""
+    for index, raw in enumerate(replies):
+        if raw[0] == _ERROR:
+            replies[index] = ServerError(raw[1:-2].decode("utf-8", "surrogateescape"))
+    return replies
+
+
+class WireCommands(tuple[Command, ...]):
+    """Commands of which only the routes matter, because their wire form is given beside them.
+
+    ``protocol``: the RESP version of the replies. ``replies``: how many replies make one answer, the last of them
+    counts; more than 1 only if there is one command. ``watches``: the first, second, … WATCH of a client, as (client's
+    lease, number). ``watched``: the last of them; if a connection has not carried all of them, because it is a new one
+    or was cut meanwhile, nothing is executed and the answer is nil.
+    """
+
+    protocol: int = 2
+    replies: int = 1
+    watches: tuple[int, int] | None = None
+    watched: tuple[int, int] | None = None
+    plain: bool = True
+    """Neither ``replies`` nor ``watches`` nor ``watched`` is given."""
+
+    def __new__(cls, commands: Iterable[Command], **marks: Any) -> "WireCommands":
+        made = super().__new__(cls, commands)
+        made.__dict__.update(marks)
+        if marks.keys() - {"protocol"}:
+            made.plain = False
+        return made
+
+
+class RawUpstream(TcpUpstream["_RawProtocol"]):
+    """``Upstream`` over TCP. Replies are bytes, but for errors, which are ``ServerError``.
+
+    A server that does not take what it is sent loses the connection when ``backlog_bytes`` wait for it: nothing else
+    would bound the memory for a zone that stalls while clients are answered by the others. ``password``: what is shown
+    first on every connection.
+    """
+
+    def __init__(
+        self, address: Address, *, loop: asyncio.AbstractEventLoop, backlog_bytes: int, password: str | None = None
+    ) -> None:
+        super().__init__(address, loop=loop)
+        self._backlog_bytes = backlog_bytes
+        self._greeting = b"" if password is None else wire.command(b"AUTH", password.encode())
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What the kernel has not taken yet."""
+        return self._protocol.unsent_bytes if self._protocol is not None else 0
+
+    def _new_protocol(self, on_close: Callable[[], None]) -> "_RawProtocol":
+        return _RawProtocol(on_close, backlog_bytes=self._backlog_bytes, greeting=self._greeting)
+
+    def send(self, batch: Batch, on_replies: _OnReplies) -> None:
+        protocol = self._protocol
+        assert protocol is not None, "send on a closed connection"
+        packed = batch.packed
+        if packed is None:
+            packed = batch.packed = b"".join(map(pack, batch.commands))
+        commands = batch.commands
+        if type(commands) is not WireCommands or (commands.plain and commands.protocol == protocol.version):
+            protocol.send(packed, len(commands), on_replies)
+        else:
+            protocol.send_marked(packed, commands, on_replies)
+
+
+class _RawProtocol(ServerProtocol):
+    def __init__(self, on_close: Callable[[], None], *, backlog_bytes: int, greeting: bytes) -> None:
+        super().__init__(on_close)
+        self._backlog_bytes = backlog_bytes
+        self._greeting = greeting
+        self._cutter = ReplyCutter()
+        self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
+        self._replies: list[Any] = []
+        self.version = 2
+        self._watching: tuple[int, int] | None = None
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    def abort(self) -> None:
+        self._waiting.clear()
+        super().abort()
+
+    def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None) -> None:
+        assert self._transport is not None
+        self._transport.write(packed)
+        self._waiting.append((replies, on_replies))
+
+    def send_marked(self, packed: bytes, commands: WireCommands, on_replies: _OnReplies) -> None:
+        if commands.protocol != self.version:
+            self.version = commands.protocol
+            self.send(_PROTOCOLS[self.version], 1, None)
+        if commands.watches is not None:
+            lease, number = commands.watches
+            if number == 1 or self._watching == (lease, number - 1):
+                self._watching = commands.watches
+        if commands.watched is not None and self._watching != commands.watched:
+            nil: list[Reply] = [wire.NIL_ARRAY[self.version]]
+            self.send(_NOTHING, 1, lambda _: on_replies(nil))
+        elif commands.replies > 1:
+            self.send(packed, commands.replies, lambda replies: on_replies(replies[-1:]))
+        else:
+            self.send(packed, len(commands), on_replies)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).set_write_buffer_limits(high=self._backlog_bytes)
+        super().connection_made(transport)
+        if self._greeting and self.alive:
+            self.send(self._greeting, 1, None)
+
+    def pause_writing(self) -> None:
+        assert self._transport is not None
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        waiting = self._waiting
+        if waiting and waiting[0][0] == 1 and not self._cutter.held and is_one_reply(data):
+            on_replies = waiting.popleft()[1]  # as below, for the usual answer to one command
+            if on_replies is not None:
+                on_replies([data])
+            return
+        try:
+            self._cutter.feed(data)
+            self._hand_out()
+        except BrokenReplyError:
+            assert self._transport is not None
+            self._transport.abort()
+
+    def _hand_out(self) -> None:
+        cutter = self._cutter
+        take = cutter.take
+        waiting = self._waiting
+        while waiting:
+            count, on_replies = waiting[0]
+            replies = self._replies
+            if not take(count - len(replies), replies):
+                return
+            waiting.popleft()
+            self._replies = []
+            if cutter.errors:
+                cutter.errors = False
+                replies = _with_errors(replies)
+            if on_replies is not None:
+                on_replies(replies)
+        if self.alive and self._cutter.held:
+            raise BrokenReplyError("a reply that nobody asked for would pass for the answer to the next command")

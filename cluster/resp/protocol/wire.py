@@ -1,0 +1,82 @@
+"""RESP on the wire: building replies and commands, and reading the few replies that the port itself has to understand.
+
+The protocol: https://redis.io/docs/latest/develop/reference/protocol-spec/
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import hiredis
+
+from cluster.votes.pipeline import Outcome
+from engine.ports import ServerError
+
+OK = b"+OK\r\n"
+QUEUED = b"+QUEUED\r\n"
+NIL = {2: b"$-1\r\n", 3: b"_\r\n"}
+NIL_ARRAY = {2: b"*-1\r\n", 3: b"_\r\n"}
+
+
+def status(text: str) -> bytes:
+    return b"+%b\r\n" % text.encode()
+
+
+def error(text: str) -> bytes:
+    """An error reply; line ends inside ``text`` would end it early."""
+    return b"-%b\r\n" % text.replace("\r", " ").replace("\n", " ").encode("utf-8", "surrogateescape")
+
+
+def integer(number: int) -> bytes:
+    return b":%d\r\n" % number
+
+
+def bulk(data: bytes) -> bytes:
+    return b"$%d\r\n%b\r\n" % (len(data), data)
+
+
+def array(items: Iterable[bytes]) -> bytes:
+    """An array of ``items``, which are replies already."""
+    parts = list(items)
+    return b"*%d\r\n%b" % (len(parts), b"".join(parts))
+
+
+def mapping(pairs: Iterable[tuple[bytes, bytes]], *, protocol: int) -> bytes:
+    """A map in RESP3, a flat array of keys and values in RESP2."""
+    parts = list(pairs)
+    head = b"%%%d\r\n" % len(parts) if protocol == 3 else b"*%d\r\n" % (2 * len(parts))
+    return head + b"".join(part for pair in parts for part in pair)
+
+
+def command(*arguments: bytes) -> bytes:
+    """A command as a client sends it."""
+    return array(map(bulk, arguments))
+
+
+def answer(reply: Any) -> bytes:
+    """What a client is sent for ``reply``: the bytes of a zone's server, or an error in their place."""
+    return error(str(reply)) if isinstance(reply, ServerError) else bytes(reply)
+
+
+def arguments(raw: bytes) -> list[bytes]:
+    """The arguments of one complete and well-formed command."""
+    reader = hiredis.Reader()
+    reader.feed(raw)
+    parsed: list[bytes] = reader.gets()
+    return parsed
+
+
+def value(raw: bytes) -> Any:
+    """What a reply says; an error reply is a ``ServerError``."""
+    reader = hiredis.Reader(replyError=ServerError)
+    reader.feed(raw)
+    return reader.gets()
+
+
+def text(word: bytes | str) -> str:
+    """A word of a parsed reply, whether it was a status or a bulk string."""
+    return word.decode() if isinstance(word, bytes) else word
+
+
+def joined(outcome: Outcome) -> bytes:
+    """The answers to a pipeline as a client is sent them."""
+    return b"".join(map(answer, outcome if isinstance(outcome, list) else outcome.answers))

@@ -1,0 +1,64 @@
+"""Votes on replies that are lists of independent elements: ``MGET``.
+
+Netflix Dynomite votes on such replies as a whole first. Where no quorum of them is equal it votes on every element by
+itself, so the answer may mix elements of different zones and be one that no zone gave
+(``redis_reconcile_multikey_responses`` in ``proto/dyn_redis.c`` at 2046b05). An element without a quorum is the first
+reply's at DC_QUORUM; at the safe levels the whole command fails.
+"""
+
+from collections.abc import Sequence
+
+from cluster.votes.vote import NO_QUORUM, Decision, Level, Vote, ZoneFailure
+from engine.ports import Reply
+
+_CRLF = b"\r\n"
+_DOLLAR = ord("$")
+
+
+class ElementVote(Vote):
+    """A vote that goes on over single elements where whole replies have no majority, once every zone has answered."""
+
+    __slots__ = ()
+
+    def _decide(self, decision: Decision, answer: Reply) -> bool:
+        if decision not in (Decision.FIRST_ARRIVED, Decision.NO_QUORUM):
+            return super()._decide(decision, answer)
+        if not self.complete:
+            return False
+        rows = [elements(reply) for reply in self._good]
+        if len(dict.fromkeys(map(len, rows))) != 1:
+            return super()._decide(decision, answer)
+        chosen = [self._element(column) for column in zip(*rows, strict=True)]
+        if None in chosen:
+            return super()._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
+        return super()._decide(Decision.BY_ELEMENT, reply_of([row[0] for row in chosen if row], like=self._good[0]))
+
+    def _element(self, column: Sequence[Reply]) -> tuple[Reply] | None:
+        """The element that the client gets, as the only item; None if there is none."""
+        most = max(column, key=column.count)
+        if column.count(most) >= self._quorum:
+            return (most,)
+        return (column[0],) if self._level is Level.DC_QUORUM else None
+
+
+def elements(reply: Reply) -> Sequence[Reply]:
+    """The elements of a list, or of an array as a RESP port passes it on: bulk strings and nils."""
+    if isinstance(reply, list):
+        return reply
+    assert isinstance(reply, bytes)
+    at = reply.index(_CRLF) + 2
+    found = []
+    while at < len(reply):
+        end = reply.index(_CRLF, at) + 2
+        if reply[at] == _DOLLAR and (length := int(reply[at + 1 : end - 2])) >= 0:
+            end += length + 2
+        found.append(reply[at:end])
+        at = end
+    return found
+
+
+def reply_of(parts: list[Reply], *, like: Reply) -> Reply:
+    """A reply of these elements, in the form of ``like``."""
+    if isinstance(like, list):
+        return parts
+    return b"*%d\r\n%b" % (len(parts), b"".join(part for part in parts if isinstance(part, bytes)))

@@ -1,0 +1,180 @@
+"""One pipeline on its way through a coordinator: the zones' answers are counted until every command has its own."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeGuard
+
+from cluster.commands.routes import is_script, is_write
+from cluster.connections.batch import Answer, Batch
+from cluster.votes.rules import Rule
+from cluster.votes.statistics import Tally
+from cluster.votes.vote import ZoneFailure
+from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
+
+_ERRORS = frozenset({ServerError, ZoneFailure})
+
+
+class Account(Protocol):
+    """What is known of a pipeline that was answered with an error."""
+
+    def error(self) -> PortError | None: ...
+    def anything_applied(self) -> bool: ...
+
+
+class Failure:
+    """A pipeline of which at least one command was answered with an error.
+
+    ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
+    in place of an answer that no server gave.
+    """
+
+    __slots__ = ("_account", "answers")
+
+    def __init__(self, account: Account, answers: list[Reply]) -> None:
+        self._account = account
+        self.answers = answers
+
+    def with_answers(self, answers: list[Reply]) -> "Failure":
+        """The same account of other answers."""
+        return Failure(self._account, answers)
+
+    @property
+    def maybe_applied(self) -> bool:
+        """Some zone executed a write of the pipeline, or may have, or may yet; by what is known now."""
+        return self._account.anything_applied()
+
+    def result(self) -> list[Reply]:
+        """``answers``, if every error among them is a server's own and a complete account of what happened.
+
+        Raises ``Unavailable`` or ``Indeterminate`` otherwise, as in ``Connection.execute``, by what is known now: zones
+        that had not answered when the vote was decided may have answered since.
+        """
+        error = self._account.error()
+        if error is not None:
+            raise error
+        return self.answers
+
+
+Outcome = list[Reply] | Failure
+
+Done = Callable[[Outcome], None]
+
+
+class Comparison(Batch):
+    """A pipeline whose commands all have the same ``rule``, and what came of it.
+
+    While the zones answer alike and without errors, what they answer is compared as a whole: that is the usual case,
+    and it decides every vote the same way. From the first answer that is not so, the commands are voted on one by one.
+    ``done`` is called once each command has its answer.
+    """
+
+    __slots__ = ("_alike", "_done", "_own", "_poll", "_replies", "_rule", "_tally")
+
+    _replies: list[Reply]
+
+    def __init__(
+        self, commands: Sequence[Command], rule: Rule, tally: Tally, done: Done, packed: bytes | None = None
+    ) -> None:
+        self.commands = commands  # without a call of the base class: this runs once a command
+        self.writes = not rule.reads
+        self.packed = packed
+        self.prepared = None
+        self._rule = rule
+        self._tally = tally
+        self._done = done
+        self._alike = 0  # zones that have given these replies
+        self._own = False  # the own zone is one of them
+        self._poll: Poll | None = None
+
+    def answered(self, position: int, answer: Answer) -> None:
+        """The zone at ``position`` has answered; the own zone is at 0."""
+        if self._poll is not None:
+            self._poll.answered(position, answer)
+            return
+        alike = self._alike
+        if alike == 0 and no_error(answer):
+            self._replies = answer
+        elif alike == 0 or answer != self._replies:
+            self._poll = self._vote_one_by_one()
+            self._poll.answered(position, answer)
+            return
+        self._alike = alike = alike + 1
+        rule = self._rule
+        if position == 0:
+            self._own = True
+        if alike == rule.needed or (position == 0 and rule.needed == 0):
+            self._done(self._replies)
+        if alike == rule.zones:
+            self._tally.count_alike(rule.decision, len(self.commands))
+
+    def _vote_one_by_one(self) -> "Poll":
+        """Votes that know the answers so far. As these are equal, it does not matter in which order they came."""
+        poll = Poll(self.commands, [self._rule] * len(self.commands), self._tally, self._done)
+        first = 0 if self._own else 1
+        for position in range(first, first + self._alike):
+            poll.recount(position, self._replies)
+        return poll
+
+
+class Poll:
+    """One pipeline whose commands are voted on one by one, each by its rule in ``rules``."""
+
+    __slots__ = ("_commands", "_done", "_tally", "_undecided", "_votes")
+
+    def __init__(self, commands: Sequence[Command], rules: Sequence[Rule], tally: Tally, done: Done) -> None:
+        self._commands = commands
+        self._tally = tally
+        self._done = done
+        self._votes = [rule.vote() for rule in rules]
+        self._undecided = len(commands)
+
+    def recount(self, position: int, replies: list[Reply]) -> None:
+        """Count an answer of which all that follows from it has been done."""
+        for vote, reply in zip(self._votes, replies, strict=True):
+            self._undecided -= vote.submit(position, reply)
+
+    def answered(self, position: int, answer: Answer) -> None:
+        """The zone at ``position`` has answered the commands that it got: the own zone, at 0, gets them all."""
+        votes = self._votes if position == 0 else [vote for vote in self._votes if vote.zones > 1]
+        if isinstance(answer, ZoneFailure):
+            self._tally.count_failure(position, str(answer))
+            answer = [answer] * len(votes)
+        undecided = self._undecided
+        for vote, reply in zip(votes, answer, strict=True):
+            self._undecided -= vote.submit(position, reply)
+            if vote.complete:
+                self._tally.count(vote)
+        if undecided and self._undecided == 0:
+            self._conclude()
+
+    def error(self) -> PortError | None:
+        """What is to be raised if any command has no answer of its own."""
+        failures = [self._failure(index) for index in range(len(self._votes))]
+        certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
+        unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)
+        if unclear is None and certain is not None and self.anything_applied():
+            return Indeterminate(*certain.args)
+        return unclear or certain
+
+    def _conclude(self) -> None:
+        answers = [vote.answer for vote in self._votes]
+        self._done(answers if no_error(answers) else Failure(self, answers))
+
+    def _failure(self, index: int) -> PortError | None:
+        answer = self._votes[index].answer
+        if not isinstance(answer, ServerError):
+            return None
+        if is_write(self._commands[index]) and self._maybe_applied(index):
+            return Indeterminate(*answer.args)
+        return Unavailable(*answer.args) if isinstance(answer, ZoneFailure) else None
+
+    def anything_applied(self) -> bool:
+        indexes = range(len(self._votes))
+        return any(is_write(self._commands[index]) and self._maybe_applied(index) for index in indexes)
+
+    def _maybe_applied(self, index: int) -> bool:
+        vote = self._votes[index]
+        return vote.maybe_applied or (vote.failed_inside and is_script(self._commands[index]))
+
+
+def no_error(answer: Answer) -> TypeGuard[list[Reply]]:
+    return isinstance(answer, list) and _ERRORS.isdisjoint(map(type, answer))

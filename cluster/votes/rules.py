@@ -1,0 +1,105 @@
+"""How a coordinator treats a command at a level: which zones get it, and whose replies decide."""
+
+from collections.abc import Callable, Sequence
+
+from cluster.commands.routes import Route, route, upper
+from cluster.votes.list_vote import ElementVote
+from cluster.votes.vote import Decision, Level, Setting, Vote, quorum, read_level, write_level
+from engine.ports import Argument, Command
+
+_NAMES_MAX = 1_000
+"""So many command names are remembered. Clients choose names, so there is no end to them."""
+
+
+class Rule:
+    """``zones`` of them get the command, the own one first; ``needed`` equal replies without an error decide it.
+
+    ``needed`` is 0 where the own zone's reply alone decides. ``reads``: the command changes nothing.
+    """
+
+    __slots__ = ("decision", "level", "needed", "reads", "zones")
+
+    def __init__(self, level: Level, *, zones: int, reads: bool) -> None:
+        self.level = level
+        self.zones = zones
+        self.reads = reads
+        self.needed = 0 if level is Level.DC_ONE else quorum(zones)
+        self.decision = Decision.AGREED if self.needed else Decision.LOCAL
+        """How a vote ends when all replies are equal."""
+
+    def vote(self) -> Vote:
+        return Vote(self.level, zones=self.zones)
+
+    def asked(self, command: Command) -> Command:
+        """What the zones are asked when a client sends ``command``."""
+        return command
+
+
+class HeldRule(Rule):
+    """``rule`` with votes of another kind."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, rule: Rule, make: Callable[[Level, int], Vote], *, reads: bool) -> None:
+        super().__init__(rule.level, zones=rule.zones, reads=reads)
+        self._make = make
+
+    def vote(self) -> Vote:
+        return self._make(self.level, self.zones)
+
+
+class SortingRule(Rule):
+    """``SMEMBERS`` is sent as ``SORT key ALPHA``, since servers list equal sets in orders of their own.
+
+    So does Netflix Dynomite at 2046b05 (``req_recv_done`` in ``dyn_client.c``), at DC_SAFE_QUORUM and no other level.
+    """
+
+    __slots__ = ()
+
+    def asked(self, command: Command) -> Command:
+        return ("SORT", command[1], "ALPHA") if len(command) == 2 else command
+
+
+class Rules(dict[Argument, Rule]):
+    """The rules of one setting, by command name. They are looked up for every command, so what was found is kept."""
+
+    def __init__(self, setting: Setting, *, zones: int) -> None:
+        super().__init__()
+        reads = read_level(setting)
+        self._by_route = {
+            Route.WRITE: Rule(write_level(setting), zones=zones, reads=False),
+            Route.READ: Rule(reads, zones=1 if reads is Level.DC_ONE else zones, reads=True),
+            Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
+            Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
+        }
+        self._by_name: dict[str, Rule] = {}
+        if reads is not Level.DC_ONE:
+            whole = self._by_route[Route.READ]
+            self._by_name["MGET"] = HeldRule(whole, _by_element, reads=True)
+        if reads is Level.DC_SAFE_QUORUM:
+            self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)
+
+    def __missing__(self, name: Argument) -> Rule:
+        rule = self._by_name.get(upper(name)) or self._by_route[route((name,))]
+        if len(self) < _NAMES_MAX:
+            self[name] = rule
+        return rule
+
+    def common(self, commands: Sequence[Command]) -> Rule | None:
+        """One rule by which all of ``commands`` can be sent and voted on, if there is any.
+
+        Where reads go to the same zones as writes, the rule of writes serves for a pipeline of both.
+        """
+        rule = self[commands[0][0]]
+        for command in commands:
+            other = self[command[0]]
+            if other is not rule:
+                if (type(other), other.level, other.zones) != (type(rule), rule.level, rule.zones):
+                    return None
+                if rule.reads:
+                    rule = other
+        return rule
+
+
+def _by_element(level: Level, zones: int) -> Vote:
+    return ElementVote(level, zones=zones)

@@ -1,0 +1,61 @@
+"""Queue objects that work by themselves while they are open."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from engine.common.periodic import Periodic
+
+
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+async def close_all(parts: Iterable[Closable]) -> None:
+    """Close each of ``parts``. If one ended by a defect, that is raised after all are closed."""
+    failures = []
+    for part in parts:
+        try:
+            await part.close()
+        except Exception as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+class Opened(ABC):
+    """Open between ``start`` and ``close``, or as long as a block lasts: ``async with queue: …``."""
+
+    @abstractmethod
+    async def start(self) -> None: ...
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Leases and messages stay as they are."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Background(Opened):
+    """What it does while it is open is one or more pieces of periodic work."""
+
+    @property
+    @abstractmethod
+    def _periodics(self) -> Sequence[Periodic]: ...
+
+    async def start(self) -> None:
+        """Begin the periodic work."""
+        for periodic in self._periodics:
+            periodic.start()
+
+    async def close(self) -> None:
+        """Stop it. Leases and messages stay as they are."""
+        await close_all(self._periodics)

@@ -1,0 +1,77 @@
+"""The leases that this object has handed out: kept alive while work goes on, and given up by an ack."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from engine.dyno.hardened.context import HardenedContext
+from engine.dyno.hardened.leases.batch_decisions import decided_each
+from engine.dyno.hardened.records.steps import Held
+
+
+@dataclass(slots=True)
+class Holding:
+    """``since_ns``: run time of the delivery. ``resting``: an ack was tried, so nobody works on it any more.
+
+    ``asked_ms``: the end that an extension asked for, which the heartbeat does not shorten.
+    """
+
+    held: Held
+    since_ns: int
+    resting: bool = False
+    asked_ms: int = 0
+
+
+class Holdings:
+    """By id and token: one object may have two deliveries of a message, of which the older one is lost."""
+
+    def __init__(self, context: HardenedContext) -> None:
+        self._context = context
+        self._holdings: dict[tuple[str, str], Holding] = {}
+        self.on_extended: Callable[[str, int], None] | None = None
+        """Told the id and the new end of every lease that the heartbeat moved."""
+
+    def add(self, held: Held) -> None:
+        self._holdings[held.id, held.token] = Holding(held, self._context.runtime.now_ns())
+
+    def of(self, message_id: str, token: str) -> Holding | None:
+        return self._holdings.get((message_id, token))
+
+    def drop(self, held: Held) -> None:
+        self._holdings.pop((held.id, held.token), None)
+
+    async def beat(self) -> None:
+        """Move the ends of all leases whose work goes on. Raises ``PortError``, ``ServerError``."""
+        context, now_ms = self._context, self._context.clock.now_ms()
+        self._forget_ended(now_ms)
+        oldest_ns = context.runtime.now_ns() - context.settings.hold_max_ms * 1_000_000
+        ends_ms = now_ms + context.settings.lease_ms
+        active = [
+            one
+            for one in self._holdings.values()
+            if not one.resting and one.since_ns >= oldest_ns and one.asked_ms <= ends_ms
+        ]
+        if not active:
+            return
+        answers = await decided_each(partial(context.store.extend, ends_ms=ends_ms), [one.held for one in active])
+        failure = next((answer for answer in answers if isinstance(answer, Exception)), None)
+        for holding, extended in zip(active, answers, strict=True):
+            if isinstance(extended, Exception):
+                continue  # it is tried again before the lease ends
+            if extended:
+                context.counters.extended += 1
+                holding.held = replace(holding.held, ends_ms=ends_ms)
+                if self.on_extended is not None:
+                    self.on_extended(holding.held.id, ends_ms)
+            elif not holding.resting and self.of(holding.held.id, holding.held.token) is holding:
+                # Otherwise it was acknowledged or given back meanwhile, which is no loss.
+                context.counters.refused += 1
+                self.drop(holding.held)
+        if failure is not None:
+            raise failure
+
+    def _forget_ended(self, now_ms: int) -> None:
+        """A lease that ended cannot be extended; its ack is refused without it."""
+        for key, holding in list(self._holdings.items()):
+            if holding.held.ends_ms < now_ms:
+                del self._holdings[key]

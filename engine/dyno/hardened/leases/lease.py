@@ -1,0 +1,83 @@
+"""Leasing a batch of candidates, and telling which leases are one's own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.dyno.errors import COMMAND_FAILURES
+from engine.dyno.hardened.context import HardenedContext
+from engine.dyno.hardened.mechanisms import Hardening
+from engine.dyno.hardened.records.record import Status
+from engine.ports import Unavailable
+
+GRANTED = "G"
+DIVERGED = ("A", "D", "X")
+"""Two zones have no record of what a zone lists, or have buried it, or set it aside."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leased:
+    """``mine``: ids that are leased. ``diverged``: ids over which the zones differ."""
+
+    token: str
+    start_ms: int
+    ends_ms: int
+    mine: list[str] = field(default_factory=list)
+    diverged: list[str] = field(default_factory=list)
+
+
+class Leaser:
+    def __init__(self, context: HardenedContext) -> None:
+        self._context = context
+        self._count = 0
+
+    async def lease(self, ids: Sequence[str]) -> Leased:
+        """Lease those of ``ids`` that can be. Raises what the port raises if there is none, for want of answers."""
+        context = self._context
+        start_ms = context.clock.now_ms()
+        leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=start_ms + context.settings.lease_ms)
+        try:
+            answers = await context.store.lease(ids, token=leased.token, now_ms=leased.start_ms, ends_ms=leased.ends_ms)
+        except Unavailable:
+            raise
+        except COMMAND_FAILURES:
+            if not context.settings.has(Hardening.LEASE_PROOF):
+                raise
+            leased.mine.extend(await self._proven(ids, leased.token))
+            lost = [message_id for message_id in ids if message_id not in leased.mine]
+            await self._give_back(lost, leased.token)
+            if not leased.mine:
+                raise
+        else:
+            for message_id, answer in zip(ids, answers, strict=True):
+                if answer == GRANTED:
+                    leased.mine.append(message_id)
+                elif answer in DIVERGED:
+                    leased.diverged.append(message_id)
+        return leased
+
+    def _token(self) -> str:
+        self._count += 1
+        return f"{self._context.settings.instance}.{self._count}"
+
+    async def _proven(self, ids: Sequence[str], token: str) -> list[str]:
+        """Those that a majority of the zones shows leased with ``token``."""
+        replicas = self._context.replicas
+        records = await replicas.records(ids)
+        mine = []
+        for message_id in ids:
+            found = [of_zone[message_id] for of_zone in records.values()]
+            shown = [one for one in found if one and one.status is Status.LEASED and one.token == token]
+            if len(shown) >= replicas.majority:
+                mine.append(message_id)
+        self._context.counters.proven += len(mine)
+        return mine
+
+    async def _give_back(self, ids: Sequence[str], token: str) -> None:
+        """Nobody has them now; without this they would be blocked until the lease ends."""
+        if not ids or not self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
+            return
+        try:
+            await self._context.store.release(ids, token=token, delivered=False)
+        except COMMAND_FAILURES:
+            return  # they end by themselves
+        self._context.counters.given_back += len(ids)

@@ -1,0 +1,166 @@
+"""Taking due messages of the shards that the instance serves."""
+
+from collections.abc import Sequence
+
+from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.hardened.context import HardenedContext
+from engine.dyno.hardened.leases.held_leases import Holdings
+from engine.dyno.hardened.leases.lease import Leased, Leaser
+from engine.dyno.hardened.mechanisms import Hardening
+from engine.dyno.hardened.records.record import Status
+from engine.dyno.hardened.records.steps import STEP_MAX, Head, Held
+from engine.dyno.hardened.upkeep.replica_repair import Mender
+from engine.dyno.hardened.upkeep.shard_takeover import Serving
+from engine.dyno.message_json import decode
+from engine.dyno.scores import eligible_until
+from engine.message import Delivery, Message
+
+NS_PER_MS = 1_000_000
+
+
+class HardenedPopper:
+    def __init__(self, context: HardenedContext, *, holdings: Holdings, mender: Mender, serving: Serving) -> None:
+        self._context = context
+        self._holdings = holdings
+        self._mender = mender
+        self._serving = serving
+        self._leaser = Leaser(context)
+        self._claimed: dict[str, None] = {}
+        self._watchers: dict[int, dict[str, None]] = {}
+        self._reads = 0
+
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+        """Up to ``count`` deliveries as soon as there is one, or none when the wait is over."""
+        runtime = self._context.runtime
+        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
+        while True:
+            deliveries = await self._take(count)
+            left_ns = deadline_ns - runtime.now_ns()
+            if deliveries or left_ns <= 0:
+                return deliveries
+            await runtime.sleep(min(self._context.settings.poll_interval_ms * NS_PER_MS, left_ns))
+
+    async def _take(self, count: int) -> list[Delivery]:
+        deliveries: list[Delivery] = []
+        try:
+            for shard in self._serving.shards:
+                await self._fill(deliveries, shard, count)
+        except COMMAND_FAILURES:
+            if not deliveries:
+                raise
+        return deliveries
+
+    async def _fill(self, deliveries: list[Delivery], shard: str, count: int) -> None:
+        """Up to ``count``, step by step, as long as a step gets all that it asks for."""
+        while (asked := min(STEP_MAX, count - len(deliveries))) > 0:
+            taken = await self._take_of(shard, asked)
+            deliveries += taken
+            if len(taken) < asked:
+                return
+
+    async def _take_of(self, shard: str, count: int) -> list[Delivery]:
+        now_ms = self._context.clock.now_ms()
+        self._reads += 1
+        watcher = self._reads
+        taken: dict[str, None] = {}  # what other pops of this object finish with: the read may still show it as ready
+        self._watchers[watcher] = taken
+        try:
+            limit = count + len(self._claimed)
+            ready = await self._context.store.ready(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
+        finally:
+            del self._watchers[watcher]
+        ids = [one for one in ready.ids if one not in self._claimed and one not in taken][:count]
+        if not ids:
+            return []
+        self._claimed.update(dict.fromkeys(ids))
+        try:
+            return await self._lease(shard, await self._context.store.heads(ready, ids))
+        finally:
+            for message_id in ids:
+                del self._claimed[message_id]
+            for other in self._watchers.values():
+                other.update(dict.fromkeys(ids))
+
+    async def _lease(self, shard: str, heads: Sequence[Head]) -> list[Delivery]:
+        messages, worn, unreadable, broken = self._sorted(heads)
+        fatal = unreadable + await self._worn_everywhere(worn)
+        for message_id in fatal:
+            messages.pop(message_id, None)
+        if fatal:
+            set_aside = await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
+            self._context.counters.set_aside += sum(set_aside)
+        leased = await self._leaser.lease(list(messages)) if messages else None
+        deliveries = self._delivered(leased, messages, shard) if leased else []
+        self._context.counters.misses += len(messages) - len(deliveries)
+        diverged = broken + (leased.diverged if leased else [])
+        if diverged and self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
+            self._mend_beside(diverged)
+        return deliveries
+
+    async def _worn_everywhere(self, ids: Sequence[str]) -> list[str]:
+        """Those that two zones, too, show delivered often enough, and held by nobody.
+
+        A zone that missed a lease grants one after the other to nobody, and would condemn what is at work elsewhere.
+        """
+        most = self._context.settings.deliveries_max
+        if not ids or most is None:
+            return []
+        replicas = self._context.replicas
+        ended_ms = self._context.clock.now_ms() - self._context.settings.clock_margin_ms - 1
+        records = await replicas.records(ids)
+        worn = []
+        for message_id in ids:
+            found = [record for of_zone in records.values() if (record := of_zone[message_id])]
+            free = [one for one in found if one.status is Status.WAITING or one.ends_ms <= ended_ms]
+            if len([one for one in free if one.tries >= most]) >= replicas.majority:
+                worn.append(message_id)
+        return worn
+
+    def _sorted(self, heads: Sequence[Head]) -> tuple[dict[str, Message], list[str], list[str], list[str]]:
+        """What can be leased; what of that was delivered too often; what can be delivered to nobody, being unreadable;
+        and ids of which the zone that listed them has nothing more.
+        """
+        settings, messages = self._context.settings, dict[str, Message]()
+        worn, unreadable, broken = [], [], []
+        most = settings.deliveries_max if settings.has(Hardening.DEAD_LETTER) else None
+        for head in heads:
+            if head.record is None or head.payload is None:
+                broken.append(head.id)
+                continue
+            try:
+                message = decode(head.payload, message_id=head.id)
+            except PayloadError:
+                unreadable.append(head.id)
+                continue
+            messages[head.id] = message
+            if most is not None and head.record.tries >= most:
+                worn.append(head.id)
+        return messages, worn, unreadable, broken
+
+    def _delivered(self, leased: Leased, messages: dict[str, Message], shard: str) -> list[Delivery]:
+        leased_ms = self._context.clock.now_ms()
+        if leased_ms >= leased.ends_ms:
+            return []  # the answer took longer than the lease
+        for message_id in leased.mine:
+            self._holdings.add(Held(message_id, leased.token, leased.ends_ms))
+        return [
+            Delivery(
+                message=messages[message_id],
+                shard=shard,
+                lease_start_ms=leased.start_ms,
+                leased_ms=leased_ms,
+                lease_end_ms=leased.ends_ms,
+                token=leased.token,
+            )
+            for message_id in leased.mine
+        ]
+
+    def _mend_beside(self, ids: Sequence[str]) -> None:
+        """While the consumer works on what it got."""
+        self._context.runtime.spawn(self._mended(ids), name=f"mend {self._context.settings.instance}")
+
+    async def _mended(self, ids: Sequence[str]) -> None:
+        try:
+            await self._mender.mend(ids)
+        except COMMAND_FAILURES:
+            return  # the keeper comes back to it

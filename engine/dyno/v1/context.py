@@ -1,0 +1,51 @@
+"""What the parts of one queue object share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.common.timings import QueueMetrics
+from engine.dyno.v1.commands import Commands
+from engine.dyno.v1.keys import Keys
+from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from engine.dyno.v1.settings import DynoSettings
+from engine.ports import Clock, Runtime
+
+
+@dataclass(kw_only=True, slots=True)
+class Counters:
+    """Totals since the queue object was made.
+
+    ``misses``: candidates that could not be leased (another consumer was first, or the payload is missing).
+    ``curtailed_pops``: pops that an error cut short and that returned the messages leased before it. ``requeued`` and
+    ``stale``: as in ``UnackResult``, over all runs, those that failed half-way included.
+    """
+
+    misses: int = 0
+    curtailed_pops: int = 0
+    requeued: int = 0
+    stale: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """``quorum`` carries writes and the point reads that safety depends on, ``local`` the range and size reads."""
+
+    runtime: Runtime
+    clock: Clock
+    quorum: Commands
+    local: Commands
+    keys: Keys
+    settings: DynoSettings
+    counters: Counters = field(default_factory=Counters)
+    metrics: QueueMetrics | None = None
+
+    def script(self, name: str) -> str:
+        """The Lua script ``name``, with ``compat`` the one that has the original's defects."""
+        return (ORIGINAL_SCRIPTS if self.settings.compat else SCRIPTS)[name]
+
+    def keys_of(self, shards: Iterable[str]) -> list[str]:
+        """What a script over ``shards`` works on: the payloads, then each shard's waiting set and lease set."""
+        keys = [self.keys.messages]
+        for shard in shards:
+            keys += [self.keys.queue_of(shard), self.keys.unack(shard)]
+        return keys

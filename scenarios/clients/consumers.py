@@ -1,0 +1,168 @@
+"""Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Protocol
+
+from cluster.links.lag import parse_lag
+from engine.ports import Runtime
+from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from scenarios.clients.recorder import Actor, Recorder
+from scenarios.queues.dyno import ConsumerQueue, ExtendsLeases, Wrap
+from scenarios.spec import scenario as spec
+from scenarios.tasks import Crew
+
+BACK_OFF_NS = 100_000_000
+"""Mean pause of a consumer after an operation that failed; drawn between half and one and a half of it."""
+
+IDLE_NS = 5_000_000
+"""Pause after an empty pop that did not wait, so that it does not spin."""
+
+RESTART_NS = 20_000_000
+"""How long after its death by a poison message another program takes the place of a consumer."""
+
+STOP_MARGIN_S = 2.0
+"""How much longer than its longest pop and its work a consumer may take to stop by itself."""
+
+
+class OpenQueue(Protocol):
+    """Makes the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
+
+    async def __call__(self, zone: str, wrap: Wrap) -> ConsumerQueue: ...
+
+
+class _Program:
+    """One consumer program, from its start to its stop or crash."""
+
+    def __init__(
+        self,
+        *,
+        actor: Actor,
+        settings: spec.Consumers,
+        poison: Collection[str],
+        open_queue: OpenQueue,
+        recorder: Recorder,
+        runtime: Runtime,
+    ) -> None:
+        self.switch = CrashSwitch()
+        self.stopping = False
+        self.poisoned = False
+        self._actor = actor
+        self._settings = settings
+        self._poison = poison
+        self._open_queue = open_queue
+        self._recorder = recorder
+        self._runtime = runtime
+        random = runtime.random(f"work {actor.process}")
+        self._draw_work_ns = parse_lag(settings.processing).sampler(random)
+        self._random = random
+        self._popped_by: dict[str, int] = {}
+
+    async def run(self) -> None:
+        queue = await self._open_queue(self._actor.zone, self.switch.wrap)
+        if isinstance(queue, ExtendsLeases):
+            queue.tell_extensions(self._extended)
+        try:
+            while not self.stopping:
+                await self._turn(queue)
+        except ProgramCrashed:
+            pass  # the program is dead; its leases stay where they are
+        finally:
+            await self._close(queue)
+
+    async def _turn(self, queue: ConsumerQueue) -> None:
+        self.switch.check()
+        settings = self._settings
+        popped = await self._recorder.pop(queue, self._actor, count=settings.batch, wait_ms=settings.wait_ms)
+        if popped is None:
+            await self._runtime.sleep(round(BACK_OFF_NS * self._random.uniform(0.5, 1.5)))
+            return
+        if not popped.deliveries and settings.wait_ms == 0:
+            await self._runtime.sleep(IDLE_NS)
+        self._popped_by = {delivery.message.id: popped.op for delivery in popped.deliveries}
+        for delivery in popped.deliveries:
+            if delivery.message.id in self._poison:
+                self.switch.check()  # whom a fault has ended by now, nothing kills
+                self.poisoned = True
+                self.switch.crash()
+                self.switch.check()
+            await self._runtime.sleep(self._draw_work_ns())
+            self.switch.check()
+            await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
+
+    def _extended(self, message_id: str, lease_end_ms: int) -> None:
+        popped_by = self._popped_by.get(message_id)
+        if popped_by is not None:  # else its pop has not returned yet: nobody counts on the lease
+            self._recorder.extended(self._actor, message_id, popped_by=popped_by, lease_end_ms=lease_end_ms)
+
+    async def _close(self, queue: ConsumerQueue) -> None:
+        with suppress(ProgramCrashed):  # a dead program tidies nothing
+            await queue.close()
+
+
+class Consumers:
+    """All consumers of a run, by zone and number. A replacement of a crashed one is a new process in the history."""
+
+    def __init__(
+        self,
+        *,
+        settings: spec.Consumers,
+        open_queue: OpenQueue,
+        recorder: Recorder,
+        runtime: Runtime,
+        crew: Crew,
+        poison: Collection[str] = (),
+    ) -> None:
+        self._settings = settings
+        self._poison = poison
+        self._stopping = False
+        self._open_queue = open_queue
+        self._recorder = recorder
+        self._runtime = runtime
+        self._crew = crew
+        self._programs: dict[tuple[str, int], _Program] = {}
+        self._lives: dict[tuple[str, int], int] = {}
+
+    def start(self, zone: str, number: int) -> None:
+        life = self._lives[zone, number] = self._lives.get((zone, number), 0) + 1
+        name = f"consumer-{zone}-{number}" + (f".{life}" if life > 1 else "")
+        program = _Program(
+            actor=Actor(name, zone),
+            settings=self._settings,
+            poison=self._poison,
+            open_queue=self._open_queue,
+            recorder=self._recorder,
+            runtime=self._runtime,
+        )
+        self._programs[zone, number] = program
+        self._crew.spawn(self._live(program, zone, number), name=name)
+
+    async def _live(self, program: _Program, zone: str, number: int) -> None:
+        await program.run()
+        if not program.poisoned:
+            return
+        await self._runtime.sleep(RESTART_NS)
+        if program.poisoned and not self._stopping and self._programs[zone, number] is program:
+            self.start(zone, number)
+
+    def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:
+        program = self._programs[zone, number]
+        if at_command == 1:
+            program.poisoned = False  # if it was: from now on ``replace`` says when another takes its place
+        program.switch.crash(at_command=at_command)
+
+    def replace(self, zone: str, number: int) -> None:
+        """Let another take the place of a program that has crashed; one that has not is spared."""
+        switch = self._programs[zone, number].switch
+        if switch.crashed:
+            self.start(zone, number)
+        else:
+            switch.disarm()
+
+    async def stop(self) -> None:
+        """Let every consumer finish what it holds; whoever takes too long is cancelled, with its operation open."""
+        self._stopping = True
+        for program in self._programs.values():
+            program.stopping = True
+        await self._crew.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)
+        await self._crew.dismiss()

@@ -1,0 +1,200 @@
+"""Runs queue operations and writes each into the history as what it turned out to be: ok, fail or info."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from analysis.runs.history import History, Touched
+from cluster.clock import NodeClock
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Indeterminate, PortError, Runtime, ServerError
+from scenarios.clients.program_crash import ProgramCrashed
+from scenarios.clients.true_time import Reading
+from scenarios.queues.dyno import ConsumerQueue, ProducerQueue
+
+OPERATION_ERRORS = (PortError, ServerError)
+"""What a queue operation raises when the cluster, and not the program, is at fault."""
+
+NO_LEASE = "no lease"
+CRASHED = "consumer crashed"
+PRODUCER_CRASHED = "producer crashed"
+
+Outcome = Literal["ok", "fail", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does an operation: the process, and the zone whose coordinator it talks to."""
+
+    process: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Popped:
+    """What one pop delivered, and the number of its operation."""
+
+    op: int
+    deliveries: tuple[Delivery, ...]
+
+
+class Recorder:
+    """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress.
+
+    ``clock`` is that of a zone. What programs read from a clock that is wrong goes into the history as true time.
+    """
+
+    def __init__(self, history: History, runtime: Runtime, *, clock: Callable[[str], NodeClock] | None = None) -> None:
+        self._history = history
+        self._runtime = runtime
+        self._clock = clock or _true_clock
+        self.counts: dict[tuple[str, Outcome], int] = {}
+
+    async def push(
+        self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
+    ) -> tuple[Message, ...]:
+        """Push ``messages`` in one call; those that were not confirmed come back.
+
+        Each is an operation of its own, since each has a fate of its own.
+        """
+        ops = self._begin_pushes(actor, messages, intended_ns)
+        reading = Reading.of(self._clock(actor.zone))
+        try:
+            receipts: Sequence[Receipt] = await queue.push(messages)
+        except OPERATION_ERRORS as error:
+            receipts = getattr(error, "receipts", ())
+            unpushed = _unconfirmed(messages, receipts)
+            failed_ids = getattr(error, "failed_ids", None) or [messages[index].id for index in unpushed[:1]]
+            for index in unpushed:
+                # The error speaks of the messages that it stopped at; the others were never tried.
+                outcome = _outcome(error) if messages[index].id in failed_ids else "fail"
+                touched = [_doubtful(messages[index], reading)] if outcome == "info" else None
+                self._end(ops[index], "push", outcome, touched, error=_text(error))
+        except ProgramCrashed:
+            # Whatever was confirmed to it, it can tell nobody.
+            for op, message in zip(ops, messages, strict=True):
+                self._end(op, "push", "info", [_doubtful(message, reading)], error=PRODUCER_CRASHED)
+            raise
+        by_id: Mapping[str, tuple[int, Message]] = {
+            message.id: (op, message) for op, message in zip(ops, messages, strict=True)
+        }
+        for receipt in receipts:
+            op, message = by_id[receipt.id]
+            self._end(op, "push", "ok", [_pushed(message, receipt, reading)])
+        return tuple(messages[index] for index in _unconfirmed(messages, receipts))
+
+    def refuse(self, actor: Actor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
+        """Record a push that the load generator itself could not begin."""
+        for op in self._begin_pushes(actor, messages, intended_ns):
+            self._end(op, "push", "fail", error=error)
+
+    async def pop(self, queue: ConsumerQueue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
+        """What was delivered, or None if the pop failed."""
+        op = self._begin(actor, "pop")
+        reading = Reading.of(self._clock(actor.zone))
+        try:
+            deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms))
+        except OPERATION_ERRORS as error:
+            self._end(op, "pop", _outcome(error), error=_text(error))
+            return None
+        except ProgramCrashed:
+            self._end(op, "pop", "info", error=CRASHED)
+            raise
+        self._end(op, "pop", "ok", [_delivered(delivery, op) for delivery in deliveries])
+        return Popped(op, deliveries)
+
+    async def ack(self, queue: ConsumerQueue, actor: Actor, delivery: Delivery, *, popped_by: int) -> None:
+        op = self._begin(actor, "ack", [_delivered(delivery, popped_by)])
+        try:
+            acknowledged = await queue.ack(delivery.message.id)
+        except OPERATION_ERRORS as error:
+            self._end(op, "ack", _outcome(error), error=_text(error))
+        except ProgramCrashed:
+            self._end(op, "ack", "info", error=CRASHED)
+            raise
+        else:
+            self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
+
+    def extended(self, actor: Actor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
+        """Record that the queue moved the end of a lease by itself, and just had this confirmed."""
+        ahead_ms = Reading.of(self._clock(actor.zone)).offset_ms
+        touched = [Touched(message_id=message_id, delivery=popped_by, lease_end_ms=lease_end_ms - ahead_ms)]
+        op = self._begin(actor, "extend", touched)
+        self._end(op, "extend", "ok", touched)
+
+    def _begin_pushes(self, actor: Actor, messages: Sequence[Message], intended_ns: int) -> list[int]:
+        return [
+            self._begin(actor, "push", [Touched(message_id=message.id, priority=message.priority)], intended_ns)
+            for message in messages
+        ]
+
+    def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
+        return self._history.invoke(
+            time_ns=self._runtime.now_ns(),
+            process=actor.process,
+            zone=actor.zone,
+            f=f,
+            intended_ns=intended_ns,
+            messages=messages,
+        )
+
+    def _end(
+        self, op: int, f: str, outcome: Outcome, messages: Sequence[Touched] | None = None, *, error: str | None = None
+    ) -> None:
+        touched = 1 if messages is None else len(messages)
+        self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
+        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, messages=messages, error=error)
+
+
+def _outcome(error: Exception) -> Outcome:
+    return "info" if isinstance(error, Indeterminate) else "fail"
+
+
+def _text(error: Exception) -> str:
+    """The words of the server or the coordinator, without the engine's own around them: reports group by them."""
+    cause = error.__cause__ if isinstance(error.__cause__, OPERATION_ERRORS) else error
+    return str(cause) or type(cause).__name__
+
+
+def _true_clock(zone: str) -> NodeClock:
+    return NodeClock(epoch_ns=0, run_ns=lambda: 0)
+
+
+def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
+    due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
+    return Touched(message_id=message.id, shard=receipt.shard, due_ms=due_ms, priority=message.priority)
+
+
+def _doubtful(message: Message, reading: Reading) -> Touched:
+    """If the queue took it, it is not due before this."""
+    return Touched(message_id=message.id, due_ms=reading.true_ms + message.timeout_ms, priority=message.priority)
+
+
+def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> list[int]:
+    """The positions of ``messages`` without a receipt."""
+    confirmed = frozenset(receipt.id for receipt in receipts)
+    return [index for index, message in enumerate(messages) if message.id not in confirmed]
+
+
+def _in_true_time(delivery: Delivery, reading: Reading) -> Delivery:
+    ahead_ms = reading.ahead_ms(delivery.lease_start_ms)
+    if ahead_ms == 0:
+        return delivery
+    return replace(
+        delivery,
+        lease_start_ms=delivery.lease_start_ms - ahead_ms,
+        leased_ms=delivery.leased_ms - ahead_ms,
+        lease_end_ms=delivery.lease_end_ms - ahead_ms,
+    )
+
+
+def _delivered(delivery: Delivery, op: int) -> Touched:
+    return Touched(
+        message_id=delivery.message.id,
+        shard=delivery.shard,
+        delivery=op,
+        lease_start_ms=delivery.lease_start_ms,
+        leased_ms=delivery.leased_ms,
+        lease_end_ms=delivery.lease_end_ms,
+        priority=delivery.message.priority,
+    )

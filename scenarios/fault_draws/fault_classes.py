@@ -1,0 +1,321 @@
+"""The classes of faults that the guarantee matrix and the ablation table run through, each with a short scenario.
+
+A seed decides what is pushed and when, the same at every level and in every class and mode, and where, when and for how
+long the faults of a class happen. Times are those of a real cluster made short: time-outs are a tenth of Dynomite's and
+leases last a fifth of a second.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from itertools import product
+from random import Random
+from typing import Any
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from cluster.random_streams import Streams
+from cluster.votes.vote import Level
+from scenarios.clients.producers import explicit_operations
+from scenarios.spec import scenario as spec
+from scenarios.spec.scenario import Scenario
+
+ZONES = ("a", "b", "c")
+LEASE_MS = 200
+LOAD_S = 1.0
+CLOCK_MS = 9
+"""Two clocks differ by at most twice this, which is below the margin of hardened mode: a tenth of the lease."""
+
+_LAG = "lognormal:1ms:5ms"
+_HEAVY_LAG = f"0.9*{_LAG} + 0.1*uniform:20ms:100ms"
+_SLOW_LAG = "lognormal:15ms:40ms"
+_RATE_PER_S = 14.0
+_DELAY = "0.5*constant:0ms + 0.5*uniform:20ms:300ms"
+_WORK = "exponential:3ms"
+_OVERLONG_WORK = f"0.7*{_WORK} + 0.3*constant:{LEASE_MS * 3 // 2}ms"
+_CONSUMERS_PER_ZONE = 2
+_DRAIN_S = 4.0
+_DRAIN_OVERLONG_S = 15.0
+"""Work that outlasts its lease is often done twice or more, one after the other."""
+_RETRIES_SHARE = 0.5
+_RETRIES_MAX = 6
+_CRASH_SLOTS = 4
+_CRASH_COMMANDS_LOG2 = 4.5
+_POISON_MAX = 3
+_DELIVERIES_MAX = 3
+_SWEPT_S = 3.0
+"""The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
+
+
+class FaultClass(StrEnum):
+    """One kind of trouble, alone."""
+
+    NONE = "none"
+    LAG_HEAVY = "lag-heavy"
+    ZONE_SLOW = "zone-slow"
+    WORK_OVERLONG = "work-overlong"
+    CONSUMER_CRASH = "consumer-crash"
+    CRASH_OVERLONG = "crash-overlong"
+    ZONE_PAUSED = "zone-paused"
+    ZONE_PAUSED_LONG = "zone-paused-long"
+    ZONE_KILLED_WARM = "zone-killed-warm"
+    ZONE_KILLED_KEEP = "zone-killed-keep"
+    ZONE_WIPED = "zone-wiped"
+    CUT_HOLD = "cut-hold"
+    CUT_DROP = "cut-drop"
+    CUT_ONE_WAY = "cut-one-way"
+    LINKS_DUPLICATE = "links-duplicate"
+    ZONE_UNSERVED = "zone-unserved"
+    CLOCKS_WRONG = "clocks-wrong"
+    POISON = "poison"
+    V1_PRODUCERS_CRASH = "v1-producers-crash"
+    ANY_OF_ONE_ZONE = "any-of-one-zone"
+
+
+class EngineMode(StrEnum):
+    """The dyno queue as it is, with the defects of the original, or hardened (docs/hardened.md)."""
+
+    DEFAULT = "default"
+    COMPAT = "compat"
+    HARDENED = "hardened"
+
+
+ABOUT: Mapping[FaultClass, str] = {
+    FaultClass.NONE: "no fault",
+    FaultClass.LAG_HEAVY: "one in ten lags on every link is 20 to 100 ms, below every time-out",
+    FaultClass.ZONE_SLOW: "the links from and to one zone take 15 ms (99th percentile 40 ms) for a while",
+    FaultClass.WORK_OVERLONG: "30 % of the messages take one and a half leases to work on",
+    FaultClass.CONSUMER_CRASH: "8 to 16 times a consumer ends just before a drawn command; another takes its place",
+    FaultClass.CRASH_OVERLONG: "both of the two before",
+    FaultClass.ZONE_PAUSED: "one zone's server is frozen (SIGSTOP) for 50 to 450 ms, below every time-out",
+    FaultClass.ZONE_PAUSED_LONG: "one zone's server is frozen for 600 to 800 ms; coordinators give up after 500",
+    FaultClass.ZONE_KILLED_WARM: "one zone's server is killed and comes back with a copy of a live zone's data",
+    FaultClass.ZONE_KILLED_KEEP: "one zone's server is killed and comes back with its own files",
+    FaultClass.ZONE_WIPED: "one zone's server is killed and comes back empty",
+    FaultClass.CUT_HOLD: "one zone is cut off for 100 to 800 ms; what is sent is kept until the cut is mended",
+    FaultClass.CUT_DROP: "one zone is cut off; connections are reset and what is sent is lost",
+    FaultClass.CUT_ONE_WAY: "one link, in one direction, keeps or loses what is sent",
+    FaultClass.LINKS_DUPLICATE: "a third of what the links carry arrives a second time, 50 to 400 ms later",
+    FaultClass.ZONE_UNSERVED: "all consumers of one zone are gone for 800 ms",
+    FaultClass.CLOCKS_WRONG: f"the clock of each zone is wrong, by up to {CLOCK_MS} ms, while the load lasts",
+    FaultClass.POISON: (
+        f"1 to {_POISON_MAX} messages kill every consumer that gets them, which takes one at a time; hardened mode "
+        f"sets aside what was delivered {_DELIVERIES_MAX} times"
+    ),
+    FaultClass.V1_PRODUCERS_CRASH: (
+        "the producer of each zone, a client of V1 in hardened mode, too, ends just before its second command from a "
+        "drawn time on; another takes its place; orphans are forbidden as well"
+    ),
+    FaultClass.ANY_OF_ONE_ZONE: (
+        "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks, crashing "
+        "consumers and producers that push again what was not confirmed, and now and then heavy lags and overlong work"
+    ),
+}
+
+TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
+"""What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
+
+WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
+"""Classes with runs in which clocks are wrong."""
+
+
+def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode, seed: int) -> Scenario:
+    """The run of ``seed``. Equal arguments give equal scenarios; the load depends on ``seed`` alone."""
+    drawn = _DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}"))
+    any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
+    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
+    heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
+    poison, hardened = fault_class is FaultClass.POISON, mode is EngineMode.HARDENED
+    return Scenario(
+        name=f"{fault_class}-{mode}",
+        about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
+        arm=spec.Arm.SIM,
+        seed=seed,
+        level=level,
+        links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
+        queue=spec.QueueSettings(
+            mode=spec.Mode.HARDENED if hardened else spec.Mode.DEFAULT,
+            unack_ms=LEASE_MS,
+            unack_interval_ms=LEASE_MS // 2,
+            compat=mode is EngineMode.COMPAT,
+            deliveries_max=_DELIVERIES_MAX if poison and hardened else None,
+            v1_producers=hardened and fault_class is FaultClass.V1_PRODUCERS_CRASH,
+        ),
+        load=_LOADS.get(fault_class, _load)(seed),
+        consumers=spec.Consumers(
+            per_zone=_CONSUMERS_PER_ZONE,
+            batch=1 if poison else 5,
+            wait_ms=50,
+            processing=_OVERLONG_WORK if overlong else _WORK,
+        ),
+        faults=drawn,
+        drain=spec.Drain(bound_s=_DRAIN_OVERLONG_S if overlong else _DRAIN_S),
+        checks=_checks(fault_class, drawn),
+    )
+
+
+def _checks(fault_class: FaultClass, drawn: tuple[spec.AnyFault, ...]) -> spec.Checks:
+    if fault_class is FaultClass.V1_PRODUCERS_CRASH:
+        return spec.Checks(forbid=(*FORBIDDEN_DEFAULT, MessageClass.ORPHAN))
+    clocks = any(isinstance(fault, spec.ClockFault) for fault in drawn)
+    return spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks()
+
+
+def _happens(random: Random | None, share: float) -> bool:
+    return random is not None and random.random() < share
+
+
+def _load(seed: int) -> spec.Load:
+    drawn = spec.Load(duration_s=LOAD_S, rate_per_s=_RATE_PER_S, delay=_DELAY, priority=spec.Priority(max=9))
+    operations = explicit_operations(drawn, zones=ZONES, random=Streams(seed).stream)
+    return spec.Load(duration_s=LOAD_S, operations=operations)
+
+
+def _retried(seed: int) -> spec.Load:
+    """The load of ``seed``, in half of the seeds with producers that try again."""
+    random = Streams(seed).stream("retries")
+    if not _happens(random, _RETRIES_SHARE):
+        return _load(seed)
+    settings = {"retries": random.randint(1, _RETRIES_MAX), "retry_after_ms": float(random.randint(5, 300))}
+    return _load(seed).model_copy(update=settings)
+
+
+def _poisoned(seed: int) -> spec.Load:
+    """The load of ``seed``, a few messages of which kill whoever works on them."""
+    load, random = _load(seed), Streams(seed).stream("poison")
+    operations = list(load.operations or ())
+    for index in random.sample(range(len(operations)), min(len(operations), random.randint(1, _POISON_MAX))):
+        operations[index] = operations[index].model_copy(update={"poison": True})
+    return load.model_copy(update={"operations": tuple(operations)})
+
+
+def _swept(seed: int) -> spec.Load:
+    """The load of ``seed``, and time to find orphans after it: no run waits for what no zone lists."""
+    return _load(seed).model_copy(update={"duration_s": LOAD_S + _SWEPT_S})
+
+
+def _times(random: Random, *, shortest_s: float = 0.1, longest_s: float = 0.5) -> dict[str, Any]:
+    for_s = round(random.uniform(shortest_s, longest_s), 3)
+    return {"at_s": round(random.uniform(0.05, LOAD_S - for_s - 0.05), 3), "for_s": for_s}
+
+
+def _none(random: Random) -> tuple[spec.AnyFault, ...]:
+    return ()
+
+
+def _of_zone(
+    make: Callable[..., spec.AnyFault], *, shortest_s: float = 0.1, longest_s: float = 0.5, **settings: Any
+) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
+    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+        times = _times(random, shortest_s=shortest_s, longest_s=longest_s)
+        return (make(**times, zone=random.choice(ZONES), **settings),)
+
+    return draw
+
+
+def _cut_off(mode: spec.CutMode) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
+    longest_s = 0.8 if mode is spec.CutMode.HOLD else 0.5
+
+    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+        times = _times(random, longest_s=longest_s)
+        return (spec.CutFault(kind="cut", **times, mode=mode, isolate=random.choice(ZONES)),)
+
+    return draw
+
+
+def _cut_one_way(random: Random) -> tuple[spec.AnyFault, ...]:
+    source, target = random.sample(ZONES, 2)
+    mode = random.choice(list(spec.CutMode))
+    return (spec.CutFault(kind="cut", **_times(random), mode=mode, one_way=f"{source}>{target}"),)
+
+
+def _crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+    """Each in a slot of time of one consumer, so that no two of them can overlap."""
+    slot_s = LOAD_S / _CRASH_SLOTS
+    slots = list(product(ZONES, range(_CONSUMERS_PER_ZONE), range(_CRASH_SLOTS)))
+    return tuple(
+        spec.ConsumerCrash(
+            kind="consumer_crash",
+            at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
+            for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
+            zone=zone,
+            consumer=number,
+            at_command=int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
+        )
+        for zone, number, slot in sorted(random.sample(slots, random.randint(8, 16)))
+    )
+
+
+def _clocks(random: Random) -> tuple[spec.AnyFault, ...]:
+    offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
+    return tuple(
+        spec.ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
+        for zone in ZONES
+    )
+
+
+def _duplicates(random: Random) -> tuple[spec.AnyFault, ...]:
+    after_ms = round(random.uniform(50, 400), 1)
+    return (spec.DuplicateFault(kind="duplicate", at_s=0.0, for_s=LOAD_S, share=0.33, after_ms=after_ms),)
+
+
+def _unserved(random: Random) -> tuple[spec.AnyFault, ...]:
+    return (spec.ConsumerCrash(kind="consumer_crash", at_s=0.1, for_s=0.8, zone=random.choice(ZONES), consumer="all"),)
+
+
+def _producer_crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+    """The second command of a push of V1 lists what the first has stored."""
+    return tuple(
+        spec.ProducerCrash(kind="producer_crash", **_times(random, shortest_s=0.3), zone=zone, at_command=2)
+        for zone in ZONES
+    )
+
+
+def _any_of_one_zone(random: Random) -> tuple[spec.AnyFault, ...]:
+    faults = _DRAW[random.choice(OF_ONE_ZONE)](random)
+    if random.random() < 0.5:
+        faults += _clocks(random)
+    if random.random() < 0.5:
+        faults += _crashes(random)
+    return faults
+
+
+OF_ONE_ZONE = (
+    FaultClass.ZONE_SLOW,
+    FaultClass.ZONE_PAUSED,
+    FaultClass.ZONE_PAUSED_LONG,
+    FaultClass.ZONE_KILLED_WARM,
+    FaultClass.ZONE_KILLED_KEEP,
+    FaultClass.ZONE_WIPED,
+    FaultClass.CUT_HOLD,
+    FaultClass.CUT_DROP,
+    FaultClass.CUT_ONE_WAY,
+)
+
+_DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
+    FaultClass.NONE: _none,
+    FaultClass.LAG_HEAVY: _none,
+    FaultClass.ZONE_SLOW: _of_zone(spec.LagFault, kind="lag", lag=_SLOW_LAG),
+    FaultClass.WORK_OVERLONG: _none,
+    FaultClass.CONSUMER_CRASH: _crashes,
+    FaultClass.CRASH_OVERLONG: _crashes,
+    FaultClass.ZONE_PAUSED: _of_zone(spec.Pause, kind="pause", shortest_s=0.05, longest_s=0.45),
+    FaultClass.ZONE_PAUSED_LONG: _of_zone(spec.Pause, kind="pause", shortest_s=0.6, longest_s=0.8),
+    FaultClass.ZONE_KILLED_WARM: _of_zone(spec.Kill, kind="kill", restart="warm"),
+    FaultClass.ZONE_KILLED_KEEP: _of_zone(spec.Kill, kind="kill", restart="keep"),
+    FaultClass.ZONE_WIPED: _of_zone(spec.Wipe, kind="wipe"),
+    FaultClass.CUT_HOLD: _cut_off(spec.CutMode.HOLD),
+    FaultClass.CUT_DROP: _cut_off(spec.CutMode.DROP),
+    FaultClass.CUT_ONE_WAY: _cut_one_way,
+    FaultClass.LINKS_DUPLICATE: _duplicates,
+    FaultClass.ZONE_UNSERVED: _unserved,
+    FaultClass.CLOCKS_WRONG: _clocks,
+    FaultClass.POISON: _none,
+    FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
+    FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
+}
+
+_LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
+    FaultClass.POISON: _poisoned,
+    FaultClass.V1_PRODUCERS_CRASH: _swept,
+    FaultClass.ANY_OF_ONE_ZONE: _retried,
+}
+"""Of the classes that change something about it."""

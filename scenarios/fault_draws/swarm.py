@@ -1,0 +1,187 @@
+"""Swarm testing: each seed draws its own variation of a scenario, with some faults off and others extreme.
+
+After Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", ISSTA 2012: many unlike configurations, each of which leaves
+something out, find more than one configuration that includes everything.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+from random import Random
+
+from cluster.random_streams import Streams
+from cluster.sim.event_order import TieBreak
+from scenarios.clients.producers import explicit_operations
+from scenarios.spec.rules import problems
+from scenarios.spec.scenario import (
+    AnyFault,
+    Arm,
+    ClockFault,
+    ConsumerCrash,
+    Consumers,
+    CutFault,
+    Drain,
+    DuplicateFault,
+    Links,
+    LinksFault,
+    Load,
+    LossFault,
+    PowerFailure,
+    ProducerCrash,
+    Scenario,
+    Simulation,
+    SlowZone,
+    SwizzleClog,
+)
+
+LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
+
+SLOW_SHARE = 0.05
+SLOW_LEASES = 1.2
+"""In some runs this share of the messages takes so many leases to process."""
+
+FAULTS_MORE = 2
+"""A drawn run has at most so many faults more than its scenario."""
+
+_CRASH_COMMANDS_LOG2 = 6.0
+
+
+def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
+    """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
+
+    About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
+    longer than that of ``base``. Faults are of the kinds that ``base`` has; their number, times and targets are drawn,
+    and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same scenario.
+    """
+    streams = Streams(seed)
+    random = streams.stream("swarm")
+    load, consumers = _load(base, streams, messages), _consumers(base, random)
+    scenario = base.model_copy(
+        update={
+            "arm": Arm.SIM,
+            "seed": seed,
+            "load": load,
+            "consumers": consumers,
+            "drain": Drain(bound_s=_bound_s(base, load, consumers)),
+            "links": Links(lag=random.choice((base.links.lag, *LAGS)), overrides=base.links.overrides),
+            "simulation": Simulation(tie_break=random.choice(list(TieBreak))),
+            "faults": (),
+        }
+    )
+    return scenario.model_copy(update={"faults": _faults(base, scenario, random)})
+
+
+def _load(base: Scenario, streams: Streams, messages: int) -> Load:
+    load = base.load
+    told = base.workload is not None and base.workload.operations is not None
+    if told or load.operations is not None:
+        return load
+    rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
+    duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s
+    shortened = load.model_copy(update={"duration_s": duration_s})
+    if base.workload is not None:
+        return shortened  # its seed draws the same operations again
+    operations = explicit_operations(shortened, zones=base.zones, random=streams.stream)
+    return Load(
+        duration_s=duration_s,
+        operations=operations,
+        payload_bytes=load.payload_bytes,
+        retries=load.retries,
+        retry_after_ms=load.retry_after_ms,
+    )
+
+
+def _consumers(base: Scenario, random: Random) -> Consumers:
+    """Now and then a message takes longer than its lease."""
+    settings = base.consumers
+    slow = f"{1 - SLOW_SHARE}*constant:1ms + {SLOW_SHARE}*constant:{round(_slow_s(base) * 1000)}ms"
+    return settings.model_copy(
+        update={
+            "per_zone": random.randint(min(1, settings.per_zone), settings.per_zone),
+            "batch": random.randint(1, settings.batch),
+            "processing": random.choice((settings.processing, settings.processing, slow)),
+        }
+    )
+
+
+def _slow_s(base: Scenario) -> float:
+    return base.queue.unack_ms * SLOW_LEASES / 1000
+
+
+def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
+    """Room for the slow messages, each of which is delivered again and may be slow again: they are no violation."""
+    programs = max(1, len(base.zones) * consumers.per_zone)
+    slow = SLOW_SHARE * len(load.operations or ()) / programs
+    return round(base.drain.bound_s + _slow_s(base) * (2 + 4 * slow), 3)
+
+
+def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:
+    kinds = dict.fromkeys(fault.kind for fault in base.faults)
+    on = [kind for kind in kinds if random.random() < 0.75]
+    templates = [fault for fault in base.faults if fault.kind in on]
+    wanted = random.randint(0, len(base.faults) + FAULTS_MORE) if templates else 0
+    chosen: tuple[AnyFault, ...] = ()
+    for _ in range(wanted):
+        candidate = (*chosen, _fault(random.choice(templates), scenario, random))
+        # What two faults cannot hold together is left out, not repaired: the draw stays simple.
+        if not problems(scenario.model_copy(update={"faults": candidate, "load": _silent(scenario)})):
+            chosen = candidate
+    return chosen
+
+
+def _silent(scenario: Scenario) -> Load:
+    return Load(duration_s=scenario.load.duration_s, rate_per_s=0.0)
+
+
+def _fault(template: AnyFault, scenario: Scenario, random: Random) -> AnyFault:
+    duration_s = scenario.load.duration_s
+    for_s = max(0.001, round(duration_s * 0.6 * 2 ** -random.uniform(0, 5), 3))
+    at_s = round(random.uniform(0, max(0.0, duration_s - for_s - 0.001)), 3)
+    fresh = template.model_copy(update={"for_s": for_s, "at_s": at_s})
+    return fresh.model_copy(update=_target(fresh, scenario, random))
+
+
+def _target(fault: AnyFault, scenario: Scenario, random: Random) -> dict[str, object]:
+    zone = random.choice(scenario.zones)
+    link = ">".join(random.choice(scenario.links_all)) if scenario.links_all else None
+    if isinstance(fault, ConsumerCrash):
+        return {"zone": zone, "consumer": random.randrange(scenario.consumers.per_zone), "at_command": _command(random)}
+    if isinstance(fault, ProducerCrash):
+        return {"zone": zone, "at_command": _command(random)}
+    if isinstance(fault, LinksFault):
+        around: dict[str, object] = {"zone": zone, "link": None}
+        target = around if random.random() < 0.5 or link is None else {"zone": None, "link": link}
+        return {**target, **_extent(fault, random)}
+    if isinstance(fault, CutFault):
+        return _cut(fault, zone, link, random)
+    return {"zone": zone, **_extent(fault, random)}
+
+
+def _command(random: Random) -> int | None:
+    return int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)) if random.random() < 0.75 else None
+
+
+def _extent(fault: AnyFault, random: Random) -> dict[str, object]:
+    """How much of it, for the kinds that have a more and a less: up to what the scenario says, and either way."""
+    part = 2 ** -random.uniform(0, 4)
+    if isinstance(fault, PowerFailure):
+        return {"torn": random.random() < 0.5}
+    if isinstance(fault, SlowZone):
+        return {"factor": 1 + (fault.factor - 1) * part}
+    if isinstance(fault, ClockFault):
+        sign = random.choice((1, -1))
+        # Rounded away from 0, which would be no fault.
+        return {name: sign * ceil(abs(value) * part) for name, value in _wrong(fault).items()}
+    if isinstance(fault, DuplicateFault):
+        return {"share": min(1.0, round(fault.share * part + 0.001, 3)), "after_ms": round(fault.after_ms * part, 3)}
+    if isinstance(fault, LossFault):
+        return {"share": round(fault.share * part, 6)}
+    return {"order": random.randrange(1_000_000)} if isinstance(fault, SwizzleClog) else {}
+
+
+def _wrong(fault: ClockFault) -> dict[str, int]:
+    return {name: getattr(fault, name) for name in ("offset_ms", "drift_ppm")}
+
+
+def _cut(fault: CutFault, zone: str, link: str | None, random: Random) -> dict[str, object]:
+    one_way: Sequence[dict[str, object]] = [{"isolate": None, "halves": None, "one_way": link}] if link else []
+    return random.choice([{"isolate": zone, "halves": None, "one_way": None}, *one_way])

@@ -1,0 +1,103 @@
+"""A program: one queue instance, whose every command passes a gate at which the program can die or stand still."""
+
+from collections.abc import Sequence
+
+from engine.message import Delivery
+from engine.ports import Command, Connection, Promise, Reply, Runtime, Task
+from scenarios.clients.program_crash import ProgramCrashed
+from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
+from scenarios.properties.queue import Queue
+
+_NS_PER_MS = 1_000_000
+
+
+class Gate:
+    """Counts the commands of one operation. A pipeline is not torn apart: it is stopped as a whole."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._course: Course | None = None
+        self._passed = 0
+        self._standing: Promise[None] | None = None
+        self.crashed = False
+        self.stopped: Promise[None] = runtime.promise()
+        """The operation stands still, or is over."""
+
+    @property
+    def standing(self) -> bool:
+        return self._standing is not None
+
+    def arm(self, course: Course) -> None:
+        """A new operation begins."""
+        self._course = course
+        self._passed = 0
+        self.stopped = self._runtime.promise()
+
+    def stop(self) -> None:
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    def crash(self) -> None:
+        self.crashed = True
+        if self._standing is not None:
+            self._go_on()
+
+    async def enter(self, commands: int) -> None:
+        """Raises ``ProgramCrashed`` if the program has died before them."""
+        course, self._passed = self._course, self._passed + commands
+        if isinstance(course, CrashBefore) and self._passed >= course.command:
+            self.crashed = True
+        if isinstance(course, StallBefore) and self._passed >= course.command and not self.crashed:
+            self._course = None
+            await self._stand(course.for_ms)
+        if self.crashed:
+            raise ProgramCrashed
+
+    async def _stand(self, for_ms: int) -> None:
+        self._standing = self._runtime.promise()
+        timer = self._runtime.call_later(for_ms * _NS_PER_MS, self._go_on)
+        self.stop()
+        await self._standing
+        timer.cancel()
+
+    def _go_on(self) -> None:
+        standing, self._standing = self._standing, None
+        if standing is not None:
+            standing.set_result(None)
+
+
+class GatedConnection:
+    """``Connection`` through a gate."""
+
+    def __init__(self, inner: Connection, gate: Gate) -> None:
+        self._inner = inner
+        self._gate = gate
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        await self._gate.enter(len(commands))
+        return await self._inner.execute(*commands)
+
+
+class Program:
+    """``held``: deliveries that it has not tried to acknowledge, each with the number of its pop.
+
+    ``popped``: how many its last pop returned. ``repairing``: it looks for ended leases just now.
+    """
+
+    def __init__(self, *, name: str, zone: str, gate: Gate, queue: Queue) -> None:
+        self.name = name
+        self.zone = zone
+        self.gate = gate
+        self.queue = queue
+        self.held: list[tuple[int, Delivery]] = []
+        self.task: Task[None] | None = None
+        self.popped = 0
+        self.repairing = False
+
+    @property
+    def busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    def hold(self, number: int, deliveries: Sequence[Delivery]) -> None:
+        self.held += [(number, delivery) for delivery in deliveries]
+        self.popped = len(deliveries)

@@ -1,0 +1,114 @@
+"""The hardened dyno queue as the queue under test."""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from itertools import count
+from typing import Any
+
+from cluster.testbed import Testbed
+from cluster.votes.vote import Level
+from cluster.zone_reads import ZoneReads
+from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
+from engine.message import Delivery
+from scenarios.queues.dyno import NAME, PREFIX, ConsumerQueue, Depth, DynoUnderTest, ProducerQueue, Wrap, strategy_of
+from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
+from scenarios.spec.scenario import Scenario
+
+MARGIN_SHARE = 10
+"""Clocks may differ by a lease divided by this."""
+
+TAKEOVER_LEASES = 2
+HOLD_LEASES = 50
+
+
+class HardenedUnderTest:
+    """A shard per zone, served by the zone of its name, or for a while by another."""
+
+    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
+        self._testbed = testbed
+        self._scenario = scenario
+        self._without = tuple(without)
+        self._keys = HardenedKeys(prefix=PREFIX, queue=NAME)
+        self._instances = count(1)
+        self.shards = {zone: zone for zone in scenario.zones}
+
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+        if self._scenario.queue.v1_producers:
+            return await DynoUnderTest(self._testbed, self._scenario).producer(zone, wrap)
+        return self._instance(zone, wrap)
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        queue = self._instance(zone, wrap)
+        await queue.start()
+        return _Consumer(queue)
+
+    async def depth(self, shard: str) -> Depth:
+        """Of the zone that lists most, since what any zone still lists is not settled yet."""
+        keys = self._keys
+        depths = []
+        for zone in self._scenario.zones:
+            sets = (keys.queue_of(shard), keys.ready(shard), keys.unack(shard))
+            replies = await self._testbed.direct(zone).execute(*(("ZCARD", key) for key in sets))
+            delayed, ready, leased = (answer_of(reply) for reply in replies)
+            depths.append(Depth(delayed + ready, leased))
+        return Depth(max(depth.waiting for depth in depths), max(depth.leased for depth in depths))
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        direct, keys = self._testbed.direct(zone), self._keys
+        for shard, serving_zone in self.shards.items():
+            places = (("queue", keys.queue_of(shard)), ("queue", keys.ready(shard)), ("unack", keys.unack(shard)))
+            for place, key in places:
+                async for member, score in sorted_set(direct, key):
+                    yield state_row(zone, place, member, shard=shard, score=score, serving=serving_zone == zone)
+        async for member, score in sorted_set(direct, keys.dead):
+            yield state_row(zone, "dead", member, score=score)
+        async for field in hash_fields(direct, keys.messages):
+            yield state_row(zone, "payload", field)
+
+    def _instance(self, zone: str, wrap: Wrap) -> HardenedQueue:
+        testbed, scenario, settings = self._testbed, self._scenario, self._scenario.queue
+        coordinator = testbed.coordinators[zone]
+        reads = {name: ZoneReads(coordinator, name, runtime=testbed.runtime) for name in scenario.zones}
+        return HardenedQueue(
+            NAME,
+            runtime=testbed.runtime,
+            clock=testbed.clock(zone),
+            quorum=wrap(testbed.connection(zone, scenario.setting)),
+            safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),
+            local=wrap(testbed.connection(zone, Level.DC_ONE)),
+            zones={name: wrap(connection) for name, connection in reads.items()},
+            settings=HardenedSettings(
+                prefix=PREFIX,
+                shards=tuple(self.shards),
+                shard=zone,
+                instance=f"{zone}-{next(self._instances)}",
+                lease_ms=settings.unack_ms,
+                margin_ms=max(1, settings.unack_ms // MARGIN_SHARE),
+                keeper_interval_ms=settings.unack_ms,
+                grace_ms=settings.unack_ms,
+                takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
+                hold_max_ms=HOLD_LEASES * settings.unack_ms,
+                deliveries_max=settings.deliveries_max,
+                without=self._without,
+            ),
+            strategy=strategy_of(settings.sharding, zone),
+        )
+
+
+class _Consumer:
+    def __init__(self, queue: HardenedQueue) -> None:
+        self._queue = queue
+        self._deliveries: dict[str, Delivery] = {}
+
+    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+        deliveries = await self._queue.pop(count, wait_ms=wait_ms)
+        self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
+        return deliveries
+
+    async def ack(self, message_id: str) -> bool:
+        return await self._queue.ack(self._deliveries.pop(message_id))
+
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        self._queue.tell_extensions(heard)
+
+    async def close(self) -> None:
+        await self._queue.close()

@@ -1,0 +1,55 @@
+"""What a scenario says about links and time-outs, as both arms take it."""
+
+from typing import TypedDict
+
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Lag, parse_lag
+from cluster.options.hinted_handoff import HandoffSettings
+from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.topology.topology import Topology
+from scenarios.spec.scenario import Scenario, parse_link
+from scenarios.spec.topology import AntiEntropy
+
+_NS_PER_MS = 1_000_000
+
+
+class NetworkOptions(TypedDict):
+    """Fields of ``cluster.network.NetworkSettings``."""
+
+    seed: int
+    lag: Lag
+    lags: dict[tuple[str, str], Lag]
+    coherence_ns: int
+    loss: float
+    timeouts: Timeouts
+    topology: Topology
+    read_repair: bool
+    hinted_handoff: HandoffSettings | None
+    votes: Votes
+    anti_entropy: AntiEntropySettings | None
+
+
+def network_options(scenario: Scenario) -> NetworkOptions:
+    links, replication = scenario.links, scenario.replication
+    handoff, comparing = replication.hinted_handoff, replication.anti_entropy
+    return NetworkOptions(
+        seed=scenario.seed,
+        lag=parse_lag(links.lag),
+        lags={parse_link(link): parse_lag(lag) for link, lag in links.overrides.items()},
+        coherence_ns=round(links.coherence_ms * _NS_PER_MS),
+        loss=links.loss,
+        timeouts=Timeouts(factor=replication.time_factor),
+        topology=scenario.topology.layout,
+        read_repair=replication.read_repair,
+        hinted_handoff=None if handoff is None else HandoffSettings(queue=handoff.queue),
+        votes=replication.votes,
+        anti_entropy=None if comparing is None else _anti_entropy(comparing),
+    )
+
+
+def _anti_entropy(section: AntiEntropy) -> AntiEntropySettings:
+    return AntiEntropySettings(
+        interval_ns=section.interval_ms * _NS_PER_MS,
+        entries=section.entries,
+        retention_ns=round(section.retention_s * 1e9),
+    )

@@ -1,0 +1,140 @@
+"""Runs on real servers: makes the testbed, gives it an event loop, and turns signals into an orderly end."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import uvloop
+
+from cluster.connections.timeouts import Timeouts
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.stalls import StallMonitor
+from cluster.real.zones import zones
+from scenarios.clients.recorder import Outcome
+from scenarios.queues.dyno import queue_under_test
+from scenarios.run.network_settings import network_options
+from scenarios.run_files.directory import LOGGER, create_run_directory, logging_to
+from scenarios.run_files.run_json import write_run
+from scenarios.run_files.tables import files_in
+from scenarios.run_phases import RunRecord, Watcher
+from scenarios.runner import MakeQueue, carry_out
+from scenarios.spec.reading import RESOLVED_NAME, dump_scenario
+from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.tasks import Halt
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_on_servers(
+    scenario: Scenario,
+    *,
+    kind: ZoneKind,
+    runs: Path,
+    watcher: Watcher,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+) -> tuple[Path, RunRecord]:
+    """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
+
+    Blocks until the run is over. Ctrl-C, SIGTERM and SIGHUP end it early and in order; a second one cuts short what is
+    left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    """
+    started = datetime.now(UTC)
+    directory = create_run_directory(runs, scenario, started)
+    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
+    with logging_to(directory / "lab.log"):
+        with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            record, epoch_ns, stall_ms = runner.run(_run(scenario, kind, directory, watcher, make_queue))
+        write_run(
+            directory,
+            scenario,
+            record,
+            started=started,
+            epoch_ns=epoch_ns,
+            command=command,
+            where={
+                "arm": Arm.REAL,
+                "zones": kind,
+                "longest_stall_ms": round(stall_ms, 1),
+                "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
+            },
+        )
+    return directory, record
+
+
+async def _run(
+    scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
+) -> tuple[RunRecord, int, float]:
+    """What happened, the epoch, and the longest stall of this process in ms."""
+    stalls = StallMonitor(asyncio.get_running_loop())
+    testbed = RealCluster(
+        zones(kind.value, scenario.servers, persistence=scenario.persistence), RealSettings(**network_options(scenario))
+    )
+    halt = Halt(testbed.runtime)
+    phase = _Phase(watcher)
+    main = asyncio.current_task()
+    assert main is not None
+
+    def end() -> None:
+        # Nothing of the run exists during set-up, and whoever asks twice does not want to wait for the rest.
+        cut_short = halt.called or phase.name == "set-up"
+        halt.interrupt()
+        LOGGER.warning("asked to end%s", " at once" if cut_short else "")
+        if cut_short:
+            main.cancel()
+
+    with _signals(end):
+        stalls.start()
+        try:
+            record = await carry_out(
+                scenario, testbed, files_in(directory), halt=halt, watcher=phase, make_queue=make_queue
+            )
+        except asyncio.CancelledError:
+            if not halt.interrupted:
+                raise
+            record = RunRecord(status="interrupted", error="interrupted by the user")
+        finally:
+            stalls.stop()
+    return record, testbed.epoch_ns, stalls.longest_ms
+
+
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """Keep the garbage collector from walking what earlier runs and their plots left: it stalls a run for 200 ms."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+class _Phase:
+    """Passes everything on and remembers the phase."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.name = ""
+        self._watcher = watcher
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        self.name = name
+        self._watcher.phase(name, bound_s)
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        self._watcher.progress(elapsed_s, counts)
+
+
+@contextmanager
+def _signals(end: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in _ENDING:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)

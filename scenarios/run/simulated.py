@@ -1,0 +1,169 @@
+"""Runs in virtual time: the same runner, the same tables, and every event decided by the seed."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+
+from analysis.runs.directory import RunInfo
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.event_order import Schedule
+from cluster.sim.server import ServerSettings
+from cluster.sim.trace import Trace
+from cluster.testbed import Testbed
+from scenarios.clients.recorder import Outcome
+from scenarios.queues.dyno import queue_under_test
+from scenarios.run.network_settings import network_options
+from scenarios.run_files.directory import LOGGER, create_run_directory, logging_to
+from scenarios.run_files.run_json import identity, write_run
+from scenarios.run_files.tables import MemoryRun, MemoryTables, OpenTable, files_in
+from scenarios.run_phases import RunRecord, Watcher
+from scenarios.runner import MakeQueue, carry_out
+from scenarios.spec.reading import RESOLVED_NAME, dump_scenario
+from scenarios.spec.scenario import Arm, Scenario
+from scenarios.tasks import Halt
+
+SIMULATED = "simulated"
+
+ROUND_TRIP_NS = 40_000
+"""Between a coordinator and the server of its own machine, all counted on the way there: that is one event less."""
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Observe = Callable[[SimCluster], Testbed]
+"""Puts something between a run and its cluster that sees what happens and changes nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Simulated:
+    """A run that has happened. ``trace_hash`` is equal for equal runs and for no others."""
+
+    record: RunRecord
+    epoch_ns: int
+    trace_hash: str
+    trace: Trace
+
+
+class Unwatched:
+    """A ``Watcher`` for runs that are over before anybody could look."""
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        pass
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        pass
+
+
+def _unheeded(halt: Halt) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def simulate(
+    scenario: Scenario,
+    open_table: OpenTable,
+    *,
+    watcher: Watcher | None = None,
+    make_queue: MakeQueue = queue_under_test,
+    observe: Observe | None = None,
+    keep_trace: bool = False,
+    on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
+) -> Simulated:
+    """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt."""
+    cluster = SimCluster(scenario.servers, settings_of(scenario, keep_trace=keep_trace))
+    testbed = cluster if observe is None else observe(cluster)
+    halt = Halt(testbed.runtime)
+    run = carry_out(scenario, testbed, open_table, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
+    with on_signals(halt):
+        record = cluster.runtime.run_until_complete(run)
+    runtime = cluster.runtime
+    return Simulated(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
+
+
+@cache
+def _version() -> str:
+    return version("zonelab")
+
+
+def recorded(scenario: Scenario, done: Simulated, tables: MemoryTables) -> MemoryRun:
+    """The run as the checker reads it."""
+    told = identity(scenario, done.record, epoch_ns=done.epoch_ns)
+    info = RunInfo(zonelab_version=_version(), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
+    return MemoryRun(info, tables)
+
+
+def run_in_sim(
+    scenario: Scenario,
+    *,
+    runs: Path,
+    watcher: Watcher,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+    observe: Observe | None = None,
+) -> tuple[Path, RunRecord]:
+    """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
+
+    Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    """
+    started = datetime.now(UTC)
+    directory = create_run_directory(runs, scenario, started)
+    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
+    with logging_to(directory / "lab.log"):
+        done = simulate(
+            scenario,
+            files_in(directory),
+            watcher=watcher,
+            make_queue=make_queue,
+            observe=observe,
+            on_signals=_ending,
+        )
+        write_run(
+            directory,
+            scenario,
+            done.record,
+            started=started,
+            epoch_ns=done.epoch_ns,
+            command=command,
+            where={
+                "arm": Arm.SIM,
+                "zones": SIMULATED,
+                "tie_break": scenario.simulation.tie_break,
+                "trace_hash": done.trace_hash,
+            },
+        )
+    return directory, done.record
+
+
+def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
+    return SimSettings(
+        **network_options(scenario),
+        schedule=Schedule(tie_break=scenario.simulation.tie_break),
+        server=ServerSettings(persistence=scenario.persistence, request_ns=ROUND_TRIP_NS, reply_ns=0),
+        keep_trace=keep_trace,
+    )
+
+
+@contextmanager
+def _ending(halt: Halt) -> Iterator[None]:
+    """The first signal ends the run in order, a second one at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if halt.called:
+            raise KeyboardInterrupt
+        LOGGER.warning("asked to end")
+        halt.interrupt()
+
+    before = {number: signal.signal(number, end) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,115 @@
+"""The run directory while it is being written: its name, its log, ``run.json`` and the link to the latest run."""
+
+import json
+import logging
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from cluster.votes.vote import Level
+
+LOGGER = logging.getLogger("zonelab")
+LATEST = "latest"
+
+_ATTEMPTS_MAX = 100
+
+
+class Named(Protocol):
+    """What names a run directory: a scenario, or the settings of a manual session."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def create_run_directory(runs: Path, scenario: Named, started: datetime) -> Path:
+    """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second."""
+    parent = runs / scenario.name
+    stem = f"{started.astimezone(UTC):%Y%m%dT%H%M%S}-{scenario.level}-{scenario.seed}"
+    for attempt in range(1, _ATTEMPTS_MAX):
+        directory = parent / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            if directory.is_dir():
+                continue
+            raise
+        _point_latest_to(directory)
+        return directory
+    raise FileExistsError(f"{parent / stem}: {_ATTEMPTS_MAX} runs of one second are there already")
+
+
+def _point_latest_to(directory: Path) -> None:
+    new = directory.parent / f".{LATEST}-{os.getpid()}"
+    new.unlink(missing_ok=True)
+    new.symlink_to(directory.name, target_is_directory=True)
+    new.replace(directory.parent / LATEST)
+
+
+@contextmanager
+def logging_to(path: Path) -> Iterator[None]:
+    """Everything that the lab and its libraries log goes to ``path``, and nothing to the terminal."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    before, root_before = LOGGER.level, root.level
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(before)
+        root.setLevel(root_before)
+        root.removeHandler(handler)
+        handler.close()
+
+
+def environment() -> dict[str, Any]:
+    """What ``run.json`` says about the program and the machine."""
+    return {
+        "zonelab_version": version("zonelab"),
+        "git_commit": _git_commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def program_fingerprint() -> str:
+    """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same."""
+    root = Path(__file__).resolve().parent.parent
+    digest = sha256()
+    for package in ("engine", "cluster", "scenarios", "analysis"):
+        for path in sorted((root / package).rglob("*")):
+            if path.suffix in (".py", ".lua"):
+                digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _git_commit() -> str | None:
+    """The commit of the source tree that runs, or None for an installed package."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        result = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(path)

@@ -1,0 +1,205 @@
+"""The phases that every run goes through, whatever its clients do: load with faults, heal, drain, end state."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from analysis.runs.history import FAULTS
+from cluster.testbed import Testbed
+from cluster.zone import ClusterError
+from scenarios.clients.recorder import Outcome
+from scenarios.faults import FaultSchedule, PlannedFault
+from scenarios.run_files.directory import LOGGER
+from scenarios.run_files.tables import FAULTS_NAME, OpenTable
+from scenarios.spec.scenario import Scenario
+from scenarios.tasks import Crew, Halt, at_end
+
+Status = Literal["complete", "interrupted", "failed"]
+
+HEAL_BOUND_S = 60.0
+"""Restarting a server may take this long; then the lab itself has failed."""
+
+SETTLE_BOUND_S = 5.0
+"""How long late replication may be under way after the last operation before the end state is read anyway."""
+
+_LEAD_NS = 100_000_000
+_POLL_NS = 100_000_000
+_QUIET_READINGS = 2
+_PROGRESS_NS = 200_000_000
+
+PHASES = ("set-up", "load", "heal", "drain", "end state")
+
+
+class Watcher(Protocol):
+    """Whoever wants to see how a run comes along."""
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        """A phase begins; it lasts ``bound_s`` at most, if that is known."""
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        """Seconds since the phase began, and messages so far by (operation, outcome)."""
+
+
+@dataclass(kw_only=True)
+class RunRecord:
+    """What a run leaves behind beside its tables; see ``analysis.runs.directory.RunInfo`` for the meaning."""
+
+    status: Status = "complete"
+    error: str | None = None
+    server: str | None = None
+    phases: dict[str, tuple[int, int]] = field(default_factory=dict)
+    drained: bool = False
+    unread_zones: list[str] = field(default_factory=list)
+    shards: dict[str, str] = field(default_factory=dict)
+    coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunContext:
+    """What one run works with. ``tables`` closes, at the end, what the run has opened."""
+
+    scenario: Scenario
+    testbed: Testbed
+    open_table: OpenTable
+    halt: Halt
+    watcher: Watcher
+    record: RunRecord
+    tables: ExitStack
+
+
+class RunPhases(ABC):
+    """One run on a testbed that is started. What its clients do is up to the subclass, which sets ``_faults``."""
+
+    def __init__(self, context: RunContext, *, crews: tuple[str, ...]) -> None:
+        self._scenario = context.scenario
+        self._testbed = context.testbed
+        self._runtime = context.testbed.runtime
+        self._open_table = context.open_table
+        self._halt = context.halt
+        self._watcher = context.watcher
+        self._record = context.record
+        self._crews = {name: Crew(self._runtime, self._halt) for name in ("progress", "faults", *crews)}
+        self._faults = FaultSchedule([], runtime=self._runtime, halt=self._halt)
+        context.tables.callback(self._write_faults)
+        self._phase_begin_ns = self._runtime.now_ns()
+
+    @abstractmethod
+    async def _prepare(self) -> None:
+        """Everything that must be there before the load begins."""
+
+    @abstractmethod
+    def _start(self, begin_ns: int) -> None:
+        """Spawn the clients' load, which begins at run time ``begin_ns``."""
+
+    @abstractmethod
+    async def _is_drained(self) -> bool:
+        """Whether nothing is left to wait for."""
+
+    @abstractmethod
+    async def _stop_clients(self) -> None:
+        """End, in order, the clients that would go on for ever."""
+
+    @abstractmethod
+    async def _read_end_state(self) -> None:
+        """Write what each zone's server holds; zones that do not answer go into the record."""
+
+    @abstractmethod
+    async def _close(self) -> None:
+        """Let go of everything, however the run ended."""
+
+    @property
+    @abstractmethod
+    def _counts(self) -> Mapping[tuple[str, Outcome], int]:
+        """What was done so far, by operation and outcome."""
+
+    def _plan(self, faults: list[PlannedFault]) -> None:
+        self._faults = FaultSchedule(faults, runtime=self._runtime, halt=self._halt)
+
+    async def phases(self) -> None:
+        self._crews["progress"].spawn(self._report_progress(), name="progress")
+        async with at_end(self._dismiss):
+            self._record.server = await self._server()
+            await self._load()
+            if not self._halt.called:
+                await self._heal()
+                self._record.drained = await self._drain()
+            if not self._halt.called:
+                await self._settle()
+                await self._read_end_state()
+
+    async def _dismiss(self) -> None:
+        for crew in self._crews.values():
+            await crew.dismiss()
+        await self._close()
+
+    async def _load(self) -> None:
+        runtime, duration_s = self._runtime, self._scenario.load.duration_s
+        self._begin_phase("load", duration_s)
+        await self._prepare()
+        begin_ns = runtime.now_ns() + _LEAD_NS
+        self._start(begin_ns)
+        for fault in self._faults.faults:
+            self._crews["faults"].spawn(self._faults.run(fault, load_begin_ns=begin_ns), name=fault.name)
+        await self._halt.sleep(begin_ns + round(duration_s * 1e9) - runtime.now_ns())
+        self._record.phases["load"] = (begin_ns, runtime.now_ns())
+
+    async def _heal(self) -> None:
+        """Every fault ends within the load, but a server may still be starting."""
+        self._begin_phase("heal", None)
+        if not await self._crews["faults"].wait(HEAL_BOUND_S):
+            raise ClusterError(f"not every fault had ended {HEAL_BOUND_S:g} s after the load")
+        await self._faults.heal()
+
+    async def _drain(self) -> bool:
+        """Wait until nothing is left to wait for. False if it does not come to that within the bound.
+
+        The bound begins when everything is healed and includes the reconnections of the coordinators, which try again
+        after at most 10 s times the time factor.
+        """
+        bound_s = self._scenario.drain.bound_s
+        self._begin_phase("drain", bound_s)
+        begin_ns = self._runtime.now_ns()
+        quiet = 0
+        while self._runtime.now_ns() - begin_ns < bound_s * 1e9 and quiet < _QUIET_READINGS:
+            quiet = quiet + 1 if await self._is_drained() else 0
+            if await self._halt.sleep(_POLL_NS):
+                break
+        self._record.phases["drain"] = (begin_ns, self._runtime.now_ns())
+        return quiet >= _QUIET_READINGS
+
+    async def _settle(self) -> None:
+        self._begin_phase("end state", None)
+        await self._stop_clients()
+        deadline_ns = self._runtime.now_ns() + round(SETTLE_BOUND_S * 1e9)
+        quiet = 0
+        while quiet < _QUIET_READINGS and self._runtime.now_ns() < deadline_ns:
+            quiet = quiet + 1 if not any(link.in_flight for link in self._testbed.links.values()) else 0
+            await self._runtime.sleep(_POLL_NS)
+
+    async def _server(self) -> str | None:
+        """Name and version of the servers, as the first zone's tells them."""
+        direct = self._testbed.direct(self._scenario.zones[0])
+        (reply,) = await direct.execute(("INFO", "server"))
+        if not isinstance(reply, bytes):
+            return None
+        lines = (line.partition(":") for line in reply.decode().splitlines())
+        told = {name: value.strip() for name, colon, value in lines if colon}
+        name = told.get("server_name", "redis")
+        return f"{name} {told.get(f'{name}_version', told.get('redis_version', 'of unknown version'))}"
+
+    def _write_faults(self) -> None:
+        with closing(self._open_table(FAULTS_NAME, FAULTS)) as table:
+            for row in self._faults.rows:
+                table.append(row)
+
+    def _begin_phase(self, name: str, bound_s: float | None) -> None:
+        LOGGER.info("%s begins", name)
+        self._phase_begin_ns = self._runtime.now_ns()
+        self._watcher.phase(name, bound_s)
+
+    async def _report_progress(self) -> None:
+        while not await self._halt.sleep(_PROGRESS_NS):
+            elapsed_s = (self._runtime.now_ns() - self._phase_begin_ns) / 1e9
+            self._watcher.progress(elapsed_s, self._counts)

@@ -1,0 +1,105 @@
+"""The supervisor's HTTP application, for the command line of the same user: all of it needs the token."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
+from cluster.admin.guard import Guard, refused
+from cluster.zone import ClusterError, Restart
+from scenarios.session.fault_requests import FaultRequest, NotAccepted
+from scenarios.session.session import Session
+
+
+class RestartRequest(BaseModel):
+    """``mode`` matters for servers only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    what: Literal["zone", "coordinator"]
+    target: str
+    mode: Restart = Restart.KEEP
+
+
+class EndRequest(BaseModel):
+    """Which fault, by its number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    number: int = Field(ge=1)
+
+
+def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starlette:
+    """``ending`` is set when the cluster is to go down."""
+
+    async def recorded(verb: str, arguments: dict[str, Any], work: Callable[[], Awaitable[Any]]) -> Response:
+        """A verb that fails is recorded as well, with its error."""
+        try:
+            done = await work()
+        except ClusterError as error:
+            session.recording.verb(verb, arguments, error=str(error))
+            raise
+        session.recording.verb(verb, arguments)
+        return JSONResponse({"done": done})
+
+    async def status(_: Request) -> Response:
+        return JSONResponse(await session.status())
+
+    async def fault(request: Request) -> Response:
+        wanted = FaultRequest.model_validate_json(await body_of(request))
+        told = wanted.model_dump(mode="json", exclude_defaults=True)
+        return await recorded("fault", told, lambda: session.board.begin(wanted))
+
+    async def end(request: Request) -> Response:
+        wanted = EndRequest.model_validate_json(await body_of(request))
+        return await recorded("end", wanted.model_dump(), lambda: session.board.end(wanted.number))
+
+    async def restart(request: Request) -> Response:
+        wanted = RestartRequest.model_validate_json(await body_of(request))
+        board = session.board
+
+        async def work() -> list[str]:
+            if wanted.what == "coordinator":
+                return await board.restart_coordinator(wanted.target)
+            return await board.restart(wanted.target, wanted.mode)
+
+        return await recorded("restart", wanted.model_dump(mode="json"), work)
+
+    async def heal(_: Request) -> Response:
+        return await recorded("heal", {}, session.board.heal)
+
+    async def down(_: Request) -> Response:
+        session.recording.verb("down", {})
+        ending.set()
+        return JSONResponse({"done": ["ending"]}, status_code=202)
+
+    async def not_accepted(_: Request, error: Exception) -> Response:
+        return refused(in_words(error), status=409)
+
+    async def failed(_: Request, error: Exception) -> Response:
+        return refused(in_words(error), status=502)
+
+    return Starlette(
+        routes=[
+            Route("/status", status),
+            Route("/faults", fault, methods=["POST"]),
+            Route("/faults/end", end, methods=["POST"]),
+            Route("/restart", restart, methods=["POST"]),
+            Route("/heal", heal, methods=["POST"]),
+            Route("/down", down, methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, token=token, reading_needs_token=True)],
+        exception_handlers={
+            ValidationError: wrong_value,
+            BodyTooLarge: wrong_value,
+            NotAccepted: not_accepted,
+            ClusterError: failed,
+        },
+    )

@@ -1,0 +1,382 @@
+"""The faults that are in force on a cluster, and the verbs that begin and end them.
+
+Faults of links may lie over each other: how a link is to be follows from all of them, the later ones before the
+earlier ones, and the coordinators are told the result. A server, and a coordinator, has one fault at most.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from cluster.admin.links import LinkState
+from cluster.real.zones.base import RealZone
+from cluster.real.zones.zone_set import ZoneSet
+from cluster.zone import ClusterError, Restart, ZoneError, ZoneState
+from scenarios.faults import COLOURS
+from scenarios.session.coordinator_process import CoordinatorProcess
+from scenarios.session.fault_requests import FaultKind, FaultRequest, NotAccepted
+from scenarios.session.recording import Recording
+from scenarios.session.targets import Places
+
+LOGGER = logging.getLogger("zonelab.session")
+
+SLOW_PERIOD_S = 0.1
+"""As the kernel's own quota of processor time has it (CFS bandwidth control)."""
+
+_COLOUR_OF = {
+    FaultKind.HOLD: "clog",
+    FaultKind.COORDINATOR_KILL: "coordinator_crash",
+    FaultKind.COORDINATOR_PAUSE: "coordinator_crash",
+}
+
+
+class Conflict(NotAccepted):
+    """It could be done if something else were not in force."""
+
+
+@dataclass
+class Fault:
+    """A fault in force. ``links``: those that it is on. ``nodes``: whose servers, or coordinators, it is on."""
+
+    number: int
+    request: FaultRequest
+    begin_ns: int
+    links: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    timer: asyncio.Task[None] | None = None
+    slowing: tuple[asyncio.Task[None], ...] = ()
+    row: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}:{self.request.label}"
+
+    def told(self, now_ns: int) -> dict[str, Any]:
+        since_s = (now_ns - self.begin_ns) / 1e9
+        for_s = self.request.for_s
+        return {
+            "number": self.number,
+            "fault": self.name,
+            "kind": self.request.kind.value,
+            "target": self.request.target,
+            "links": list(self.links),
+            "nodes": list(self.nodes),
+            "since_s": round(since_s, 3),
+            "ends_in_s": None if for_s is None else round(for_s - since_s, 3),
+        }
+
+
+class Board:
+    """All verbs wait for each other, so what a verb finds is what it leaves but for its own change.
+
+    ``zones`` are the servers of all nodes; without ``places``, each is a zone of one data centre.
+    """
+
+    def __init__(
+        self,
+        *,
+        zones: ZoneSet,
+        coordinators: Mapping[str, CoordinatorProcess],
+        recording: Recording,
+        places: Places | None = None,
+    ) -> None:
+        self._zones = zones
+        self._places = places or Places.of_zones(zones.names)
+        self._coordinators = coordinators
+        self._recording = recording
+        self._faults: dict[int, Fault] = {}
+        self._next_number = 1
+        self._verbs = asyncio.Lock()
+
+    @property
+    def active(self) -> list[dict[str, Any]]:
+        now_ns = self._recording.now_ns()
+        return [fault.told(now_ns) for fault in self._faults.values()]
+
+    def fault_on(self, node: str) -> Fault | None:
+        """The fault of the server of ``node``."""
+        return self._holding(node, of_coordinator=False)
+
+    async def begin(self, request: FaultRequest) -> dict[str, Any]:
+        """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
+        async with self._verbs:
+            nodes = () if request.kind.of_links else self._free(request)
+            links = self._places.links_of(request.target) if request.kind.of_links else ()
+            fault = self._begun(request, nodes=nodes, links=links)
+            await self._enforce(fault)
+            if request.for_s is not None:
+                fault.timer = asyncio.create_task(self._end_after(fault, request.for_s))
+            return fault.told(self._recording.now_ns())
+
+    async def end(self, number: int) -> list[str]:
+        """Raises ``NotAccepted`` if no such fault is in force."""
+        async with self._verbs:
+            fault = self._faults.get(number)
+            if fault is None:
+                there = ", ".join(one.name for one in self._faults.values()) or "none"
+                raise NotAccepted(f"fault {number} is not in force; in force: {there}")
+            await self._end(fault)
+            return [fault.name]
+
+    async def heal(self) -> list[str]:
+        """End everything and start whatever has died; says what was done, nothing if all was well.
+
+        What cannot be healed does not keep the rest from it; its ``ClusterError`` is raised at the end.
+        """
+        async with self._verbs:
+            done: list[str] = []
+            errors: list[ClusterError] = []
+            for work in self._healing():
+                try:
+                    if said := await work():
+                        done.append(said)
+                except ClusterError as error:
+                    errors.append(error)
+            if errors:
+                raise ClusterError("; ".join((*map(str, errors), *done)))
+            await self._push()
+            return done
+
+    async def restart(self, target: str, mode: Restart) -> list[str]:
+        """Servers as after a crash; ends whatever faults they are under, those of other servers under them included.
+
+        What does not come up again stays killed, which is then a fault in force.
+        """
+        nodes = self._places.nodes_of(target)
+        async with self._verbs:
+            faults = self._holding_any(nodes, of_coordinator=False)
+            if mode is Restart.WARM:
+                self._check_warm(nodes)
+                for killed in (fault.nodes for fault in faults if fault.request.kind is FaultKind.KILL):
+                    self._check_warm(killed)
+            done, left = [], list(nodes)
+            for fault in faults:
+                if fault.request.kind is FaultKind.KILL:
+                    fault.request = fault.request.model_copy(update={"restart": mode})
+                    left = [node for node in left if node not in fault.nodes]
+                await self._end(fault)
+                done.append(f"ended {fault.name}")
+            if left:
+                death = self._begun(FaultRequest(kind=FaultKind.KILL, target=target, restart=mode), nodes=nodes)
+                alive = [self._zones[node] for node in left if self._zones[node].state is not ZoneState.DEAD]
+                await asyncio.gather(*(zone.kill() for zone in alive))
+                await self._end(death)
+            return [*done, *(f"restarted zone {node}" for node in left)]
+
+    async def restart_coordinator(self, target: str) -> list[str]:
+        """Ends whatever faults they are under."""
+        nodes = self._places.nodes_of(target)
+        async with self._verbs:
+            done, left = [], list(nodes)
+            for fault in self._holding_any(nodes, of_coordinator=True):
+                await self._end(fault)
+                done.append(f"ended {fault.name}")
+                if fault.request.kind is FaultKind.COORDINATOR_KILL:
+                    left = [node for node in left if node not in fault.nodes]
+            if left:
+                death = self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=target), nodes=tuple(left))
+                await asyncio.gather(*(self._coordinators[node].kill() for node in left))
+                await self._end(death)
+            return [*done, *(f"restarted coordinator {node}" for node in left)]
+
+    async def close(self) -> None:
+        """Nothing more happens by itself; what is in force is recorded as ended now."""
+        for fault in list(self._faults.values()):  # one may end by its timer meanwhile
+            await _cancelled(fault.timer)
+            await _unslowed(fault)
+            self._recording.fault_ended(fault.row)
+
+    def _free(self, request: FaultRequest) -> tuple[str, ...]:
+        """The nodes that it is on. Raises ``NotAccepted`` if they are not there, or something is the matter already."""
+        nodes, of_coordinator = self._places.nodes_of(request.target), request.kind.of_coordinator
+        for node in nodes:
+            under = self._holding(node, of_coordinator=of_coordinator)
+            what = f"coordinator {node}" if of_coordinator else f"zone {node}"
+            if under is not None:
+                raise Conflict(
+                    f"{what} is under {under.name} already: zonelab fault end {under.number}, or zonelab heal"
+                )
+            thing = self._coordinators[node] if of_coordinator else self._zones[node]
+            if thing.state is not ZoneState.RUNNING:
+                raise Conflict(f"{what} is {thing.state}; it must be running: zonelab heal")
+        if request.restart is Restart.WARM:
+            self._check_warm(nodes)
+        return nodes
+
+    def _check_warm(self, nodes: Sequence[str]) -> None:
+        for node in nodes:
+            self._warm_source(node, besides=nodes)
+
+    def _holding(self, node: str, *, of_coordinator: bool) -> Fault | None:
+        return next(iter(self._holding_any((node,), of_coordinator=of_coordinator)), None)
+
+    def _holding_any(self, nodes: Sequence[str], *, of_coordinator: bool) -> list[Fault]:
+        return [
+            fault
+            for fault in self._faults.values()
+            if fault.request.kind.of_coordinator is of_coordinator and any(node in fault.nodes for node in nodes)
+        ]
+
+    async def _enforce(self, fault: Fault) -> None:
+        request, kind = fault.request, fault.request.kind
+        servers = [self._zones[node] for node in fault.nodes]
+        if kind.of_links:
+            await self._push()
+        elif kind is FaultKind.PAUSE:
+            await asyncio.gather(*(server.pause() for server in servers))
+        elif kind is FaultKind.KILL:
+            await asyncio.gather(*(server.kill() for server in servers))
+        elif kind is FaultKind.SLOW:
+            assert request.factor is not None
+            fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
+        elif kind is FaultKind.COORDINATOR_PAUSE:
+            for node in fault.nodes:
+                self._coordinators[node].pause()
+        else:
+            await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
+
+    async def _end(self, fault: Fault) -> None:
+        """A fault that cannot be ended stays in force."""
+        if fault.timer is not asyncio.current_task():
+            await _cancelled(fault.timer)
+        kind = fault.request.kind
+        if kind.of_links:
+            await self._push(without=fault)
+        elif kind.of_coordinator:
+            await _all_of(self._end_of_coordinator(self._coordinators[node], kind) for node in fault.nodes)
+        else:
+            await _unslowed(fault)
+            await _all_of(self._end_of_zone(self._zones[node], fault) for node in fault.nodes)
+        del self._faults[fault.number]
+        self._recording.fault_ended(fault.row)
+
+    async def _end_of_coordinator(self, coordinator: CoordinatorProcess, kind: FaultKind) -> None:
+        if kind is FaultKind.COORDINATOR_KILL or coordinator.state is ZoneState.DEAD:
+            await self._start_coordinator(coordinator)
+        else:
+            coordinator.resume()
+            await self._push()
+
+    async def _end_of_zone(self, zone: RealZone, fault: Fault) -> None:
+        if zone.state is ZoneState.PAUSED:
+            await zone.resume()
+        elif zone.state is ZoneState.DEAD:
+            await self._restart(zone, fault.request.restart, besides=fault.nodes)
+
+    async def _restart(self, zone: RealZone, mode: Restart, *, besides: Sequence[str] = ()) -> None:
+        source = self._warm_source(zone.name, besides=besides) if mode is Restart.WARM else None
+        await zone.restart(mode, warm_from=source)
+
+    def _warm_source(self, name: str, *, besides: Sequence[str] = ()) -> RealZone:
+        """A running server that has the same keys, and is none of ``besides``."""
+        for other in self._places.twins_of(name):
+            if other not in besides and self._zones[other].state is ZoneState.RUNNING:
+                return self._zones[other]
+        raise Conflict(
+            f"zone {name}: no other zone is running to copy the data from, with a server of the same keys; "
+            "accepted now: keep, wipe"
+        )
+
+    def _healing(self) -> Iterator[Callable[[], Awaitable[str]]]:
+        """Everything that healing tries; each says what it has done, or nothing."""
+        yield from (partial(self._ended, fault) for fault in list(self._faults.values()))
+        yield from (partial(self._revived, zone) for zone in self._zones)
+        yield from (partial(self._replaced, coordinator) for coordinator in self._coordinators.values())
+
+    async def _ended(self, fault: Fault) -> str:
+        await self._end(fault)
+        return f"ended {fault.name}"
+
+    async def _revived(self, zone: RealZone) -> str:
+        if zone.state is not ZoneState.DEAD or self.fault_on(zone.name) is not None:
+            return ""
+        await self._restart(zone, Restart.KEEP)
+        return f"restarted zone {zone.name}"
+
+    async def _replaced(self, coordinator: CoordinatorProcess) -> str:
+        if coordinator.state is not ZoneState.DEAD or self._holding(coordinator.zone, of_coordinator=True) is not None:
+            return ""
+        await self._start_coordinator(coordinator)
+        return f"restarted coordinator {coordinator.zone}"
+
+    async def _start_coordinator(self, coordinator: CoordinatorProcess) -> None:
+        await coordinator.start()
+        await self._push()
+
+    async def _push(self, *, without: Fault | None = None) -> None:
+        """Tell every coordinator how its links are to be."""
+        names = self._zones.names
+        states = {f"{one}>{other}": LinkState() for one in names for other in names if one != other}
+        for fault in self._faults.values():
+            if fault is not without:
+                states.update({link: fault.request.on(states[link]) for link in fault.links})
+        told: list[Awaitable[None]] = []
+        for zone, coordinator in self._coordinators.items():
+            own = {link: state.model_dump(mode="json") for link, state in states.items() if zone in link.split(">")}
+            told.append(coordinator.set_links(own))
+        await asyncio.gather(*told)
+
+    async def _end_after(self, fault: Fault, for_s: float) -> None:
+        await asyncio.sleep(for_s)
+        async with self._verbs:
+            if fault.number not in self._faults:
+                return
+            try:
+                await self._end(fault)
+            except (ClusterError, ZoneError) as error:
+                LOGGER.error("%s could not be ended: %s", fault.name, error)
+                self._recording.verb("end", {"fault": fault.name}, error=str(error))
+
+    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...], links: tuple[str, ...] = ()) -> Fault:
+        """In force, and recorded; it is up to the caller to make it happen."""
+        fault = Fault(self._next_number, request, self._recording.now_ns(), links=links, nodes=nodes)
+        self._next_number += 1
+        self._faults[fault.number] = fault
+        fault.row = self._recording.fault_began(
+            name=fault.name,
+            kind=request.kind.value,
+            target=request.target,
+            begin_ns=fault.begin_ns,
+            colour=COLOURS[_COLOUR_OF.get(request.kind, request.kind.value)],
+            detail=json.dumps(request.model_dump(mode="json", exclude_defaults=True)),
+        )
+        return fault
+
+
+async def _all_of(works: Iterable[Awaitable[None]]) -> None:
+    """What fails does not keep the rest from being tried. Raises the first ``ClusterError``."""
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+async def _unslowed(fault: Fault) -> None:
+    for task in fault.slowing:
+        await _cancelled(task)
+
+
+async def _cancelled(task: "asyncio.Task[None] | None") -> None:
+    if task is not None:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _slowed(zone: RealZone, factor: float) -> None:
+    """The server runs for one part in ``factor`` of each period, and for the rest it is stopped."""
+    runs_s = SLOW_PERIOD_S / factor
+    with contextlib.suppress(ZoneError):  # it died
+        while True:
+            await _pausing(zone.pause, SLOW_PERIOD_S - runs_s)
+            await _pausing(zone.resume, runs_s)
+
+
+async def _pausing(verb: Callable[[], Awaitable[None]], then_s: float) -> None:
+    await verb()
+    await asyncio.sleep(then_s)

@@ -1,0 +1,257 @@
+"""A cluster in the supervisor's hands: the servers, a coordinator a zone, and what is known and done about them."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from cluster.real.zones import ZoneSet, zones
+from cluster.real.zones.factory import ZoneKind as FactoryKind
+from cluster.real.zones.port import PortReservation
+from cluster.real.zones.process.workspace import create_directory, remove_directory
+from cluster.real.zones.waiting import to_completion
+from cluster.topology.topology import Topology, placed
+from scenarios.run_files.directory import logging_to
+from scenarios.session.coordinator_process import CoordinatorProcess
+from scenarios.session.fault_board import Board
+from scenarios.session.recording import Recording
+from scenarios.session.settings import SessionSettings
+from scenarios.session.targets import Places
+from scenarios.session.zone_sampler import Sampler, errors_in
+
+TOKEN_BYTES = 32
+
+CONNECTED_S = 20.0
+"""How long a new cluster may take until every coordinator reaches every zone."""
+
+STARTING_MAX = 8
+"""Coordinators that start at the same time."""
+
+_POLL_S = 0.02
+
+
+class Session:
+    """Everything that is up. Make it with ``session``."""
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        *,
+        zone_set: ZoneSet,
+        coordinators: dict[str, CoordinatorProcess],
+        recording: Recording,
+    ) -> None:
+        self.settings = settings
+        self.zones = zone_set
+        self.coordinators = coordinators
+        self.recording = recording
+        places = Places(settings.layout)
+        self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording, places=places)
+        self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
+
+    async def status(self) -> dict[str, Any]:
+        """Everything that ``zonelab status`` shows."""
+        asked = await asyncio.gather(*(one.statistics() for one in self.coordinators.values()))
+        answers = dict(zip(self.coordinators, asked, strict=True))
+        settings = self.settings
+        return {
+            "run": str(self.recording.directory),
+            "up_s": round(self.recording.now_ns() / 1e9, 1),
+            "kind": settings.kind.value,
+            "level": settings.level.value,
+            "lag": settings.lag,
+            "dc_lag": settings.dc_lag,
+            "time_factor": settings.time_factor,
+            "data_centres": {} if settings.layout.flat else placed(settings.layout),
+            "zones": [self._zone(name, answer) for name, answer in answers.items()],
+            "links": _links(answers),
+            "faults": self.board.active,
+        }
+
+    def _zone(self, name: str, answer: dict[str, Any] | None) -> dict[str, Any]:
+        zone, coordinator = self.zones[name], self.coordinators[name]
+        fault = self.board.fault_on(name)
+        told: dict[str, Any] = {
+            "zone": name,
+            **self._place(name),
+            "server": {
+                "state": "slow" if fault is not None and fault.slowing else zone.state.value,
+                "address": str(zone.address),
+            },
+            "coordinator": {
+                "state": coordinator.state.value,
+                "address": coordinator.address,
+                "admin": coordinator.admin,
+                "pid": coordinator.pid,
+            },
+            "statistics": None,
+        }
+        if answer is not None:
+            told["statistics"] = {
+                "connected": answer["connected"],
+                "peers": answer["peers"],
+                "remote": answer["remote"],
+                "clients": answer["port"]["clients"],
+                "commands": answer["port"]["commands"],
+                "errors": errors_in(answer),
+                "divergence": answer["divergence"],
+                "repairs": answer["repairs"],
+                "options": answer["options"],
+                "latency_ms": answer["latency"]["quantiles_ms"],
+                "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
+                "zone_failures": answer["zone_failures"],
+            }
+        return told
+
+    def _place(self, node: str) -> dict[str, str]:
+        """Where a node is, if that is not plain from its name."""
+        layout = self.settings.layout
+        place = layout.places[node]
+        return {} if layout.flat else {"of_zone": place.zone.name, "data_centre": place.dc.name}
+
+
+@contextlib.asynccontextmanager
+async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Session]:
+    """Start everything; on the way out, all of it is gone but the run directory."""
+    async with contextlib.AsyncExitStack() as stack:
+        # Taken first: a port that is not free is known before anything has been started.
+        ports = {zone: stack.enter_context(_reserved(settings.port_of(zone))) for zone in settings.names}
+        kind: FactoryKind = "docker" if settings.kind.value == "docker" else "process"
+        zone_set = await stack.enter_async_context(
+            zones(kind, settings.names, persistence=settings.persistence, run_id=run_id)
+        )
+        directory = create_directory("session")
+        stack.callback(remove_directory, directory)
+        peers = _peers(settings, stack)
+        coordinators = {
+            zone: _coordinator(
+                zone,
+                port,
+                settings=settings,
+                zone_set=zone_set,
+                directory=directory,
+                stack=stack,
+                placement=_placement(settings.layout, peers),
+            )
+            for zone, port in ports.items()
+        }
+        stack.push_async_callback(_stop, coordinators)
+        await _started(coordinators)
+        await asyncio.gather(*(_until_connected(one) for one in coordinators.values()))
+        server = await next(iter(zone_set)).server_version()
+        recording = Recording(settings, server=server)
+        stack.enter_context(logging_to(recording.directory / "lab.log"))
+        made = Session(settings, zone_set=zone_set, coordinators=coordinators, recording=recording)
+        sampling = asyncio.create_task(made.sampler.run())
+        error: str | None = "the supervisor failed"
+        try:
+            yield made
+            error = None
+        finally:
+            await to_completion(_recorded_end(made, sampling, directory, error))
+
+
+async def _started(coordinators: dict[str, CoordinatorProcess]) -> None:
+    """A few at a time: each has its time to start from when its turn comes, however many there are."""
+    turns = asyncio.Semaphore(STARTING_MAX)
+
+    async def start(one: CoordinatorProcess) -> None:
+        async with turns:
+            await one.start()
+
+    await asyncio.gather(*map(start, coordinators.values()))
+
+
+async def _until_connected(coordinator: CoordinatorProcess) -> None:
+    """Until it reaches everything, so that what a user tries first works; on a machine too busy for that, go on."""
+    deadline_s = asyncio.get_running_loop().time() + CONNECTED_S
+    while asyncio.get_running_loop().time() < deadline_s:
+        told = await coordinator.statistics()
+        if told is not None and all((*told["connected"].values(), *told["peers"].values())):
+            return
+        await asyncio.sleep(_POLL_S)
+
+
+async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory: Path, error: str | None) -> None:
+    sampling.cancel()
+    await asyncio.wait([sampling])
+    await made.board.close()
+    with contextlib.suppress(Exception):  # what cannot be asked any more has its last answer
+        await made.recording.sample(await made.sampler.ask())
+    for zone in made.coordinators:
+        made.recording.log(f"coordinator {zone}", (directory / f"coordinator-{zone}.log").read_text(errors="replace"))
+    made.recording.close(coordinators=made.sampler.latest, error=error)
+
+
+async def _stop(coordinators: dict[str, CoordinatorProcess]) -> None:
+    await to_completion(_stop_all(coordinators))
+
+
+async def _stop_all(coordinators: dict[str, CoordinatorProcess]) -> None:
+    await asyncio.gather(*(one.stop() for one in coordinators.values()))
+
+
+def _coordinator(
+    zone: str,
+    port: int,
+    *,
+    settings: SessionSettings,
+    zone_set: ZoneSet,
+    directory: Path,
+    stack: contextlib.AsyncExitStack,
+    placement: dict[str, Any],
+) -> CoordinatorProcess:
+    configuration = {
+        "zone": zone,
+        "zones": {one.name: str(one.address) for one in zone_set},
+        "sockets": {one.name: one.socket for one in zone_set if one.socket is not None},
+        "port": port,
+        "level": settings.level.value,
+        "lag": settings.lag,
+        "seed": settings.seed,
+        "time_factor": settings.time_factor,
+        "busy_poll_us": settings.busy_poll_us,
+        "password": settings.password,
+        "remote_lag": settings.dc_lag,
+        **settings.options,
+        **placement,
+    }
+    admin = {"port": stack.enter_context(_reserved(None)), "token": secrets.token_urlsafe(TOKEN_BYTES)}
+    return CoordinatorProcess(zone, configuration=configuration, admin=admin, directory=directory)
+
+
+def _placement(layout: Topology, peers: dict[str, str]) -> dict[str, Any]:
+    """The part of a coordinator's configuration that says where the nodes are."""
+    if layout.flat:
+        return {}
+    told = {"data_centres": placed(layout), "hash": layout.hash.value, "hash_tag": layout.hash_tag}
+    return {"topology": told, "peers": peers}
+
+
+def _peers(settings: SessionSettings, stack: contextlib.AsyncExitStack) -> dict[str, str]:
+    """Where each coordinator listens to those of other data centres, if there are any."""
+    nodes = settings.names if len(settings.layout.dcs) > 1 else ()
+    return {node: f"127.0.0.1:{stack.enter_context(_reserved(None))}" for node in nodes}
+
+
+@contextlib.contextmanager
+def _reserved(port: int | None) -> "Any":
+    reservation = PortReservation(port)
+    try:
+        yield reservation.port
+    finally:
+        reservation.release()
+
+
+def _links(answers: dict[str, dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
+    found: dict[str, dict[str, Any]] = {}
+    for zone, answer in answers.items():
+        for link in answer["links"] if answer is not None else ():
+            before = found.get(link["link"])
+            shown = link if before is None or link["link"].startswith(f"{zone}>") else before
+            queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
+            found[link["link"]] = {**shown, "in_flight": queued}
+    return [found[name] for name in sorted(found)]

@@ -1,0 +1,105 @@
+"""How each zone does, a second at a time: differences between what the coordinators counted."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from cluster.admin.latency import quantile_s
+from cluster.real.zones.zone_set import ZoneSet
+from scenarios.session.coordinator_process import CoordinatorProcess
+from scenarios.session.recording import Recording
+
+PERIOD_S = 1.0
+
+
+@dataclass
+class _Seen:
+    """What a coordinator had counted when it was last asked; 0 for one that began since then."""
+
+    time_ns: int = 0
+    commands: int = 0
+    errors: int = 0
+    divergence: int = 0
+    latencies: list[int] = field(default_factory=list)
+
+
+class Sampler:
+    """Asks all coordinators every period and records a row a zone."""
+
+    def __init__(self, *, zones: ZoneSet, coordinators: Mapping[str, CoordinatorProcess], recording: Recording) -> None:
+        self._zones = zones
+        self._coordinators = coordinators
+        self._recording = recording
+        self._seen = {zone: _Seen() for zone in coordinators}
+        self.latest: dict[str, Any] = {}
+        """What each coordinator that ever answered counted last."""
+
+    async def run(self) -> None:
+        """For ever."""
+        loop, turn = asyncio.get_running_loop(), 0
+        next_s = loop.time()
+        while True:
+            turn += 1
+            if turn % self._recording.period == 0:
+                await self._recording.sample(await self.ask())
+            next_s = max(next_s + PERIOD_S, loop.time())
+            await asyncio.sleep(next_s - loop.time())
+
+    async def ask(self) -> list[dict[str, Any]]:
+        """One round."""
+        answers = await asyncio.gather(*(one.statistics() for one in self._coordinators.values()))
+        return [self._row(zone, answer) for zone, answer in zip(self._coordinators, answers, strict=True)]
+
+    def _row(self, zone: str, answer: dict[str, Any] | None) -> dict[str, Any]:
+        now_ns = self._recording.now_ns()
+        row: dict[str, Any] = {
+            "time_ns": now_ns,
+            "zone": zone,
+            "server": self._zones[zone].state.value,
+            "coordinator": self._coordinators[zone].state.value,
+        }
+        if answer is not None:
+            self.latest[zone] = answer
+            row.update(self._rates(zone, _counted(answer, now_ns)))
+            row["clients"] = answer["port"]["clients"]
+            row["in_flight"] = sum(link["in_flight"] for link in answer["links"])
+        return row
+
+    def _rates(self, zone: str, now: _Seen) -> dict[str, Any]:
+        before = self._seen[zone]
+        if now.commands < before.commands:
+            before = _Seen(time_ns=before.time_ns)
+        self._seen[zone] = now
+        length_s = (now.time_ns - before.time_ns) / 1e9
+        pairs = zip_longest(now.latencies, before.latencies, fillvalue=0)
+        latencies = [later - earlier for later, earlier in pairs]
+        return {
+            "operations_per_s": (now.commands - before.commands) / length_s,
+            "errors_per_s": (now.errors - before.errors) / length_s,
+            "divergent_per_s": (now.divergence - before.divergence) / length_s,
+            "p50_ms": _ms(quantile_s(latencies, 0.5)),
+            "p99_ms": _ms(quantile_s(latencies, 0.99)),
+        }
+
+
+def errors_in(statistics: Mapping[str, Any]) -> int:
+    """Commands answered with an error: by the port itself, by a vote or by a server."""
+    voted = sum(counts["error_answers"] for counts in statistics["levels"].values())
+    return int(statistics["port"]["error_replies"] + voted)
+
+
+def _counted(answer: Mapping[str, Any], now_ns: int) -> _Seen:
+    columns = zip_longest(*(one["counts"] for one in answer["latency"]["histograms"]), fillvalue=0)
+    return _Seen(
+        time_ns=now_ns,
+        commands=answer["port"]["commands"],
+        errors=errors_in(answer),
+        divergence=answer["divergence"],
+        latencies=[sum(column) for column in columns],
+    )
+
+
+def _ms(latency_s: float | None) -> float | None:
+    return None if latency_s is None else round(latency_s * 1e3, 3)

@@ -1,0 +1,218 @@
+"""Reading scenario files: the shipped library, files, overrides, and errors as lines that a user can act upon."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from scenarios.spec.rules import path_of, problems
+from scenarios.spec.scenario import AnyFault, Scenario
+
+LIBRARY = Path(__file__).parent / "library"
+RESOLVED_NAME = "scenario.yaml"
+
+_STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
+_FAULT_KINDS = {get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(AnyFault)[0])}
+
+_WRONG_TYPE = ("_type", "_parsing", "_from_float")
+_ACCEPTED = {
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "string": "a string",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+
+
+class ScenarioError(Exception):
+    """The scenario cannot be run as it is written. ``lines`` name file, path, value and accepted values."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
+def library_names() -> list[str]:
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def load_scenario(source: str, *, overrides: Sequence[str] = ()) -> Scenario:
+    """The scenario called ``source`` in the library, or in the file ``source``, with ``path=value`` overrides.
+
+    Raises ``ScenarioError``.
+    """
+    path = _locate(source)
+    document = _read(path)
+    changed = [_override(document, text) for text in overrides]
+    return _validate(document, str(path), changed)
+
+
+def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
+    """The scenario that ``document`` says; errors name ``source`` as its file. Raises ``ScenarioError``."""
+    return _validate(document, source, ())
+
+
+def dump_scenario(scenario: Scenario) -> str:
+    """The whole scenario as YAML, every default written out; ``load_scenario`` reads it back equal."""
+    return yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
+
+
+def _locate(source: str) -> Path:
+    if source in library_names():
+        return LIBRARY / f"{source}.yaml"
+    path = Path(source)
+    if path.is_file():
+        return path
+    names = ", ".join(library_names())
+    raise ScenarioError([f"{source}: no such scenario; accepted: {names}, or the path of a scenario file"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError([f"{path}: cannot be read: {error.strerror}"]) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError([f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}"]) from None
+    except yaml.YAMLError as error:
+        raise ScenarioError([f"{path}: {_yaml_problem(error)}"]) from None
+    if not isinstance(document, dict):
+        raise ScenarioError([f"{path}: got {_short(document)}; accepted: a mapping with {_fields(Scenario)}"])
+    return document
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    return f"{where}not valid YAML: {getattr(error, 'problem', None) or 'unreadable'}"
+
+
+def _override(document: dict[str, Any], text: str) -> str:
+    """Put one ``path=value`` into ``document`` and return the path as errors will name it."""
+    path, equals, value_text = text.partition("=")
+    steps = _steps(path)
+    if not equals or not steps:
+        raise ScenarioError([f"--set {text}: accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b"])
+    try:
+        value = yaml.safe_load(value_text)
+    except yaml.YAMLError as error:
+        raise ScenarioError([f"--set {text}: {_yaml_problem(error)}"]) from None
+    node: Any = document
+    for depth, step in enumerate(steps):
+        _check_step(text, node, steps[:depth], step, last=depth == len(steps) - 1)
+        if depth == len(steps) - 1:
+            _assign(node, step, value)
+        else:
+            node = _descend(node, step, empty=[] if isinstance(steps[depth + 1], int) else {})
+    return path_of(steps)
+
+
+def _descend(node: Any, step: str | int, *, empty: Any) -> Any:
+    if isinstance(node, dict) and node.get(step) is None:
+        node[step] = empty
+    return node[step]
+
+
+def _assign(node: Any, step: str | int, value: Any) -> None:
+    if isinstance(node, list) and step == len(node):
+        node.append(value)
+    else:
+        node[step] = value
+
+
+def _check_step(text: str, node: Any, parents: Sequence[str | int], step: str | int, *, last: bool) -> None:
+    where = path_of(parents) or "the scenario"
+    if isinstance(node, list):
+        limit = len(node) if last else len(node) - 1
+        if not isinstance(step, int) or step > limit:
+            accepted = f"an index 0..{limit}" if limit >= 0 else "nothing, it is empty"
+            raise ScenarioError([f"--set {text}: {where} is a list, got {step!r}; accepted: {accepted}"])
+    elif not isinstance(node, dict):
+        raise ScenarioError([f"--set {text}: {where} is {_short(node)} and has no {step!r}"])
+
+
+def _steps(path: str) -> list[str | int]:
+    steps: list[str | int] = []
+    position = 0
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None or match.end() == position:
+            return []
+        name, dotted, index, key = match.groups()
+        number = dotted or index
+        steps.append(int(number) if number is not None else name or key)
+        position = match.end()
+    return steps
+
+
+def _validate(document: Mapping[str, Any], file: str, overridden: Sequence[str]) -> Scenario:
+    try:
+        scenario = Scenario.model_validate(document)
+    except ValidationError as error:
+        found = dict.fromkeys(_explain(detail) for detail in error.errors())
+    else:
+        found = dict.fromkeys((problem.path, problem.text) for problem in problems(scenario))
+        if not found:
+            return scenario
+    raise ScenarioError([f"{_source(path, file, overridden)}: {path}: {text}" for path, text in found])
+
+
+def _source(path: str, file: str, overridden: Sequence[str]) -> str:
+    """A value that came from the command line is not in the file; say where it is."""
+    for name in overridden:
+        if path == name or path.startswith((f"{name}.", f"{name}[")) or name.startswith((f"{path}.", f"{path}[")):
+            return "--set"
+    return file
+
+
+def _explain(detail: ErrorDetails) -> tuple[str, str]:
+    steps = _without_tags(detail["loc"])
+    path = path_of(steps) or "the scenario"
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return path, f"unknown field, got {_short(value)}; accepted fields: {_fields(_model_at(detail['loc'][:-1]))}"
+    if kind == "missing":
+        return path, "missing; it has no default"
+    if kind == "value_error":
+        return path, str(context["error"])
+    if kind == "union_tag_invalid":
+        return f"{path}.kind", f"got {context['tag']!r}; accepted: {', '.join(_FAULT_KINDS)}"
+    if kind == "union_tag_not_found":
+        return f"{path}.kind", f"missing; accepted: {', '.join(_FAULT_KINDS)}"
+    if kind in ("enum", "literal_error"):
+        return path, f"got {_short(value)}; accepted: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+    accepted = _ACCEPTED.get(kind.partition("_")[0]) if kind.endswith(_WRONG_TYPE) else None
+    return path, f"got {_short(value)}; accepted: {accepted or detail['msg'].removeprefix('Input should be ')}"
+
+
+def _without_tags(location: tuple[int | str, ...]) -> list[int | str]:
+    """Pydantic puts a fault's kind into the location: ``faults, 1, kill, zone``."""
+    tagged = len(location) > 2 and location[0] == "faults" and location[2] in _FAULT_KINDS
+    return [step for position, step in enumerate(location) if not (tagged and position == 2) and step != "[key]"]
+
+
+def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
+    model: type[BaseModel] = Scenario
+    for step in location:
+        if isinstance(step, str) and step in _FAULT_KINDS:
+            model = _FAULT_KINDS[step]
+        elif isinstance(step, str) and step in model.model_fields:
+            annotation = model.model_fields[step].annotation
+            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+                model = annotation
+    return model
+
+
+def _fields(model: type[BaseModel]) -> str:
+    return ", ".join(model.model_fields)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

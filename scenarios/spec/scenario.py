@@ -1,0 +1,463 @@
+"""The scenario file: which cluster, which queue, which load, which faults, and what must hold.
+
+Every section is a frozen model that refuses unknown fields; every duration is a number with its unit in the
+name. Reading files, overrides and error lines is in ``scenarios.spec.reading``; rules that span sections are in
+``scenarios.spec.rules``.
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+
+from analysis.checkers.consistency.verdict import Anomaly
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.runs.accesses import WorkloadKind
+from cluster.links.lag import parse_lag
+from cluster.sim.event_order import TieBreak
+from cluster.votes.vote import Level, Levels, Setting
+from cluster.zone import Persistence
+from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from scenarios.sections import Count, Flag, Millis, NonNegative, Positive, Section
+from scenarios.spec.topology import Replication, Topology
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+CLOCK_OFFSET_MS_MAX = 86_400_000
+CLOCK_DRIFT_PPM_MAX = 500_000
+"""A clock that runs half as fast again, or at half its speed."""
+RETRIES_MAX = 100
+
+
+class Arrival(StrEnum):
+    POISSON = "poisson"
+    CONSTANT = "constant"
+
+
+class Sharding(StrEnum):
+    """How a producer chooses a message's shard."""
+
+    ROUND_ROBIN = "round_robin"
+    ID_HASH = "id_hash"
+    LOCAL_ONLY = "local_only"
+
+
+class Mode(StrEnum):
+    """Which engine a queue is: dyno-queues, or the same hardened against faults (docs/hardened.md)."""
+
+    DEFAULT = "default"
+    HARDENED = "hardened"
+
+
+class Arm(StrEnum):
+    """Where a run happens: on real servers, or in virtual time, where the seed decides everything."""
+
+    REAL = "real"
+    SIM = "sim"
+
+
+class ZoneKind(StrEnum):
+    """What a zone's server runs in; chosen for a run, not by the scenario."""
+
+    PROCESS = "process"
+    DOCKER = "docker"
+
+
+class CutMode(StrEnum):
+    """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
+
+    DROP = "drop"
+    HOLD = "hold"
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"got {text!r}; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
+    return text
+
+
+def _duration_text(value: Any) -> Any:
+    """YAML reads a bare 0 as a number; it is the shortest way to write no delay."""
+    return "0" if value == 0 and not isinstance(value, bool) else value
+
+
+def _parsable(text: str) -> str:
+    parse_lag(text)
+    return text
+
+
+def _rate(value: Any) -> float | dict[str, float]:
+    accepted = "a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
+    rates = value.values() if isinstance(value, dict) else [value]
+    for rate in rates:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < float("inf"):
+            raise ValueError(f"got {value!r}; accepted: {accepted}")
+    return {str(zone): float(rate) for zone, rate in value.items()} if isinstance(value, dict) else float(value)
+
+
+def _consumer(value: Any) -> int | Literal["all"]:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"got {value!r}; accepted: a consumer's number, from 0, or all")
+
+
+DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
+"""A distribution of durations, written as ``cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
+
+
+class Links(Section):
+    lag: DelayText = "0"
+    overrides: dict[str, DelayText] = Field(default_factory=dict)
+    """By link, written ``a>b``: from coordinator a to zone b."""
+    coherence_ms: NonNegative = 25.0
+    """A drawn lag holds this long: messages sent within it take equally long. 0: every message draws its own."""
+    loss: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
+    """Share of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
+
+
+class QueueSettings(Section):
+    engine: Literal["dyno", "dyno-v2"] = "dyno"
+    """dyno-queues V1, one command at a time, or V2: pipelines, and per-shard queues behind one queue."""
+    mode: Mode = Mode.DEFAULT
+    """Hardened is one engine for both: every step takes any number of messages."""
+    unack_ms: Millis = 2_000
+    """Length of a lease: a message not acknowledged within it is delivered again."""
+    unack_interval_ms: Millis = 500
+    """Time between two looks for leases that have ended."""
+    sharding: Sharding = Sharding.ROUND_ROBIN
+    compat: Flag = False
+    """Reproduce the defects of the original dyno-queues."""
+    deliveries_max: Count | None = None
+    """Hardened: a message that was delivered so often is set aside as a dead letter; none: never."""
+    v1_producers: Flag = False
+    """Hardened: producers are clients of dyno-queues V1, on the same keys."""
+
+
+class Priority(Section):
+    """Uniform between two priorities, both included; 0 is served first."""
+
+    min: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+    max: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+
+
+class Operation(Section):
+    """One message to push. Those of one zone and one time are pushed together, in one call."""
+
+    at_ms: NonNegative
+    """Milliseconds after the load begins."""
+    zone: str
+    id: Annotated[str, Field(min_length=1)]
+    delay_ms: Annotated[int, Field(strict=True, ge=0)] = 0
+    priority: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+    poison: Flag = False
+    """The program of a consumer that begins to work on it ends; soon another takes its place."""
+
+
+class Load(Section):
+    """Either drawn, by ``rate_per_s`` and what follows it, or told message by message in ``operations``."""
+
+    duration_s: Positive
+    rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)] = 0.0
+    """Messages per second that the producer of each zone pushes; a zone left out of a mapping has none."""
+    operations: tuple[Operation, ...] | None = None
+    arrival: Arrival = Arrival.POISSON
+    delay: DelayText = "0"
+    """Time between the push of a message and the moment from which it may be delivered."""
+    priority: Priority = Priority()
+    payload_bytes: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 64
+    batch: Count = 1
+    """Messages per push."""
+    retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
+    """How often a producer pushes again, under the same id, what was not confirmed to it."""
+    retry_after_ms: NonNegative = 100.0
+    """Time between the end of one attempt and the next."""
+
+    @property
+    def poison(self) -> frozenset[str]:
+        """Ids of the messages that kill whoever works on them."""
+        return frozenset(one.id for one in self.operations or () if one.poison)
+
+    def rate_of(self, zone: str) -> float:
+        return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s
+
+
+class Consumers(Section):
+    per_zone: Annotated[int, Field(strict=True, ge=0)] = 2
+    batch: Count = 10
+    wait_ms: Annotated[int, Field(strict=True, ge=0)] = 500
+    """How long one pop waits for messages."""
+    processing: DelayText = "exponential:2ms"
+    """Time between a delivery and its ack, per message, one after the other."""
+
+
+class Fault(Section):
+    at_s: NonNegative
+    """Seconds after the load begins."""
+    for_s: Positive
+
+
+class Kill(Fault):
+    kind: Literal["kill"]
+    zone: str
+    restart: Literal["keep", "warm"] = "keep"
+    """Comes back with its own files, or with a copy of a live zone's data."""
+
+
+class Wipe(Fault):
+    kind: Literal["wipe"]
+    zone: str
+
+
+class PowerFailure(Fault):
+    """The machine of a zone's server loses its power, and the file what was not flushed; in simulation only."""
+
+    kind: Literal["power_failure"]
+    zone: str
+    torn: Flag = False
+    """The file ends at a random byte of what was not flushed, instead of before all of it."""
+    restart: Literal["keep", "warm"] = "keep"
+
+
+class Pause(Fault):
+    kind: Literal["pause"]
+    zone: str
+
+
+class SlowZone(Fault):
+    """A zone's server takes ``factor`` times as long for each command; in simulation only."""
+
+    kind: Literal["slow"]
+    zone: str
+    factor: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] = 100.0
+
+
+class ClockFault(Fault):
+    """The clock of a zone's machines is wrong: set forth or back at once, or running too fast or too slowly."""
+
+    kind: Literal["clock"]
+    zone: str
+    offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
+    drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
+    """Microseconds that it gains in a second."""
+
+
+class LinksFault(Fault):
+    """Something about some links; with neither zone nor link, about every link."""
+
+    zone: str | None = None
+    """Every link from and to this zone."""
+    link: str | None = None
+    """One link."""
+
+
+class LagFault(LinksFault):
+    kind: Literal["lag"]
+    lag: DelayText
+
+
+class LossFault(LinksFault):
+    kind: Literal["loss"]
+    share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
+    """Of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
+
+
+class DuplicateFault(LinksFault):
+    kind: Literal["duplicate"]
+    share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
+    """Of messages that arrive a second time."""
+    after_ms: NonNegative = 0.0
+    """How long after a message its copy sets out."""
+
+
+class Clog(LinksFault):
+    """What is sent is held and arrives afterwards."""
+
+    kind: Literal["clog"]
+
+
+class SwizzleClog(Fault):
+    """Links are clogged one after another, and freed one after another in another order."""
+
+    kind: Literal["swizzle_clog"]
+    zone: str | None = None
+    """Every link from and to this zone; every link if not given."""
+    order: Annotated[int, Field(strict=True, ge=0)] = 0
+    """Stands for both orders: each number, with the scenario's seed, gives others."""
+
+
+class CutFault(Fault):
+    """Exactly one of ``isolate``, ``halves`` and ``one_way`` says which links are cut."""
+
+    kind: Literal["cut"]
+    mode: CutMode = CutMode.DROP
+    isolate: str | None = None
+    """A zone: every link from and to it."""
+    halves: tuple[str, ...] | None = None
+    """The zones of one side: every link between them and the others."""
+    one_way: str | None = None
+    """One link."""
+
+
+class ConsumerCrash(Fault):
+    """The consumer's program ends between two commands; after ``for_s`` another takes its place."""
+
+    kind: Literal["consumer_crash"]
+    zone: str
+    consumer: Annotated[int | Literal["all"], PlainValidator(_consumer)] = 0
+    at_command: Count | None = None
+    """It ends just before the command of this number that it would send from ``at_s`` on; at once if not given.
+
+    A program that does not come to send so many within ``for_s`` lives on.
+    """
+
+
+class ProducerCrash(Fault):
+    """The producer's program ends, with pushes open; after ``for_s`` another takes its place."""
+
+    kind: Literal["producer_crash"]
+    zone: str
+    at_command: Count | None = None
+    """As for a consumer; the commands of all its open pushes count."""
+
+
+class CoordinatorCrash(Fault):
+    """The coordinator of a zone ends, with commands on their way; after ``for_s`` another takes its place."""
+
+    kind: Literal["coordinator_crash"]
+    zone: str
+
+
+AnyFault = Annotated[
+    Kill
+    | Wipe
+    | PowerFailure
+    | Pause
+    | SlowZone
+    | ClockFault
+    | LagFault
+    | LossFault
+    | DuplicateFault
+    | CutFault
+    | Clog
+    | SwizzleClog
+    | ConsumerCrash
+    | ProducerCrash
+    | CoordinatorCrash,
+    Field(discriminator="kind"),
+]
+
+SIM_ONLY = (PowerFailure, SlowZone)
+"""Faults that nobody can bring about on real servers without privileges."""
+
+
+class ToldAccess(Section):
+    """One operation of a workload, at its time."""
+
+    at_ms: NonNegative
+    """Milliseconds after the load begins."""
+    zone: str
+    client: Annotated[int, Field(strict=True, ge=0)] = 0
+    f: str
+    key: str = "0"
+    value: str | None = None
+    """What it writes, adds or pushes; drawn if not given."""
+    expected: str | None = None
+    """What a ``cas`` expects; not given: nothing there."""
+
+
+class Workload(Section):
+    """Clients of registers, sets, locks, counters or lists, in place of the queue's producers and consumers.
+
+    ``load`` says how long and how often: a zone's clients begin ``load.rate_per_s`` operations a second in all.
+    """
+
+    kind: WorkloadKind
+    keys: Count = 5
+    clients_per_zone: Count = 3
+    mix: dict[str, NonNegative] = Field(default_factory=dict)
+    """Weight of each operation of the kind; the kind's own mix if empty."""
+    lockstep_ms: NonNegative | None = None
+    """All zones go from key to key together, each zone's operation within this time of the others'."""
+    operations: tuple[ToldAccess, ...] | None = None
+    """The operations one by one, instead of drawn ones."""
+    forbid: tuple[Anomaly, ...] | None = None
+    """Anomalies that must not occur for the run to be valid; the kind's own if not given."""
+    budget_configurations: Count = 200_000
+    """So many may be held while one key is checked for linearizability; beyond that the verdict is unknown."""
+
+
+class Drain(Section):
+    bound_s: Positive = 15.0
+    """How long the queue may take to become empty once everything is healed."""
+
+
+class Simulation(Section):
+    """What only a run in virtual time has."""
+
+    tie_break: TieBreak = TieBreak.RANDOM
+    """The order of events that happen at the same time."""
+
+
+class Found(Section):
+    """What a simulated run of this very scenario showed."""
+
+    trace_hash: str
+    violated: tuple[MessageClass | Anomaly, ...]
+    program: str
+    """Fingerprint of the source files that ran it."""
+
+
+class Checks(Section):
+    forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
+    """Classes of messages that must stay empty for the run to be valid."""
+
+
+class Scenario(Section):
+    name: Annotated[str, AfterValidator(_name)]
+    about: str = ""
+    arm: Arm = Arm.REAL
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    level: Level = Level.DC_QUORUM
+    topology: Topology = Topology()
+    persistence: Persistence = Persistence.AOF_EVERYSEC
+    replication: Replication = Replication()
+    links: Links = Links()
+    queue: QueueSettings = QueueSettings()
+    load: Load
+    consumers: Consumers = Consumers()
+    workload: Workload | None = None
+    """Without it, the clients use the queue."""
+    faults: tuple[AnyFault, ...] = ()
+    drain: Drain = Drain()
+    checks: Checks = Checks()
+    simulation: Simulation = Simulation()
+    found: Found | None = None
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        return self.topology.zones
+
+    @property
+    def setting(self) -> Setting:
+        """The level, or levels, of the connections of queues and workloads."""
+        read = self.replication.read_level
+        return self.level if read in (None, self.level) else Levels(read=read, write=self.level)
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Every server's name. The first of a zone is named as the zone, the others a2, a3 and so on."""
+        return self.topology.layout.nodes
+
+    @property
+    def links_all(self) -> tuple[tuple[str, str], ...]:
+        servers = self.servers
+        return tuple((source, target) for source in servers for target in servers if source != target)
+
+
+def parse_link(text: str) -> tuple[str, str]:
+    """``a>b`` as a pair. Raises ``ValueError`` if it is not written so."""
+    source, arrow, target = (part.strip() for part in text.partition(">"))
+    if not (source and arrow and target):
+        raise ValueError(f"got {text!r}; accepted: a link written FROM>TO, e.g. a>b")
+    return source, target

@@ -1,0 +1,198 @@
+"""Sees every command that a simulated run sends through its coordinators: who sent it, and what each zone answered.
+
+It stands between the run and the cluster, waits for nothing and sets no timer, so the run is the same with it.
+"""
+
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+from cluster.clock import NodeClock
+from cluster.connections.batch import Answer, Batch, Channel
+from cluster.coordinator import Coordinator
+from cluster.links.link import Link
+from cluster.sim.cluster import SimCluster
+from cluster.votes.vote import Setting, ZoneFailure
+from cluster.zone import Zone
+from engine.ports import Command, Connection, Promise, Reply, Runtime, Task, Timer
+
+T = TypeVar("T")
+
+_LAB = "lab"
+_UNACK = "unack"
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneAnswer:
+    """What a zone answered to one command, as it reached the coordinator; ``reply`` may be a ``ZoneFailure``."""
+
+    time_ns: int
+    reply: Reply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """One command on its way: the program that sent it, the zone of its coordinator, and the answers by zone."""
+
+    time_ns: int
+    program: str
+    zone: str
+    command: Command
+    answers: dict[str, ZoneAnswer | None] = field(default_factory=dict)
+
+
+class Witness:
+    """``commands`` in the order in which they were sent. Pass ``testbed`` to a run as its observer."""
+
+    def __init__(self) -> None:
+        self.commands: list[Sent] = []
+        self.program = _LAB
+        self._by_batch: dict[Batch, list[Sent]] = {}
+
+    def testbed(self, cluster: SimCluster) -> "WitnessedTestbed":
+        return WitnessedTestbed(cluster, self)
+
+    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[Sent]:
+        if batch not in self._by_batch:
+            self._by_batch[batch] = [
+                Sent(time_ns=time_ns, program=self.program, zone=source, command=command) for command in batch.commands
+            ]
+            self.commands += self._by_batch[batch]
+        for sent in self._by_batch[batch]:
+            sent.answers[target] = None
+        return self._by_batch[batch]
+
+
+class WitnessedTestbed:
+    """``Testbed`` that is the simulated cluster in everything but what ``witness`` gets to see."""
+
+    def __init__(self, cluster: SimCluster, witness: Witness) -> None:
+        self._cluster = cluster
+        self._witness = witness
+        self._runtime = _WitnessedRuntime(cluster.runtime, witness)
+
+    @property
+    def runtime(self) -> Runtime:
+        return self._runtime
+
+    @property
+    def epoch_ns(self) -> int:
+        return self._cluster.epoch_ns
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        return self._cluster.zones
+
+    @property
+    def links(self) -> Mapping[tuple[str, str], Link]:
+        return self._cluster.links
+
+    def at_rest(self, since_ns: int) -> bool:
+        return self._cluster.at_rest(since_ns)
+
+    @property
+    def coordinators(self) -> Mapping[str, Coordinator]:
+        return self._cluster.coordinators
+
+    def connection(self, zone: str, level: Setting) -> Connection:
+        return self._cluster.connection(zone, level)
+
+    def direct(self, zone: str) -> Connection:
+        return self._cluster.direct(zone)
+
+    def clock(self, zone: str) -> NodeClock:
+        return self._cluster.clock(zone)
+
+    async def start(self) -> None:
+        await self._cluster.start()
+        for zone, coordinator in self._cluster.coordinators.items():
+            coordinator.channels = [
+                _WitnessedChannel(channel, zone, coordinator.zone_name(position), self._cluster.runtime, self._witness)
+                for position, channel in enumerate(coordinator.channels)
+            ]
+
+    async def stop(self) -> None:
+        await self._cluster.stop()
+
+
+class _WitnessedChannel:
+    def __init__(self, channel: Channel, source: str, target: str, runtime: Runtime, witness: Witness) -> None:
+        self._channel = channel
+        self._source = source
+        self._target = target
+        self._runtime = runtime
+        self._witness = witness
+
+    @property
+    def connected(self) -> bool:
+        return self._channel.connected
+
+    def reset(self) -> None:
+        self._channel.reset()
+
+    def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
+        sent = self._witness.sent(batch, time_ns=self._runtime.now_ns(), source=self._source, target=self._target)
+
+        def answered(answer: Answer) -> None:
+            replies = [answer] * len(sent) if isinstance(answer, ZoneFailure) else answer
+            for one, reply in zip(sent, replies, strict=True):
+                one.answers[self._target] = ZoneAnswer(self._runtime.now_ns(), reply)
+            done(answer)
+
+        self._channel.submit(batch, answered)
+
+
+class _WitnessedRuntime:
+    """Knows at every moment which program is running: the task that it spawned last, or that one's parent."""
+
+    def __init__(self, runtime: Runtime, witness: Witness) -> None:
+        self._runtime = runtime
+        self._witness = witness
+
+    def now_ns(self) -> int:
+        return self._runtime.now_ns()
+
+    async def sleep(self, duration_ns: int) -> None:
+        await self._runtime.sleep(duration_ns)
+
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        return self._runtime.call_later(delay_ns, callback)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> Task[T]:
+        program = f"{self._witness.program} {_UNACK}" if name.startswith(_UNACK) else name
+        return self._runtime.spawn(_Steps(coroutine, program, self._witness), name=name)
+
+    def promise(self) -> Promise[Any]:
+        return self._runtime.promise()
+
+    def random(self, user: str) -> Random:
+        return self._runtime.random(user)
+
+
+class _Steps(Coroutine[Any, Any, T]):
+    """A coroutine that tells, while a step of it runs, whose it is."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, witness: Witness) -> None:
+        self._coroutine = coroutine
+        self._program = program
+        self._witness = witness
+
+    def send(self, value: Any, /) -> Any:
+        return self._step(lambda: self._coroutine.send(value))
+
+    def throw(self, kind: Any, value: Any = None, traceback: Any = None, /) -> Any:
+        return self._step(lambda: self._coroutine.throw(kind))
+
+    def close(self) -> None:
+        self._step(self._coroutine.close)
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._coroutine.__await__()
+
+    def _step(self, step: Callable[[], Any]) -> Any:
+        before, self._witness.program = self._witness.program, self._program
+        try:
+            return step()
+        finally:
+            self._witness.program = before

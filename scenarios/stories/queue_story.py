@@ -1,0 +1,83 @@
+"""The story of a small failing run: message by message, command by command, zone by zone, on one page of Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
+from analysis.runs.history import FINAL_STATE, OPERATIONS
+from scenarios.queues.dyno import queue_under_test
+from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
+from scenarios.runner import MakeQueue
+from scenarios.spec.scenario import Scenario
+from scenarios.stories.command_log import Sent, Witness
+from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, rows, timeline_block
+from scenarios.trial import Trial, attempt
+
+MESSAGES_MAX = 3
+
+
+def story(scenario: Scenario, message_class: MessageClass, *, make_queue: MakeQueue = queue_under_test) -> str:
+    """Run ``scenario`` once more, with a witness, and tell what became of the messages that violate the class."""
+    witness = Witness()
+    trial = attempt(scenario, make_queue=make_queue, observe=witness.testbed)
+    verdict = trial.verdict
+    offenders = () if verdict is None else verdict.offenders.get(message_class, ())
+    ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
+    begin_ns = trial.run.record.phases["load"][0]
+    touching = (sent for sent in witness.commands if any(_touches(sent, one) for one in ids))
+    lines = [*fault_lines(trial.tables), *_operations(trial, ids), *command_lines(touching)]
+    parts = [
+        f"# {message_class}: {DESCRIPTIONS[message_class]}",
+        _setting(scenario),
+        TIMES,
+        timeline_block(lines, begin_ns=begin_ns),
+        *(f"**{one.message_id}**: {message_class}{f' ({one.detail})' if one.detail else ''}." for one in offenders[:1]),
+        "At the end:\n\n" + "\n".join(_end_state(trial, ids)),
+        f"Trace hash {trial.run.trace_hash}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _setting(scenario: Scenario) -> str:
+    faults, operations = len(scenario.faults), len(scenario.load.operations or ())
+    consumers, poison = scenario.consumers, sorted(scenario.load.poison)
+    killing = f" (poison, which kills its consumers: {', '.join(poison)})" if poison else ""
+    return (
+        f"Scenario {scenario.name}, {scenario.level}, seed {scenario.seed}, zones {', '.join(scenario.zones)}: "
+        f"{operations} message(s){killing}, {faults} fault(s), {consumers.per_zone} consumer(s) a zone, "
+        f"link lag {scenario.links.lag}, ties broken {scenario.simulation.tie_break}."
+    )
+
+
+def _operations(trial: Trial, ids: list[str]) -> Iterator[Line]:
+    """The client's side of what touches the messages, and the end of each program that died."""
+    for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
+        if row["error"] == "consumer crashed":
+            yield row["time_ns"], row["process"], f"dies in {row['f']}"
+        elif row["message_id"] in ids:
+            yield row["time_ns"], row["process"], _told(row)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    if row["type"] == "invoke":
+        return f"{row['f']} {row['message_id']} …"
+    return f"{row['f']} {row['message_id']}: {outcome_words(row)}"
+
+
+def _touches(sent: Sent, message_id: str) -> bool:
+    """Whether the command names the message, or a zone's reply to it does."""
+    replies = (answer.reply for answer in sent.answers.values() if answer is not None)
+    listed = (reply for reply in replies if isinstance(reply, list))
+    return message_id in sent.command or any(message_id.encode() in reply for reply in listed)
+
+
+def _end_state(trial: Trial, ids: list[str]) -> list[str]:
+    held: dict[tuple[str, str], list[str]] = {}
+    for row in rows(trial.tables, FINAL_STATE_NAME, FINAL_STATE.names):
+        where = f"{row['place']} of shard {row['shard']}" if row["shard"] else row["place"]
+        held.setdefault((row["message_id"], row["zone"]), []).append(where)
+    return [
+        f"- {message_id} in zone {zone}: {', '.join(held.get((message_id, zone), ['nothing']))}"
+        for message_id in ids
+        for zone in trial.scenario.zones
+    ]

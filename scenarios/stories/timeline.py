@@ -1,0 +1,95 @@
+"""What the stories of queues and of workloads share: a timeline of faults, commands and every zone's answers."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from analysis.runs.history import FAULTS
+from cluster.votes.vote import ZoneFailure
+from engine.ports import Argument, Command, Reply, ServerError
+from scenarios.run_files.tables import FAULTS_NAME, MemoryTables
+from scenarios.stories.command_log import Sent
+
+LINES_MAX = 200
+"""So many lines of a timeline are shown; a shrunk run has far fewer."""
+
+_VALUE_CHARACTERS_MAX = 40
+
+Line = tuple[int, str, str]
+"""Run time in ns, who, what."""
+
+
+TIMES = "Times are milliseconds after the load began. Under each command stands what every zone answered, and when."
+
+
+def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
+    """The lines in the order of their times, as preformatted Markdown; times in ms after ``begin_ns``."""
+    ordered = sorted(lines, key=lambda line: line[0])
+    shown = [f"{(time_ns - begin_ns) / 1e6:>12.3f}  {who:<22} {what}" for time_ns, who, what in ordered[:LINES_MAX]]
+    if len(ordered) > LINES_MAX:
+        shown.append(f"(and {len(ordered) - LINES_MAX} lines more)")
+    return "```text\n" + "\n".join(shown) + "\n```"
+
+
+def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    table = tables.tables.get(name)
+    for row in table.rows if table else ():
+        yield dict(zip(names, row, strict=True))
+
+
+def fault_lines(tables: MemoryTables) -> Iterator[Line]:
+    for row in rows(tables, FAULTS_NAME, FAULTS.names):
+        yield row["begin_ns"], "FAULT", f"{row['fault']} begins"
+        if row["end_ns"] is not None:
+            yield row["end_ns"], "FAULT", f"{row['fault']} ends"
+
+
+def command_lines(commands: Iterable[Sent]) -> Iterator[Line]:
+    for sent in commands:
+        yield sent.time_ns, sent.program, f"  {_words(sent.command)}"
+        yield from _answers(sent)
+
+
+def outcome_words(row: Mapping[str, Any]) -> str:
+    """What an operation's last event says of it; ``row`` is of the history."""
+    outcome = {"ok": "done", "fail": "failed", "info": "nobody knows"}[row["type"]]
+    return outcome + (f" ({row['error']})" if row["error"] else "")
+
+
+def _answers(sent: Sent) -> Iterator[Line]:
+    """Zones that answered the same at the same time share a line."""
+    together: dict[tuple[int, str], list[str]] = {}
+    for zone, answer in sent.answers.items():
+        if answer is None:
+            yield sent.time_ns, "", f"    {zone} never answers"
+        else:
+            together.setdefault((answer.time_ns, _reply(answer.reply)), []).append(zone)
+    for (time_ns, reply), zones in together.items():
+        yield time_ns, "", f"    {', '.join(zones)} to {_name(sent.command)}: {reply}"
+
+
+def _name(command: Command) -> str:
+    return _text(command[0])
+
+
+def _words(command: Command) -> str:
+    return " ".join(_short(_text(word)) for word in command)
+
+
+def _text(word: Argument) -> str:
+    return word.decode(errors="replace") if isinstance(word, bytes) else str(word)
+
+
+def _reply(reply: Reply) -> str:
+    if isinstance(reply, ZoneFailure):
+        return f"{reply} ({'may have been applied' if reply.maybe_applied else 'not applied'})"
+    if isinstance(reply, ServerError):
+        return str(reply)
+    if isinstance(reply, list):
+        return "[" + ", ".join(_reply(item) for item in reply) + "]"
+    return (
+        _short(reply.decode(errors="replace")) if isinstance(reply, bytes) else "nil" if reply is None else str(reply)
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _VALUE_CHARACTERS_MAX else text[: _VALUE_CHARACTERS_MAX - 1] + "…"

@@ -1,0 +1,105 @@
+"""The story of a small run that shows an anomaly: operation by operation, command by command, zone by zone."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, Case
+from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
+from analysis.runs.history import OPERATIONS
+from scenarios.consistency.operations import redis_key
+from scenarios.consistency.trial import AccessTrial, attempt_accesses
+from scenarios.run_files.tables import OPERATIONS_NAME
+from scenarios.shrink.search import operations_of
+from scenarios.spec.scenario import Scenario
+from scenarios.stories.command_log import Sent, Witness
+from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, rows, timeline_block
+
+
+def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
+    """Run ``scenario`` of a workload once more, with a witness, and tell what became of the first case's key."""
+    witness = Witness()
+    trial = attempt_accesses(scenario, observe=witness.testbed)
+    cases = () if trial.verdict is None else trial.verdict.cases[anomaly]
+    key = cases[0].key if cases else ""
+    lines = [*fault_lines(trial.tables), *_operations(trial, key), *command_lines(_about(trial, witness, key))]
+    parts = [
+        f"# {anomaly}: {MEANINGS[anomaly]}",
+        _setting(scenario),
+        TIMES,
+        timeline_block(lines, begin_ns=trial.run.record.phases["load"][0]),
+        *_pictures(trial, key, anomaly),
+        *(_verdict(one, anomaly) for one in cases[:1]),
+        "At the end:\n\n" + "\n".join(_held(trial, key)),
+        f"Trace hash {trial.run.trace_hash}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _setting(scenario: Scenario) -> str:
+    operations = operations_of(scenario)
+    clients = len({(one.zone, one.client) for one in operations})
+    overrides = "".join(f", {link} {lag}" for link, lag in scenario.links.overrides.items())
+    return (
+        f"Scenario {scenario.name}, {scenario.level}, seed {scenario.seed}, zones {', '.join(scenario.zones)}: "
+        f"{len(operations)} operation(s) of {clients} client(s), {len(scenario.faults)} fault(s), "
+        f"link lag {scenario.links.lag}{overrides}, ties broken {scenario.simulation.tie_break}."
+    )
+
+
+def _operations(trial: AccessTrial, key: str) -> Iterator[Line]:
+    values = {row["op_id"]: row for row in rows(trial.tables, VALUES_NAME, VALUES.names) if row["key"] == key}
+    for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
+        value = values.get(row["op_id"])
+        if value is not None:
+            yield row["time_ns"], row["process"], _told(row, value)
+
+
+def _told(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
+    wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
+    if row["f"] == "cas":
+        wanted += f" if {_shown(value['expected'])}"
+    if row["type"] == "invoke":
+        return f"{wanted} …"
+    if row["type"] != "ok":
+        return f"{wanted}: {outcome_words(row)}"
+    return f"{wanted}: {_answer(row['f'], value)}"
+
+
+def _answer(f: str, value: Mapping[str, Any]) -> str:
+    if f == "members":
+        return ", ".join(value["members"]) or "none"
+    if f in ("read", "next", "pop"):
+        return _shown(value["result"])
+    return "refused" if value["applied"] is False else "done"
+
+
+def _shown(value: str | None) -> str:
+    return "nil" if value is None else value
+
+
+def _about(trial: AccessTrial, witness: Witness, key: str) -> Iterator[Sent]:
+    assert trial.scenario.workload is not None, "only a scenario with a workload has keys"
+    name = redis_key(trial.scenario.workload.kind, key)
+    return (sent for sent in witness.commands if name in sent.command)
+
+
+def _pictures(trial: AccessTrial, key: str, anomaly: Anomaly) -> Iterator[str]:
+    if trial.verdict is None or anomaly is not Anomaly.NONLINEARIZABLE:
+        return
+    for one in trial.verdict.counterexamples:
+        if one.key == key:
+            words = "No order of these operations is one that a register could have had:"
+            yield words + "\n\n```text\n" + "\n".join(one.timeline) + "\n```"
+
+
+def _verdict(case: Case, anomaly: Anomaly) -> str:
+    where = f" in zone {case.zone}" if case.zone is not None else ""
+    return f"**Key {case.key}**: {anomaly.replace('_', ' ')}{where}" + (f" ({case.detail})." if case.detail else ".")
+
+
+def _held(trial: AccessTrial, key: str) -> list[str]:
+    held: dict[str, list[str]] = {}
+    for row in rows(trial.tables, FINAL_VALUES_NAME, FINAL_VALUES.names):
+        if row["key"] == key:
+            held.setdefault(row["zone"], []).append(row["value"])
+    return [f"- zone {zone} holds {', '.join(held.get(zone, ['nothing']))}" for zone in trial.scenario.zones]

@@ -1,0 +1,293 @@
+"""The dyno queue with safety mechanisms switched off, to see what they are good for.
+
+The engine stays as it is. What a queue without a mechanism would send is made out of what the queue sends, on its way
+to the coordinator: a flag is left out, an answer is ignored, two commands change places. A crash of the program falls
+between the commands as they are then sent.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from analysis.checkers.verdict import MessageClass
+from cluster.testbed import Testbed
+from cluster.votes.vote import Level
+from engine.dyno import DynoQueue, Keys
+from engine.dyno.v1.commands import Commands
+from engine.message import Delivery
+from engine.ports import Command, Connection, Reply, ServerError
+from scenarios.fault_draws.fault_classes import EngineMode
+from scenarios.mechanisms import OPTIONS, Mechanism
+from scenarios.queues.dyno import NAME, PREFIX, ConsumerQueue, DynoUnderTest, QueueUnderTest, Wrap
+from scenarios.queues.hardened import HardenedUnderTest
+from scenarios.spec.scenario import Checks, Kill, Scenario
+from scenarios.spec.topology import Handoff
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A queue, and the runs it is in, without the mechanisms ``off``. ``make_queue`` can be pickled.
+
+    ``mode``: the queue that they are switched off in. ``on``: options that are switched on.
+    """
+
+    off: tuple[Mechanism, ...] = ()
+    mode: EngineMode = EngineMode.DEFAULT
+    on: tuple[Mechanism, ...] = ()
+
+    @classmethod
+    def of(cls, *off: Mechanism) -> "Ablation":
+        """Raises ``ValueError`` if no queue has all of them."""
+        hardening = [mechanism for mechanism in off if mechanism.hardening is not None]
+        if hardening and len(hardening) < len(off):
+            raise ValueError(f"got {', '.join(off)}; accepted: mechanisms of hardened mode, or others, not both")
+        return cls(off, EngineMode.HARDENED if hardening else EngineMode.DEFAULT)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(self.off) or "none off"
+
+    @property
+    def twin(self) -> "Ablation":
+        """What its runs are compared with: the same with nothing off."""
+        options = tuple(option for option in self.off if option in OPTIONS)
+        return Ablation(mode=self.mode, on=options) if self.off else self
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        if Mechanism.HINTED_HANDOFF in self.on:
+            replication = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
+            scenario = scenario.model_copy(update={"replication": replication})
+        if self.mode is EngineMode.HARDENED:
+            forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
+            return scenario.model_copy(update={"checks": Checks(forbid=forbid)})
+        if Mechanism.WARM_RESTART not in self.off:
+            return scenario
+        faults = tuple(
+            fault.model_copy(update={"restart": "keep"}) if isinstance(fault, Kill) else fault
+            for fault in scenario.faults
+        )
+        return scenario.model_copy(update={"faults": faults})
+
+    def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
+        if self.mode is EngineMode.HARDENED:
+            without = [mechanism.hardening for mechanism in self.off if mechanism.hardening is not None]
+            return HardenedUnderTest(testbed, scenario, without)
+        return _AblatedDyno(testbed, scenario, self.off)
+
+
+def parse_ablation(text: str) -> Ablation:
+    """``lease-nx`` or ``lease-nx,remove-check``. Raises ``ValueError``."""
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in list(Mechanism)]
+    if unknown:
+        raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(Mechanism)}")
+    return Ablation.of(*(Mechanism(name) for name in names))
+
+
+class _AblatedDyno(DynoUnderTest):
+    def __init__(self, testbed: Testbed, scenario: Scenario, off: Collection[Mechanism]) -> None:
+        super().__init__(testbed, scenario)
+        self._connection = testbed.connection
+        self._level = scenario.level
+        self._off = off
+        self._places = _Places(scenario.zones)
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        queue = await super().consumer(zone, self._with_swapped_requeue(wrap))
+        if Mechanism.ACK_LEASE_FIRST not in self._off:
+            return queue
+        return _PayloadFirst(queue, Commands(wrap(self._connection(zone, self._level))), self._places)
+
+    def _with_swapped_requeue(self, wrap: Wrap) -> Wrap:
+        """Only consumers requeue; a producer lists an id with the same command."""
+        if Mechanism.REQUEUE_BEFORE_UNLEASE not in self._off:
+            return wrap
+        return lambda connection: _Swapping(wrap(connection), partial(_swapped_requeue, self._places))
+
+    def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
+        local = wrap(self._connection(zone, Level.DC_ONE))
+        return super()._instance(zone, lambda connection: self._altered(wrap(connection), local))
+
+    def _altered(self, connection: Connection, local: Connection) -> Connection:
+        """Swaps come last, so that they meet the commands as the queue sends them."""
+        off, places = self._off, self._places
+        for mechanism, rewrite in _REWRITES.items():
+            if mechanism in off:
+                connection = _Rewriting(connection, partial(rewrite, places))
+        if Mechanism.QUORUM_PAYLOAD_READ in off:
+            connection = _LocalPayload(connection, local, places)
+        for mechanism, swap in _SWAPS.items():
+            if mechanism in off:
+                connection = _Swapping(connection, partial(swap, places))
+        return connection
+
+
+class _Places:
+    """Tells what a command of the queue touches."""
+
+    def __init__(self, shards: Collection[str]) -> None:
+        keys = Keys(prefix=PREFIX, queue=NAME)
+        self.shards = tuple(shards)
+        self.payloads = keys.messages
+        self.waiting = {shard: keys.queue_of(shard) for shard in shards}
+        self.leased = {shard: keys.unack(shard) for shard in shards}
+        self._names = dict.fromkeys(self.waiting.values(), "waiting")
+        self._names |= dict.fromkeys(self.leased.values(), "leased") | {self.payloads: "payloads"}
+
+    def of(self, command: Command) -> str:
+        """``ZADD waiting``, say; a command without a key of the queue by its own name."""
+        name = str(command[0])
+        place = self._names.get(str(command[1])) if len(command) > 1 else None
+        return name if place is None else f"{name} {place}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """What is sent in place of a command; ``answered``: the reply is taken for this number, unless it is an error."""
+
+    command: Command
+    answered: int | None = None
+
+
+def _lease_over_any(places: _Places, command: Command) -> _Changed | None:
+    if places.of(command) == "ZADD leased" and "NX" in command:
+        return _Changed(tuple(word for word in command if word != "NX"), answered=1)
+    return None
+
+
+def _remove_unchecked(places: _Places, command: Command) -> _Changed | None:
+    return _Changed(command, answered=1) if places.of(command) == "ZREM waiting" else None
+
+
+def _find_no_ended_lease(places: _Places, command: Command) -> _Changed | None:
+    return _range_up_to(command, "-inf") if places.of(command) == "ZRANGEBYSCORE leased" else None
+
+
+def _find_every_lease(places: _Places, command: Command) -> _Changed | None:
+    return _range_up_to(command, "+inf") if places.of(command) == "ZRANGEBYSCORE leased" else None
+
+
+def _find_every_waiting(places: _Places, command: Command) -> _Changed | None:
+    return _range_up_to(command, "+inf") if places.of(command) == "ZRANGEBYSCORE waiting" else None
+
+
+def _range_up_to(command: Command, score: str) -> _Changed:
+    name, key, low, _, *rest = command
+    return _Changed((name, key, low, score, *rest))
+
+
+_Rewrite = Callable[[_Places, Command], _Changed | None]
+
+_REWRITES: Mapping[Mechanism, _Rewrite] = {
+    Mechanism.UNACK_HANDLER: _find_no_ended_lease,
+    Mechanism.LEASE_NX: _lease_over_any,
+    Mechanism.REMOVE_CHECK: _remove_unchecked,
+    Mechanism.DUE_CHECK: _find_every_waiting,
+    Mechanism.LEASE_END_CHECK: _find_every_lease,
+}
+
+
+class _Rewriting:
+    def __init__(self, connection: Connection, change: Callable[[Command], _Changed | None]) -> None:
+        self._connection = connection
+        self._change = change
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        changed = [self._change(command) or _Changed(command) for command in commands]
+        replies = await self._connection.execute(*(one.command for one in changed))
+        return [
+            reply if one.answered is None or isinstance(reply, ServerError) else one.answered
+            for one, reply in zip(changed, replies, strict=True)
+        ]
+
+
+class _LocalPayload:
+    def __init__(self, connection: Connection, local: Connection, places: _Places) -> None:
+        self._connection = connection
+        self._local = local
+        self._places = places
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        read = all(self._places.of(command) == "HGET payloads" for command in commands)
+        return await (self._local if read else self._connection).execute(*commands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """One of two commands of one message that change places; ``conditional``: the later is sent if this found it."""
+
+    message_id: str
+    first: bool
+    conditional: bool = False
+
+
+def _swapped_pop(places: _Places, command: Command) -> _Half | None:
+    if places.of(command) == "ZADD leased" and "NX" in command:
+        return _Half(str(command[-1]), first=True)
+    if places.of(command) == "ZREM waiting":
+        return _Half(str(command[-1]), first=False, conditional=True)
+    return None
+
+
+def _swapped_requeue(places: _Places, command: Command) -> _Half | None:
+    if places.of(command) == "ZADD waiting":
+        return _Half(str(command[-1]), first=True)
+    return _Half(str(command[-1]), first=False) if places.of(command) == "ZREM leased" else None
+
+
+def _swapped_push(places: _Places, command: Command) -> _Half | None:
+    if places.of(command) == "HSET payloads":
+        return _Half(str(command[2]), first=True)
+    return _Half(str(command[-1]), first=False) if places.of(command) == "ZADD waiting" else None
+
+
+_SWAPS: Mapping[Mechanism, Callable[[_Places, Command], _Half | None]] = {
+    Mechanism.LEASE_BEFORE_REMOVE: _swapped_pop,
+    Mechanism.PAYLOAD_BEFORE_ID: _swapped_push,
+}
+
+
+class _Swapping:
+    """Keeps the first of two commands back, answering 1, and sends it after the second."""
+
+    def __init__(self, connection: Connection, half_of: Callable[[Command], _Half | None]) -> None:
+        self._connection = connection
+        self._half_of = half_of
+        self._kept: dict[str, Command] = {}
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        return [await self._one(command) for command in commands]
+
+    async def _one(self, command: Command) -> Reply:
+        half = self._half_of(command)
+        if half is not None and half.first:
+            self._kept[half.message_id] = command
+            return 1
+        kept = self._kept.pop(half.message_id, None) if half is not None else None
+        (reply,) = await self._connection.execute(command)
+        if half is None or kept is None or isinstance(reply, ServerError) or (half.conditional and not reply):
+            return reply
+        (later,) = await self._connection.execute(kept)
+        return later if isinstance(later, ServerError) else reply
+
+
+class _PayloadFirst:
+    """A consumer's queue whose ack is another; pops are those of ``queue``."""
+
+    def __init__(self, queue: ConsumerQueue, commands: Commands, places: _Places) -> None:
+        self._queue = queue
+        self._commands = commands
+        self._places = places
+
+    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+        return await self._queue.pop(count, wait_ms)
+
+    async def ack(self, message_id: str) -> bool:
+        await self._commands.hdel(self._places.payloads, message_id)
+        for shard in self._places.shards:
+            if await self._commands.zrem(self._places.leased[shard], message_id):
+                return True
+        return False
+
+    async def close(self) -> None:
+        await self._queue.close()

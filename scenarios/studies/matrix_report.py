@@ -1,0 +1,276 @@
+"""The guarantee matrix as a table on the terminal, as a page of the documentation, and as JSON."""
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rich.table import Table
+
+from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
+from analysis.statistics import proportion_interval
+from cluster.votes.vote import LEVELS_OF_ONE_DC
+from scenarios.campaign import RunBar, effort, provenance, share
+from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, FaultClass
+from scenarios.studies.matrix import (
+    CELLS,
+    JUDGED,
+    Cell,
+    CellResult,
+    Failure,
+    Matrix,
+    MatrixState,
+    counterexamples,
+    fill,
+    share_bound,
+)
+from scenarios.terminal.run_table import console
+
+_SMALL = 0.01
+"""Shares below this need more digits."""
+
+_PAGE = """# What holds under which faults
+
+{provenance}{interrupted}
+
+Every cell is the dyno queue at one level, under one class of faults, in the engine's default mode, with the defects
+of the original (`compat`) or hardened (docs/hardened.md), run in simulation with the seeds 1 to {seeds}. A run pushes
+about 42 messages in one second from three zones with two consumers each; leases last 200 ms; everything is healed and
+drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
+place, time and length.
+
+- **held**: none of {classes} in n seeds (where producers of V1 crash, nor an orphan; where clocks are wrong, which
+  they are in half of the runs of any-of-one-zone, *early* is not judged, as it depends on whose clock one believes).
+  The share of seeds that would fail is below the number given, with 95 % confidence (one-sided Clopper-Pearson, about
+  3 / n). That is evidence about these short runs, not a proof.
+- Otherwise the cell is broken: it names the classes and the share of seeds that showed them. Classes that a cell does
+  not name did not occur in it. The last table has counts and 95 % intervals (Clopper-Pearson).
+
+{matrix}
+
+## How it comes
+
+- *stuck* after a restart, a wipe or a cut: what a zone missed is never replayed, and its consumers look for messages on
+  its own server only. A warm restart leaves what was pushed until every coordinator had reconnected. The quorum levels
+  do not help: they acknowledge what two other zones have.
+- *stuck* after a pause or a cut that holds what is sent: only if it outlasts a time-out, which closes the connection as
+  a whole; until it is open again the zone misses writes as if it were cut off.
+- *abandoned* at the quorum levels: two unack handlers of one zone read the same ended lease. One lists the message, a
+  consumer leases it, and the other handler removes that new lease. The consumer's ack is refused, and if it had died,
+  nobody would deliver the message again. The window is a few round trips at the end of each lease that ends by itself;
+  leases of 200 ms under slow links or slow work make it wide. Crashed consumers, whose leases end by themselves, meet
+  it more rarely: a cell may hold here and fail in the column "with it on" of docs/ablations.md, which has more seeds.
+  docs/dyno-queues.md has the advice: one handler a shard.
+- *lost* with `compat` at DC_ONE when a zone is wiped: the original leases ids that it had read before the wipe. The
+  removal reaches the zones that still list them; the own zone has no payload, so the handler drops the lease, too.
+- *concurrent* after a cut with resets: the own zone keeps a lease of the time of the cut that the others never saw. The
+  quorum grants a new one, and the handler, which reads the own zone, ends it as if it were the old one.
+
+## Classes of faults
+
+{faults}
+
+## Classes of violation
+
+{violations}
+
+## Every broken cell
+
+The file is the first failing seed, made smaller as far as a short search goes. It repeats with
+`zonelab run FILE --arm sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
+
+{details}
+"""
+
+
+TITLES = {
+    EngineMode.DEFAULT: "The default engine",
+    EngineMode.COMPAT: "With the defects of the original (compat)",
+    EngineMode.HARDENED: "Hardened mode",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatrixReport:
+    """``took_s``: of the runs, without the search for smaller counterexamples."""
+
+    matrix: Matrix
+    files: Mapping[Failure, Path] = field(default_factory=dict)
+    command: str
+    took_s: float
+    known: int = 0
+    """Runs that had been made before, and were read from a state."""
+
+    def print(self) -> None:
+        for mode in EngineMode:
+            table = self._table(mode)
+            if table.row_count:
+                console().print(table, "")
+        for sentence in self._sentences():
+            console().print(sentence, highlight=False, soft_wrap=True)
+
+    def page(self, path: Path) -> str:
+        """Markdown; files are named as seen from ``path``."""
+        return _PAGE.format(
+            provenance=provenance(self.command, runs=self.matrix.runs, took_s=self.took_s, known=self.known),
+            interrupted="".join(self._remarks()),
+            seeds=max((result.runs for result in self.matrix.cells.values()), default=0),
+            classes=", ".join(FORBIDDEN_DEFAULT),
+            matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
+            faults="\n".join(f"- **{name}**: {words}." for name, words in ABOUT.items()),
+            violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in JUDGED),
+            details="\n".join(self._details(path)),
+        )
+
+    def _remarks(self) -> Iterator[str]:
+        if not self.matrix.complete:
+            yield " It was broken off, so some cells have fewer seeds."
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "command": self.command,
+            "runs": self.matrix.runs,
+            "complete": self.matrix.complete,
+            "took_s": round(self.took_s, 3),
+            "problems": self.matrix.problems,
+            "cells": [self._cell_json(cell, result) for cell, result in self.matrix.cells.items()],
+        }
+
+    def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
+        judged = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
+        told = (*judged, *(name for name in result.broken if name not in judged))
+        return {
+            "faults": cell.fault_class,
+            "level": cell.level,
+            "mode": cell.mode,
+            "runs": result.runs,
+            "classes": {str(name): self._class_json(cell, result, name) for name in told},
+        }
+
+    def _class_json(self, cell: Cell, result: CellResult, name: MessageClass) -> dict[str, Any]:
+        seeds = result.seeds(name)
+        if not seeds:
+            return {"failing": 0, "share_below": share_bound(result.runs)}
+        interval = proportion_interval(len(seeds), result.runs)
+        path = self.files.get(Failure(cell=cell, message_class=name, seed=seeds[0]))
+        return {
+            "failing": len(seeds),
+            "share": {"low": interval.low, "high": interval.high},
+            "first_seed": seeds[0],
+            "counterexample": str(path) if path else None,
+        }
+
+    @property
+    def _modes(self) -> list[EngineMode]:
+        return [mode for mode in EngineMode if any(cell.mode is mode for cell in self.matrix.cells)]
+
+    def _rows(self, mode: EngineMode) -> Iterator[tuple[str, list[str]]]:
+        cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.mode is mode}
+        for fault_class in dict.fromkeys(fault_class for fault_class, _ in cells):
+            row = (cells.get((fault_class, level)) for level in LEVELS_OF_ONE_DC)
+            yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
+
+    def _table(self, mode: EngineMode) -> Table:
+        table = Table(title=TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
+        for heading in ("faults", *LEVELS_OF_ONE_DC):
+            table.add_column(heading)
+        for name, texts in self._rows(mode):
+            table.add_row(name, *(f"[red]{text}[/]" if text and "held" not in text else text for text in texts))
+        return table
+
+    def _markdown(self, mode: EngineMode) -> str:
+        lines = [
+            f"## {TITLES[mode]}",
+            "",
+            f"| faults | {' | '.join(LEVELS_OF_ONE_DC)} |",
+            "|---" * (len(LEVELS_OF_ONE_DC) + 1) + "|",
+        ]
+        lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(mode)]
+        return "\n".join(lines)
+
+    def _details(self, path: Path) -> Iterator[str]:
+        yield "| faults | level | mode | class | failing seeds | share (95 %) | first seed | file |"
+        yield "|---" * 8 + "|"
+        for failure in self.matrix.failures():
+            cell, result = failure.cell, self.matrix.cells[failure.cell]
+            hits = len(result.seeds(failure.message_class))
+            interval = proportion_interval(hits, result.runs)
+            file = self.files.get(failure)
+            link = f"[yaml]({os.path.relpath(file, path.parent)})" if file else ""
+            where = f"{cell.fault_class} | {cell.level} | {cell.mode} | {failure.message_class}"
+            interval_words = f"{interval.low:.1%} to {interval.high:.1%}"
+            yield f"| {where} | {hits} of {result.runs} | {interval_words} | {failure.seed} | {link} |"
+
+    def _sentences(self) -> Iterator[str]:
+        matrix = self.matrix
+        yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.known)}."
+        yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
+        if not matrix.complete:
+            yield "Broken off: the first seeds were run in every cell, or nearly so."
+        if self.files:
+            yield f"{len(self.files)} counterexamples are in {next(iter(self.files.values())).parent}; to repeat one:"
+            yield f"  zonelab run {next(iter(self.files.values()))} --arm sim"
+        for problem in matrix.problems:
+            yield f"no verdict: {problem}"
+
+
+def _words(result: CellResult) -> str:
+    if not result.runs:
+        return "not run"
+    undecided = f", {len(result.problems)} undecided" if result.problems else ""
+    if not result.broken:
+        bound = share_bound(result.runs)
+        return f"held (< {bound:.1%}){undecided}" if bound >= _SMALL else f"held (< {bound:.3%}){undecided}"
+    return ", ".join(f"{name} {share(len(result.seeds(name)), result.runs)}" for name in result.broken) + undecided
+
+
+def fill_matrix(
+    cells: Sequence[Cell] = CELLS,
+    *,
+    runs: int,
+    jobs: int,
+    out: Path | None,
+    files: Path,
+    shrink_runs: int,
+    state: Path | None = None,
+) -> MatrixReport:
+    """Run ``cells``, write their counterexamples into ``files`` and their page to ``out``. Raises ``OSError``.
+
+    With ``state`` a matrix that was broken off goes on from there.
+    """
+    if out is not None:
+        out.touch()  # what cannot be written is told before the runs, not after them
+    files.mkdir(parents=True, exist_ok=True)
+    begin_s = monotonic()
+    with RunBar("matrix") as bar:
+        kept = MatrixState(state) if state is not None else None
+        matrix = fill(cells, runs=runs, jobs=jobs, told=bar.told, state=kept)
+    took_s = monotonic() - begin_s
+    written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
+    words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]
+    words += ["--shrink-runs", str(shrink_runs)]
+    words += ["--state", str(state)] if state else []
+    words += ["--out", str(out)] if out else []
+    command = shlex.join(words)
+    known = kept.known_of(matrix) if kept is not None else 0
+    report = MatrixReport(matrix=matrix, files=written, command=command, took_s=took_s, known=known)
+    if out is not None:
+        out.write_text(report.page(out), encoding="utf-8")
+    return report
+
+
+def _choice(cells: Sequence[Cell]) -> Iterator[str]:
+    """The options that choose these cells."""
+    axes = (
+        ("--mode", EngineMode, [cell.mode for cell in cells]),
+        ("--level", LEVELS_OF_ONE_DC, [cell.level for cell in cells]),
+        ("--faults", FaultClass, [cell.fault_class for cell in cells]),
+    )
+    for option, all_of, names in axes:
+        wanted = dict.fromkeys(names)
+        if len(wanted) < len(all_of):
+            for name in wanted:
+                yield from (option, name)

@@ -1,0 +1,104 @@
+"""What results mean, in plain words, worked out from the verdicts and the figures."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from analysis.checkers.verdict import MessageClass
+from analysis.runs.directory import RunDirectory
+from scenarios.terminal.run_table import Result
+
+STALL_SHARE_MAX = 0.2
+"""A stall above this share of the shortest time-out is told with the result."""
+
+_MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
+
+
+def conclusion(results: Sequence[Result]) -> list[str]:
+    """Two or three sentences about runs that differ in one setting, which their titles name."""
+    sentences = (_promise(results), _missing(results), _price(results), _starved(results))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _starved(results: Sequence[Result]) -> str:
+    """A warning if the lab's own process was late by a good part of the shortest time-out."""
+    parts = []
+    for result in results:
+        info = RunDirectory.open(result.directory).info
+        stall_ms, time_out_ms = info.longest_stall_ms or 0.0, info.shortest_time_out_ms or math.inf
+        if stall_ms > STALL_SHARE_MAX * time_out_ms:
+            parts.append(f"{stall_ms:,.0f} ms at {result.title}, where the shortest time-out is {time_out_ms:,.0f} ms")
+    if not parts:
+        return ""
+    return (
+        f"Caution: the lab itself was kept from running for {_and(parts)}. Time-outs and latencies of such a run may "
+        "be the machine's and not the cluster's; repeat it on a quieter machine or with a larger "
+        "replication.time_factor."
+    )
+
+
+def listed_by(run: Path, message_class: MessageClass) -> str:
+    """Which zones still list most of a class's messages at the end: ``a and c``; empty if there are none.
+
+    The checker writes where a message was left as ``a: queue, payload; c: queue, payload``.
+    """
+    rows = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
+    cases = Counter(_listing_zones(row["detail"]) for row in rows if row["class"] == message_class)
+    return _and(cases.most_common(1)[0][0]) if cases else ""
+
+
+def _listing_zones(detail: str) -> tuple[str, ...]:
+    places = dict(part.split(": ", 1) for part in detail.split("; ") if ": " in part)
+    return tuple(zone for zone, held in places.items() if {"queue", "unack"} & set(held.split(", ")))
+
+
+def _promise(results: Sequence[Result]) -> str:
+    by_validity: dict[str, list[str]] = {"kept": [], "broke": [], "left open": []}
+    for result in results:
+        name = {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
+        by_validity[name].append(result.title)
+    parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
+    return (
+        f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time and by one lease at a time."
+    )
+
+
+def _missing(results: Sequence[Result]) -> str:
+    parts = []
+    for result in results:
+        counts, acknowledged = result.verdict.counts, result.verdict.totals.acknowledged
+        missing = sum(counts[name] for name in _MISSING)
+        if counts[MessageClass.UNDECIDED]:
+            undecided = counts[MessageClass.UNDECIDED]
+            parts.append(f"{undecided:,} undecided at {result.title}, as its end state is not known")
+        if not missing and not counts[MessageClass.UNDECIDED]:
+            parts.append(f"none at {result.title}")
+        if not missing:
+            continue
+        split = _and([f"{counts[name]:,} {name.value}" for name in _MISSING if counts[name]])
+        zones = listed_by(result.directory, MessageClass.STUCK)
+        split += f", most of them listed by {zones} alone" if zones else ""
+        share = f", {100 * missing / acknowledged:.1f} %" if acknowledged else ""
+        parts.append(f"{missing:,} of {acknowledged:,} at {result.title} ({split}{share})")
+    if all(part.startswith("none") for part in parts):
+        return "Every acknowledged message was delivered and acknowledged by its consumer."
+    return f"Acknowledged messages that their consumers never finished: {'; '.join(parts)}."
+
+
+def _price(results: Sequence[Result]) -> str:
+    parts = []
+    for result in results:
+        push = result.summary.operation("push")
+        if push is None or "p99" not in push.response_ms:
+            continue
+        doubtful = result.verdict.totals.failed + result.verdict.totals.indeterminate
+        refused = f"{doubtful:,} not confirmed" if doubtful else "all confirmed"
+        parts.append(f"{result.title}: {refused}, p99 {push.response_ms['p99']:.1f} ms")
+    return f"What that cost the producers, in pushes: {'; '.join(parts)}." if len(parts) > 1 else ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,79 @@
+"""What follows a run, from its directory alone: verdict, figures, plots, report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from analysis.checkers.consistency.consistency import check_consistency
+from analysis.checkers.queue.queue import check
+from analysis.runs.directory import RunDirectory
+from analysis.summary.access_summary import summarise_accesses
+from analysis.summary.queue_summary import summarise
+from scenarios.run_files.directory import LOGGER
+from scenarios.runner import explain
+from scenarios.terminal.conclusions import conclusion
+from scenarios.terminal.run_table import Result, result_table
+from scenarios.terminal.workload_table import AccessResult, access_table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Illustrations:
+    """Files made for the eye; ``problem`` says what kept them from being made. The verdict does not depend on them."""
+
+    plots: tuple[Path, ...] = ()
+    report: Path | None = None
+    problem: str | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (*self.plots, *([self.report] if self.report else []))
+
+
+def title_of(directory: Path) -> str:
+    return RunDirectory.open(directory).info.level
+
+
+def examine(directory: Path, *, title: str) -> Result | AccessResult:
+    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``analysis.runs.directory.RunError``."""
+    if RunDirectory.open(directory).info.workload is not None:
+        accesses = check_consistency(directory)
+        return AccessResult(title=title, directory=directory, verdict=accesses, summary=summarise_accesses(directory))
+    verdict = check(directory)
+    return Result(title=title, directory=directory, verdict=verdict, summary=summarise(directory))
+
+
+def tabulated(result: Result | AccessResult, *, title: str) -> Table:
+    if isinstance(result, AccessResult):
+        return access_table([result], title=title)
+    return result_table([result], title=title)
+
+
+def notes(result: Result | AccessResult) -> list[str]:
+    """What there is to say beside the table and the verdict's reasons."""
+    return result.notes if isinstance(result, AccessResult) else conclusion([result])
+
+
+def illustrate(directory: Path) -> Illustrations:
+    """Draw a checked run and write its report, plots included."""
+    from analysis.report import build_report  # loads matplotlib
+
+    try:
+        report = build_report(directory)
+    except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
+        LOGGER.error("the report of %s could not be made", directory, exc_info=error)
+        return Illustrations(problem=f"the report could not be made: {explain(error)}")
+    return Illustrations(plots=tuple(sorted((report.parent / "plots").glob("*.png"))), report=report)
+
+
+def compare(results: Sequence[Result], folder: Path) -> Illustrations:
+    """Draw what distinguishes checked runs, into ``folder``. Raises ``analysis.runs.directory.RunError``."""
+    from analysis.figures.plots import plot_comparison
+    from analysis.report import build_comparison
+
+    runs = [result.directory for result in results]
+    folder.mkdir(parents=True, exist_ok=True)
+    return Illustrations(
+        plots=tuple(plot_comparison(runs, folder)), report=build_comparison(runs, folder / "report.html")
+    )

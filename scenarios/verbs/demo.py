@@ -1,0 +1,126 @@
+"""``zonelab demo``: one crash, three consistency levels, the same load, one table."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cluster.votes.vote import LEVELS_OF_ONE_DC
+from scenarios.progress import Display, display
+from scenarios.spec.reading import load_scenario
+from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.terminal.conclusions import conclusion
+from scenarios.terminal.run_table import Result, console, print_table, result_table
+from scenarios.verbs.check import Illustrations, compare
+from scenarios.verbs.run import Performed, perform, run_command
+
+if TYPE_CHECKING:
+    from scenarios.verbs.analyze import SparkStep
+
+SCENARIO = "zone-crash"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demo:
+    """The runs of a demo, in the order of the levels."""
+
+    runs: tuple[Performed, ...]
+    together: Illustrations
+    spark: "SparkStep | None"
+    command: str
+
+    @property
+    def results(self) -> list[Result]:
+        return [run.result for run in self.runs if isinstance(run.result, Result)]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "runs": [run.to_json() for run in self.runs],
+            "conclusion": conclusion(self.results),
+            "plots": [str(path) for path in self.together.plots],
+            "report": str(self.together.report) if self.together.report else None,
+            "spark": self.spark.to_json() if self.spark else None,
+            "command": self.command,
+        }
+
+    def print(self) -> None:
+        out = console()
+        if self.results:
+            first = self.runs[0]
+            print_table(result_table(self.results, title=f"{SCENARIO}, seed {first.scenario.seed}: {_faults(first)}"))
+            out.print()
+            for sentence in conclusion(self.results):
+                out.print(sentence, highlight=False)
+        if self.spark:
+            out.print(self.spark.words, highlight=False)
+        out.print()
+        for label, path in self._places():
+            out.print(f"{label:<15} {_short(path)}", highlight=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+
+    def _places(self) -> Iterator[tuple[str, Path]]:
+        """Where to look, with a label in front of the first line of each run."""
+        for run in self.runs:
+            yield run.scenario.level, run.directory
+            if run.illustrations.plots:
+                yield "", run.illustrations.plots[0].parent / "*.png"
+            if run.illustrations.report:
+                yield "", run.illustrations.report
+        for index, path in enumerate(self.together.paths):
+            yield "side by side" if index == 0 else "", path
+
+
+def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
+    """Stops after the first run that does not complete."""
+    performed = []
+    with display() as shown:
+        for level in LEVELS_OF_ONE_DC:
+            overrides = [f"level={level}", f"arm={arm}"] + ([f"seed={seed}"] if seed is not None else [])
+            scenario = load_scenario(SCENARIO, overrides=overrides)
+            shown.begin(f"{level:<14}")
+            command = run_command(SCENARIO, scenario, zones=zones, overrides=(), runs=runs)
+            performed.append(perform(scenario, zones=zones, runs=runs, shown=shown, command=command))
+            if performed[-1].record.status != "complete":
+                break
+        together = _compare(performed, runs)
+        spark = _spark(performed, shown)
+    return Demo(
+        runs=tuple(performed), together=together, spark=spark, command=_command(performed[0].scenario, zones, runs)
+    )
+
+
+def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
+    """Plots over all levels, in a folder named after the first run: ``runs/demo/<UTC time>``."""
+    results = [run.result for run in performed if isinstance(run.result, Result)]
+    if len(results) < 2:
+        return Illustrations()
+    return compare(results, runs / "demo" / results[0].directory.name.partition("-")[0])
+
+
+def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None":
+    if any(run.record.status != "complete" for run in performed):
+        return None
+    from scenarios.verbs.analyze import spark_step  # loads Spark
+
+    shown.begin(f"{'Spark':<14}")
+    shown.phase("aggregate", None)
+    step = spark_step([run.result for run in performed if isinstance(run.result, Result)])
+    shown.done("agrees" if step.aggregates and not step.disagreements else "see below")
+    return step
+
+
+def _short(path: Path) -> Path:
+    """As seen from here, if it lies below."""
+    here, whole = Path.cwd(), path.absolute()
+    return whole.relative_to(here) if whole.is_relative_to(here) else whole
+
+
+def _faults(run: Performed) -> str:
+    return ", ".join(f"{fault.kind} at {fault.at_s:g} s for {fault.for_s:g} s" for fault in run.scenario.faults)
+
+
+def _command(scenario: Scenario, zones: ZoneKind, runs: Path) -> str:
+    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--zones", zones]
+    words = ["zonelab", "demo", *where, "--seed", str(scenario.seed)]
+    return shlex.join(words if runs == Path("runs") else [*words, "--runs", str(runs)])

@@ -1,0 +1,48 @@
+"""``zonelab hunt``: seeds, processes, a bar, and what was found."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from scenarios.campaign import RunBar
+from scenarios.hunt.findings import Hunted, sum_up
+from scenarios.hunt.seeds import HuntState, Outcome, Quarry, hunt
+
+
+def go_hunting(quarry: Quarry, *, seeds: Sequence[int], jobs: int, runs: Path, command: str) -> Hunted:
+    """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, going on with what is there. Raises ``OSError``."""
+    directory = runs / quarry.scenario.name / f"hunt-{quarry.fingerprint()}"
+    state = HuntState(directory)
+    before = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
+    with _Bar(quarry.scenario.name, len(seeds), before) as bar:
+        complete = hunt(quarry, seeds, jobs=jobs, state=state, told=bar.ended)
+    wanted = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
+    return sum_up(quarry, wanted, directory, complete=complete, resumed=len(before), command=command)
+
+
+def hunt_command(
+    source: str, *, level: str, seeds: range, jobs: int, messages: int, overrides: Sequence[str], runs: Path
+) -> str:
+    words = ["zonelab", "hunt", source, "--level", level, "--runs", str(len(seeds)), "--seed-from", str(seeds.start)]
+    words += ["--jobs", str(jobs), "--messages", str(messages)]
+    for override in overrides:
+        words += ["--set", override]
+    return shlex.join(words if runs == Path("runs") else [*words, "--dir", str(runs)])
+
+
+class _Bar(RunBar):
+    """Counts the runs that failed, too."""
+
+    def __init__(self, title: str, total: int, before: Sequence[Outcome]) -> None:
+        self._total, self._done = total, len(before)
+        self._failed = sum(outcome.valid is False for outcome in before)
+        super().__init__(title, total=total, done=self._done, note=self._note)
+
+    def ended(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._failed += outcome.valid is False
+        self.told(self._done, self._total, note=self._note)
+
+    @property
+    def _note(self) -> str:
+        return f"{self._failed:,} failed"

@@ -1,0 +1,51 @@
+"""Running a counterexample again, and saying whether it was the same run."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.runs.directory import RunDirectory
+from scenarios.progress import Display
+from scenarios.run_files.directory import program_fingerprint
+from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.terminal.run_table import console
+from scenarios.verbs.run import Performed, perform
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replayed:
+    """``same``: whether every event was that of the run that was found; None if nothing tells."""
+
+    performed: Performed
+    same: bool | None
+    words: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.performed.to_json(), "same": self.same, "words": self.words}
+
+    def print(self) -> None:
+        self.performed.print()
+        console().print(f"\n{self.words}", highlight=False, soft_wrap=True)
+
+
+def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:
+    """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
+    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--arm", Arm.REAL.value, "--zones", zones]
+    command = shlex.join(["zonelab", "replay", file, *where, *(["--runs", str(runs)] if runs != Path("runs") else [])])
+    performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
+    if scenario.arm is Arm.REAL:
+        return Replayed(performed=performed, same=None, words="On real servers: the same operations and faults.")
+    if scenario.found is None:
+        return Replayed(performed=performed, same=None, words="The file does not tell what the run was like before.")
+    trace_hash = getattr(RunDirectory.open(performed.directory).info, "trace_hash", None)
+    same = trace_hash == scenario.found.trace_hash
+    return Replayed(performed=performed, same=same, words=_words(scenario.found.program, str(trace_hash), same=same))
+
+
+def _words(program: str, trace_hash: str, *, same: bool) -> str:
+    if same:
+        return f"The same run, event by event: trace hash {trace_hash}."
+    changed = program != program_fingerprint()
+    why = "the program has changed since" if changed else "although the program is the same: this is a bug in zonelab"
+    return f"Another run: trace hash {trace_hash}, {why}."

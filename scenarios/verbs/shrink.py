@@ -1,0 +1,104 @@
+"""``zonelab shrink``: the smaller run as a file that replays, and its story."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+
+from analysis.checkers.consistency.verdict import Anomaly
+from analysis.checkers.verdict import MessageClass
+from scenarios.shrink.queue_run import shrink
+from scenarios.shrink.search import NotFailing, Shrunk, Told, Violation, operations_of
+from scenarios.shrink.workload_run import shrink_accesses
+from scenarios.spec.reading import dump_scenario
+from scenarios.spec.scenario import Scenario
+from scenarios.stories.queue_story import story
+from scenarios.stories.workload_story import access_story
+from scenarios.terminal.run_table import console
+
+SHRUNK = "shrunk.yaml"
+STORY = "story.md"
+RUNS = Path("runs")
+
+
+def class_of(scenario: Scenario, wanted: str | None) -> Violation:
+    """What the shrunk run must violate. Raises ``NotFailing`` if that is open, or if the clients have no such thing."""
+    kind = MessageClass if scenario.workload is None else Anomaly
+    if wanted is not None:
+        if wanted not in set(kind):
+            raise NotFailing(f"--class: got {wanted!r}; accepted for this scenario: {', '.join(kind)}")
+        return kind(wanted)
+    # By name: a class and an anomaly share one, and a file does not say which of the two it means.
+    violated = [kind(one) for one in (scenario.found.violated if scenario.found else ()) if one in set(kind)]
+    if len(violated) != 1:
+        told = ", ".join(violated) or "nothing"
+        raise NotFailing(f"the file tells of {told}; say with --class which violation is to stay")
+    return violated[0]
+
+
+def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, told: Told) -> Shrunk:
+    if isinstance(kept, Anomaly):
+        return shrink_accesses(scenario, kept, runs_max=runs_max, told=told)
+    return shrink(scenario, kept, runs_max=runs_max, told=told)
+
+
+def story_of(scenario: Scenario, told: Violation) -> str:
+    """What happens in ``scenario``, which violates ``told``, on one page of Markdown."""
+    return access_story(scenario, told) if isinstance(told, Anomaly) else story(scenario, told)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shrinking:
+    """A shrunk counterexample and the files that were written."""
+
+    before: Scenario
+    shrunk: Shrunk
+    scenario_file: Path
+    story_file: Path
+
+    @classmethod
+    def of(cls, path: Path, scenario: Scenario, kept: Violation, *, runs_max: int) -> Self:
+        """Shrink ``scenario`` of the file ``path`` and write beside it. Raises ``NotFailing`` and ``OSError``.
+
+        What is not a file is the name of a shipped scenario, and the place is ``runs/<name>/shrunk-<class>``.
+        """
+        directory = path.parent if path.is_file() else RUNS / scenario.name / f"shrunk-{kept}"
+        with Console(stderr=True).status("shrinking") as status:
+
+            def told(runs: int, smaller: Scenario) -> None:
+                status.update(f"shrinking: {_size(smaller)} after {runs} runs")
+
+            shrunk = _smaller(scenario, kept, runs_max=runs_max, told=told)
+        done = cls(before=scenario, shrunk=shrunk, scenario_file=directory / SHRUNK, story_file=directory / STORY)
+        directory.mkdir(parents=True, exist_ok=True)
+        done.scenario_file.write_text(dump_scenario(shrunk.scenario), encoding="utf-8")
+        done.story_file.write_text(story_of(shrunk.scenario, kept), encoding="utf-8")
+        return done
+
+    def to_json(self) -> dict[str, Any]:
+        before, after = self.before, self.shrunk.scenario
+        return {
+            "class": self.shrunk.violation,
+            "runs": self.shrunk.runs,
+            "bounded": self.shrunk.bounded,
+            "faults": [len(before.faults), len(after.faults)],
+            "operations": [len(operations_of(before)), len(operations_of(after))],
+            "scenario": str(self.scenario_file),
+            "story": str(self.story_file),
+        }
+
+    def print(self) -> None:
+        out = console()
+        after = self.shrunk.scenario
+        out.print(f"{_size(self.before)} became {_size(after)}, still {self.shrunk.violation}.", highlight=False)
+        limit = "the limit; there may be a smaller run" if self.shrunk.bounded else "nothing smaller was found"
+        out.print(f"{self.shrunk.runs} runs: {limit}.\n", highlight=False)
+        out.print(self.story_file.read_text(encoding="utf-8"), highlight=False, markup=False, soft_wrap=True)
+        for words in (str(self.story_file), f"zonelab replay {self.scenario_file}"):
+            out.print(words, highlight=False, soft_wrap=True)
+
+
+def _size(scenario: Scenario) -> str:
+    operations = len(operations_of(scenario)) or "drawn"
+    return f"{len(scenario.faults)} faults and {operations} operations"

@@ -1,0 +1,82 @@
+"""Run directories made by hand for tests: a run in which things go wrong, and its parts."""
+
+from pathlib import Path
+
+from analysis.runs.builder import RunBuilder
+
+
+def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_ms: int = 0) -> RunBuilder:
+    """A run in which every class but undecided occurs, most of them more than once."""
+    run = RunBuilder(path, level=level, seed=seed, scenario="eventful")
+    zones = "abc"
+    for number in range(60):
+        zone, at_ms = zones[number % 3], 40 * number + offset_ms
+        message_id = f"good-{number}"
+        run.push(
+            message_id,
+            at_ms=at_ms,
+            took_ms=1 + number % 7,
+            due_ms=at_ms + 50,
+            zone=zone,
+            shard=zone,
+            priority=number % 5,
+            intended_ms=at_ms - number % 4,
+        )
+        pop = run.pop(message_id, at_ms=at_ms + 50, took_ms=2 + number % 5, zone=zone, shard=zone)
+        run.ack(message_id, pop, at_ms=at_ms + 60, took_ms=1 + number % 3, zone=zone, shard=zone)
+    for number in range(3):
+        _bad(run, f"-{number}", 100 + 700 * number + offset_ms)
+    for zone in zones:
+        for at_ms in range(0, 10_000, 500):
+            down = zone == "b" and 3_000 <= at_ms < 6_000
+            run.depth(zone, at_ms=at_ms, waiting=None if down else at_ms // 100, leased=None if down else 3)
+    run.push("in-doubt", at_ms=3_200, outcome="info", zone="b", error="Indeterminate: timed out: 150 ms")
+    run.push("refused", at_ms=3_300, outcome="fail", zone="b", error="Unavailable: zone b is down")
+    run.pop(at_ms=3_400, took_ms=900, zone="b", outcome="fail", error="Unavailable: zone b is down")
+    run.pop(at_ms=6_100, took_ms=900, zone="b")
+    run.fault("kill", "b", begin_ms=3_000, end_ms=6_000)
+    run.fault("lag", "a>c", begin_ms=7_000, end_ms=8_000, colour="#0072b2")
+    return run
+
+
+def _bad(run: RunBuilder, suffix: str, at_ms: int) -> None:
+    def push(name: str, due_ms: float | None = None) -> str:
+        run.push(name + suffix, at_ms=at_ms, due_ms=due_ms)
+        return name + suffix
+
+    push("lost")
+    run.listed(push("stuck"), zone="b")
+    run.pop(push("abandoned"), at_ms=at_ms + 20)
+    poison = push("dead-letter")
+    run.pop(poison, at_ms=at_ms + 20)
+    run.listed(poison, zone="b", place="dead")
+    run.payload(poison, zone="b")
+    run.ack("unexpected" + suffix, run.pop("unexpected" + suffix, at_ms=at_ms + 30), at_ms=at_ms + 40)
+    run.push("recovered" + suffix, at_ms=at_ms, outcome="info", error="Indeterminate: no quorum")
+    run.ack("recovered" + suffix, run.pop("recovered" + suffix, at_ms=at_ms + 30), at_ms=at_ms + 40)
+    early = push("early", due_ms=at_ms + 100)
+    run.ack(early, run.pop(early, at_ms=at_ms + 50), at_ms=at_ms + 60)
+    run.push("retried" + suffix, at_ms=at_ms, due_ms=at_ms + 20, outcome="info", error="Indeterminate: no quorum")
+    retried = push("retried", due_ms=at_ms + 100)  # served by the attempt in doubt, which was due before: not early
+    run.ack(retried, run.pop(retried, at_ms=at_ms + 50), at_ms=at_ms + 60)
+    redelivered = push("redelivered")
+    first = run.pop(redelivered, at_ms=at_ms + 10, lease_end_ms=at_ms + 100)
+    run.ack(redelivered, first, at_ms=at_ms + 101, outcome="fail", error="no lease")
+    run.ack(redelivered, run.pop(redelivered, at_ms=at_ms + 110), at_ms=at_ms + 120)
+    concurrent = push("concurrent")
+    run.pop(concurrent, at_ms=at_ms + 10, lease_end_ms=at_ms + 500)
+    run.ack(concurrent, run.pop(concurrent, at_ms=at_ms + 110, zone="b"), at_ms=at_ms + 120)
+    extended = push("extended")
+    held = run.pop(extended, at_ms=at_ms + 10, lease_end_ms=at_ms + 100)
+    run.extend(extended, held, at_ms=at_ms + 50, lease_end_ms=at_ms + 400)
+    run.ack(extended, run.pop(extended, at_ms=at_ms + 200), at_ms=at_ms + 220)
+    shortened = push("shortened")
+    held = run.pop(shortened, at_ms=at_ms + 10, lease_end_ms=at_ms + 900)
+    run.extend(shortened, held, at_ms=at_ms + 50, lease_end_ms=at_ms + 60, outcome="info")
+    run.ack(shortened, run.pop(shortened, at_ms=at_ms + 200), at_ms=at_ms + 220)
+    resurrected = push("resurrected")
+    run.ack(resurrected, run.pop(resurrected, at_ms=at_ms + 10), at_ms=at_ms + 20)
+    run.ack(resurrected, run.pop(resurrected, at_ms=at_ms + 30), at_ms=at_ms + 40)
+    zombie = push("zombie")
+    run.ack(zombie, run.pop(zombie, at_ms=at_ms + 10, lease_end_ms=at_ms + 30), at_ms=at_ms + 50)
+    run.payload("orphan" + suffix, zone="c")

@@ -1,0 +1,75 @@
+"""A V1 queue on one server with a clock that stands still, and what the tests of its further operations share."""
+
+import inspect
+
+import pytest
+from support.engine.dyno import EPOCH_MS, SettableClock, content, make_queue
+
+from engine.dyno import LocalOnly
+from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS
+from engine.message import Message
+
+LEASE_MS = 1000
+X = Message(id="x", payload="p", priority=7)
+
+
+class Bench:
+    def __init__(self, lab, **settings):
+        self.lab = lab
+        self.clock = SettableClock(settings.pop("now_ms", EPOCH_MS))
+        self.direct = lab.direct("a")
+        self.settings = {"unack_ms": LEASE_MS, "strategy": LocalOnly("a"), **settings}
+        self.queue = self.another()
+
+    def another(self, connection=None, **settings):
+        name = self.queue.name if hasattr(self, "queue") else None
+        values = {**self.settings, "name": name, **settings}
+        return make_queue(connection or self.direct, runtime=self.lab.runtime, clock=self.clock, **values)
+
+    def __call__(self, coroutine):
+        return self.lab.run(coroutine)
+
+    def push(self, *messages, into="a"):
+        self(self.another(strategy=LocalOnly(into)).push(messages))
+
+    def redis(self, *command):
+        return self(self.direct.execute(command))
+
+    def lease_of(self, message_id, shard="a"):
+        self.redis("ZADD", self.queue.keys.unack(shard), self.clock.now_ms() + LEASE_MS, message_id)
+
+    def drop_payload(self, message_id):
+        self.redis("HDEL", self.queue.keys.messages, message_id)
+
+    def content(self):
+        return self(content(self.direct, self.queue.keys))
+
+    def states(self, *ids):
+        found = self.content()
+        return [found.state(message_id) for message_id in ids]
+
+
+def messages(*ids, **fields):
+    return [Message(id=message_id, **fields) for message_id in ids]
+
+
+def ids(deliveries):
+    return [delivery.message.id for delivery in deliveries]
+
+
+async def consume(queue, message_id):
+    assert await queue.pop_with_id(message_id) is not None
+    assert await queue.ack(message_id)
+
+
+def assert_planted_bug_fails(server, monkeypatch, scripts, planted):
+    """``planted``: name of a script, a text in it and another instead, and a test that must fail then.
+
+    A test also fails by unpacking nothing, or by looking into a delivery that is None.
+    """
+    name, text, instead, test = planted
+    assert scripts[name].count(text) == 1
+    monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
+    takes_a_bench = inspect.getfullargspec(test).args != ["server"]
+    with pytest.raises((AssertionError, ValueError, AttributeError)):
+        test(Bench(server, compat=scripts is ORIGINAL_SCRIPTS) if takes_a_bench else server)

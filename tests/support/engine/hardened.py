@@ -1,0 +1,118 @@
+"""Hardened queues on a simulated cluster, for tests that look inside."""
+
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cluster.connections.timeouts import Timeouts
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.runtime import SimRuntime
+from cluster.votes.vote import Level
+from cluster.zone_reads import ZoneReads
+from engine.common.timings import MetricsSource
+from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
+from engine.message import Message
+from engine.ports import Command, Connection, Reply
+
+ZONES = ("a", "b", "c")
+MS = 1_000_000
+KEYS = HardenedKeys(prefix="test", queue="jobs")
+
+
+def message(message_id: str = "m", **settings: Any) -> Message:
+    return Message(id=message_id, payload="work", **settings)
+
+
+class HardenedLab:
+    """Three zones, and as many queue instances as a test asks for."""
+
+    def __init__(self, cluster: SimCluster) -> None:
+        self.cluster = cluster
+        self.runtime: SimRuntime = cluster.runtime
+        self._instances = 0
+
+    def queue(
+        self,
+        zone: str = "a",
+        *,
+        level: Level = Level.DC_QUORUM,
+        metrics: MetricsSource | None = None,
+        **settings: Any,
+    ) -> HardenedQueue:
+        self._instances += 1
+        cluster, coordinator = self.cluster, self.cluster.coordinators[zone]
+        chosen = {"lease_ms": 200, "margin_ms": 20, "keeper_interval_ms": 50, "grace_ms": 100, "takeover_ms": 300}
+        return HardenedQueue(
+            KEYS.queue,
+            runtime=self.runtime,
+            clock=cluster.clock(zone),
+            quorum=cluster.connection(zone, level),
+            safe=cluster.connection(zone, Level.DC_SAFE_QUORUM),
+            local=cluster.connection(zone, Level.DC_ONE),
+            zones={name: ZoneReads(coordinator, name, runtime=self.runtime) for name in ZONES},
+            settings=HardenedSettings(
+                prefix=KEYS.prefix,
+                shards=ZONES,
+                shard=zone,
+                instance=f"{zone}-{self._instances}",
+                **{**chosen, **settings},
+            ),
+            strategy=Here(zone),
+            metrics=metrics,
+        )
+
+    async def sleep(self, ms: float) -> None:
+        await self.runtime.sleep(round(ms * MS))
+
+    async def ask(self, zone: str, *words: Any) -> Any:
+        (reply,) = await self.cluster.direct(zone).execute(words)
+        return reply
+
+    async def record(self, zone: str, message_id: str) -> str | None:
+        raw = await self.ask(zone, "HGET", KEYS.records, message_id)
+        return None if raw is None else raw.decode()
+
+    async def statuses(self, message_id: str) -> list[str]:
+        """First letters of the records, zone by zone; - where there is none."""
+        return [(await self.record(zone, message_id) or "-")[0] for zone in ZONES]
+
+
+class Here:
+    """Shard of the message, else always the same."""
+
+    def __init__(self, shard: str) -> None:
+        self._shard = shard
+
+    def next_shard(self, shards: Any, message: Message) -> str:
+        return message.shard or self._shard
+
+
+class _Recording:
+    def __init__(self, inner: Connection, sent: list[tuple[str, tuple[Command, ...]]], name: str) -> None:
+        self._inner, self._sent, self._name = inner, sent, name
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self._sent.append((self._name, commands))
+        return await self._inner.execute(*commands)
+
+
+def commands_of(queue: HardenedQueue) -> list[tuple[str, tuple[Command, ...]]]:
+    """What ``queue`` sends from now on: connection and commands of each round trip."""
+    sent: list[tuple[str, tuple[Command, ...]]] = []
+    store = queue._store
+    for name in ("_level", "_local", "_deciding"):
+        setattr(store, name, _Recording(getattr(store, name), sent, name))
+    return sent
+
+
+@contextmanager
+def hardened_lab(*, seed: int = 1) -> Iterator[HardenedLab]:
+    yield HardenedLab(SimCluster(ZONES, SimSettings(seed=seed, timeouts=Timeouts(factor=0.1))))
+
+
+def run_in(lab: HardenedLab, program: Coroutine[Any, Any, Any]) -> Any:
+    async def whole() -> Any:
+        async with lab.cluster:
+            return await program
+
+    return lab.runtime.run_until_complete(whole())

@@ -1,0 +1,127 @@
+"""The named scenarios of the consistency lab, run for tests in either arm, and what each of them must show."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis.checkers.consistency.consistency import check_accesses
+from analysis.checkers.consistency.verdict import ConsistencyVerdict
+from analysis.runs.directory import RunDirectory
+from analysis.summary.access_summary import load_consistency
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from scenarios.progress import display
+from scenarios.run.on_servers import run_on_servers
+from scenarios.run.simulated import recorded, simulate
+from scenarios.run_files.tables import MemoryTables
+from scenarios.spec.reading import load_scenario
+from scenarios.spec.scenario import ZoneKind
+from scenarios.verbs.check import examine
+
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
+
+
+@dataclass(frozen=True)
+class Shows:
+    """What a run must show: the verdict, every anomaly with its count, and what the smallest history says."""
+
+    valid: Any
+    counts: dict[str, int] = field(default_factory=dict)
+    smallest: tuple[str, ...] | None = None
+    details: dict[str, str] = field(default_factory=dict)
+
+
+STALE = {"nonlinearizable": 1, "stale_read": 1}
+
+# (scenario, level) → what it shows, in simulation and on real servers alike
+SHOWN: dict[tuple[str, Level], Shows] = {
+    ("stale-quorum-read", ONE): Shows(False, {**STALE, "divergent": 1}, ("client-a-0 write x", "client-c-0 read nil")),
+    ("stale-quorum-read", QUORUM): Shows(
+        False,
+        {**STALE, "divergent": 1},
+        ("client-a-0 write x", "client-c-0 read nil"),
+        {"divergent": "a: x; b: x; c: nil"},
+    ),
+    ("stale-quorum-read", SAFE): Shows(False, {"divergent": 1}),
+    ("two-writers", ONE): Shows(
+        False,
+        {"nonlinearizable": 1, "divergent": 1},
+        ("client-a-0 write x", "client-b-0 write y", "client-a-0 read y", "client-b-0 read x"),
+        {"divergent": "a: y; b: x; c: y"},
+    ),
+    ("two-writers", QUORUM): Shows(False, {"divergent": 1}, None, {"divergent": "a: y; b: x; c: y"}),
+    ("two-writers", SAFE): Shows(False, {"divergent": 1}, None, {"divergent": "a: y; b: x; c: y"}),
+    ("eval-pops-differ", QUORUM): Shows(
+        False,
+        {"left_behind": 1, "divergent": 1},
+        None,
+        {"left_behind": "x listed by b", "divergent": "a: y; b: x; c: y"},
+    ),
+    ("error-but-applied", SAFE): Shows(
+        False, {"applied_in_doubt": 1}, None, {"applied_in_doubt": "ERR Storage: Datastore refused connection"}
+    ),
+    ("error-but-applied", QUORUM): Shows(False, {"applied_in_doubt": 1}),
+    ("error-but-applied", ONE): Shows(True),
+    ("there-and-back", QUORUM): Shows(
+        False,
+        {"nonlinearizable": 1, "applied_in_doubt": 1, "divergent": 1},
+        ("client-a-0 write x", "client-a-0 write y", "client-a-0 read y", "client-b-0 read x"),
+        {"applied_in_doubt": "ERR Peer: Peer Node is not connected", "divergent": "a: y; b: x; c: x"},
+    ),
+    ("there-and-back", SAFE): Shows(False, {"applied_in_doubt": 1, "divergent": 1}),
+    ("nil-outvotes", QUORUM): Shows(
+        False,
+        {**STALE, "read_your_writes": 1, "divergent": 1},
+        ("client-a-0 write x", "client-a-0 read nil"),
+        {"divergent": "a: x; b: nil; c: nil"},
+    ),
+    ("nil-outvotes", SAFE): Shows(False, {**STALE, "read_your_writes": 1, "divergent": 1}),
+    ("missed-write", ONE): Shows(
+        False,
+        {"nonlinearizable": 1, "stale_read": 2, "divergent": 1},
+        ("client-a-0 write x", "client-b-0 read nil"),
+        {"divergent": "a: x; b: nil; c: x"},
+    ),
+    ("missed-write", QUORUM): Shows(False, {"divergent": 1}, None, {"divergent": "a: x; b: nil; c: x"}),
+    ("missed-write", SAFE): Shows(False, {"divergent": 1}, None, {"divergent": "a: x; b: nil; c: x"}),
+    ("stale-at-dc-one", ONE): Shows(False, STALE, ("client-a-0 write x", "client-b-0 read nil")),
+    ("stale-at-dc-one", QUORUM): Shows(True),
+    ("stale-at-dc-one", SAFE): Shows(True),
+    ("retried-increment", QUORUM): Shows(True),
+}
+
+
+def run_in_memory(name: str, *overrides: str) -> ConsistencyVerdict:
+    scenario = load_scenario(name, overrides=["arm=sim", *overrides])
+    tables = MemoryTables()
+    done = simulate(scenario, tables)
+    assert done.record.status == "complete", done.record.error
+    return check_accesses(recorded(scenario, done, tables))
+
+
+def run_for_real(name: str, runs: Path, *overrides: str) -> ConsistencyVerdict:
+    """On real servers, checked from disk."""
+    scenario = load_scenario(name, overrides=list(overrides))
+    with display() as shown:
+        directory, record = run_on_servers(
+            scenario, kind=ZoneKind.PROCESS, runs=runs, watcher=shown, command=f"zonelab run {name}"
+        )
+    assert record.status == "complete", record.error
+    examine(directory, title=name)
+    return load_consistency(RunDirectory.open(directory))
+
+
+def smallest(verdict: ConsistencyVerdict) -> tuple[str, ...] | None:
+    """Who did what in the first smallest counterexample, without its picture."""
+    if not verdict.counterexamples:
+        return None
+    return tuple(" ".join(line.partition("├")[0].split()) for line in verdict.counterexamples[0].timeline)
+
+
+def assert_shown(verdict: ConsistencyVerdict, expected: Shows) -> None:
+    assert {name: count for name, count in verdict.counts.items() if count} == expected.counts
+    assert verdict.valid is expected.valid
+    if expected.smallest is not None:
+        # Of two operations that begin together, either may be first on real servers.
+        assert sorted(smallest(verdict) or ()) == sorted(expected.smallest)
+    for name, detail in expected.details.items():
+        assert verdict.cases[name][0].detail == detail

@@ -1,0 +1,40 @@
+"""Short runs in virtual time for tests."""
+
+from typing import Any
+
+from analysis.checkers.queue.queue import check_recorded
+from analysis.checkers.verdict import Verdict
+from scenarios.queues.dyno import queue_under_test
+from scenarios.run.simulated import Simulated, recorded, simulate
+from scenarios.run_files.tables import MemoryTables
+from scenarios.runner import MakeQueue
+from scenarios.spec.reading import scenario_of
+from scenarios.spec.scenario import Scenario
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "arm": "sim",
+    "persistence": "none",
+    "links": {"lag": "lognormal:1ms:5ms"},
+    "queue": {"unack_ms": 400, "unack_interval_ms": 100},
+    "load": {"duration_s": 1, "rate_per_s": 15, "delay": "0.5*constant:0ms + 0.5*uniform:20ms:200ms"},
+    "consumers": {"per_zone": 2, "batch": 2, "wait_ms": 100, "processing": "exponential:3ms"},
+    "drain": {"bound_s": 5},
+}
+
+
+def small(**changes: Any) -> Scenario:
+    """``SMALL`` with ``changes``, sections key by key."""
+    document = {name: dict(value) if isinstance(value, dict) else value for name, value in SMALL.items()}
+    for name, value in changes.items():
+        merge = isinstance(value, dict) and isinstance(document.get(name), dict)
+        document[name] = {**document[name], **value} if merge else value
+    return scenario_of(document, source="small.yaml")
+
+
+def run_in_memory(
+    scenario: Scenario, *, make_queue: MakeQueue = queue_under_test, keep_trace: bool = False
+) -> tuple[Simulated, MemoryTables, Verdict]:
+    tables = MemoryTables()
+    done = simulate(scenario, tables, make_queue=make_queue, keep_trace=keep_trace)
+    return done, tables, check_recorded(recorded(scenario, done, tables))

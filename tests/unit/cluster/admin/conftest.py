@@ -1,0 +1,113 @@
+"""An administration around links that are real and a gateway that the test plays."""
+
+import asyncio
+from random import Random
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from cluster.admin.app import admin_app
+from cluster.admin.settings import AdminSettings
+from cluster.admin.view import GatewayView
+from cluster.links.lag import parse_lag
+from cluster.links.link import Link
+from cluster.sim.runtime import SimRuntime
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import Level
+
+TOKEN = "t" * 32
+
+
+class PlayedGateway:
+    """Zone a of two; ``connected`` says which servers it reaches."""
+
+    zone = "a"
+
+    def __init__(self):
+        self.runtime = SimRuntime(seed=1)
+        self.links = {
+            ends: Link(
+                source=ends[0],
+                target=ends[1],
+                runtime=self.runtime,
+                lag=parse_lag("constant:2ms"),
+                random=Random(1),
+            )
+            for ends in (("a", "b"), ("b", "a"))
+        }
+        self.connected = {"a": True, "b": True}
+        self.server = SimpleNamespace(
+            until_sample=0, sampler=None, read_level=Level.DC_ONE, write_level=Level.DC_QUORUM
+        )
+        self.counted = CoordinatorStatistics()
+        self.peers = {}
+        self.placed = {}
+
+    @property
+    def coordinator(self):
+        channels = [SimpleNamespace(connected=up) for up in self.connected.values()]
+        return SimpleNamespace(channels=channels, zone_name=list(self.connected).__getitem__)
+
+    def topology(self):
+        return {
+            "zone": "a",
+            "port": "127.0.0.1:7401",
+            "zones": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"},
+            "data_centres": self.placed,
+            "read_level": self.server.read_level.value,
+            "write_level": self.server.write_level.value,
+            "links": [],
+        }
+
+    def statistics(self):
+        port = {"clients": 3, "commands": 7, "error_replies": 1, "held_bytes": 0}
+        return {"port": port, "coordinator": self.counted.as_dict(), "peers": self.peers}
+
+    def set_level(self, *, read=None, write=None):
+        self.server.read_level = read or self.server.read_level
+        self.server.write_level = write or self.server.write_level
+
+
+class Client:
+    """Asks an application that is in this process."""
+
+    def __init__(self, app, *, base_url, headers=None):
+        self._options = {"transport": httpx.ASGITransport(app), "base_url": base_url, "headers": headers}
+
+    def request(self, method, path, **options):
+        async def ask():
+            async with httpx.AsyncClient(**self._options) as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(ask())
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def put(self, path, **options):
+        return self.request("PUT", path, **options)
+
+    def post(self, path, **options):
+        return self.request("POST", path, **options)
+
+
+@pytest.fixture
+def gateway():
+    return PlayedGateway()
+
+
+@pytest.fixture
+def asked(gateway):
+    """Makes a client of an administration with these settings."""
+
+    def make(*, base_url="http://127.0.0.1:8001", headers=None, **settings):
+        return Client(admin_app(GatewayView(gateway), AdminSettings(**settings)), base_url=base_url, headers=headers)
+
+    return make
+
+
+@pytest.fixture
+def client(asked):
+    """Somebody with the token, on this machine."""
+    return asked(token=TOKEN, headers={"Authorization": f"Bearer {TOKEN}"})

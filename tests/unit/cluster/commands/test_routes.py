@@ -1,0 +1,46 @@
+"""Goal: each command is routed as Dynomite routes it. Method: its classes as literals, and the safe default."""
+
+import pytest
+
+from cluster.commands.routes import BROADCASTS, LOCAL_READS, READS, Route, is_write, route
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (Route.READ, "GET MGET EXISTS HGET HMGET LRANGE SCARD SMEMBERS ZRANGE ZRANGEBYSCORE ZSCORE ZRANK ZCARD PTTL"),
+        (Route.LOCAL_READ, "HGETALL HKEYS HVALS HSCAN SSCAN ZSCAN KEYS SCAN INFO PING"),
+        (Route.BROADCAST, "SCRIPT"),
+        (Route.WRITE, "SET INCR DEL EXPIRE HSET LPUSH SADD ZADD ZREM RESTORE EVAL EVALSHA TTL PFCOUNT GETSET"),
+    ],
+)
+def test_commands_belong_to_dynomites_classes(kind, names):
+    assert {name: route((name, "key")) for name in names.split()} == dict.fromkeys(names.split(), kind)
+
+
+@pytest.mark.parametrize("name", ["SUNIONSTORE", "ZUNIONSTORE", "ZINTERSTORE", "ZRANGESTORE", "SORT", "JSON.SET", "X"])
+def test_storing_and_unknown_commands_go_to_every_zone(name):
+    assert route((name, "key")) is Route.WRITE
+
+
+@pytest.mark.parametrize("name", ["get", "Get", b"GET", b"get"])
+def test_a_name_may_be_text_or_bytes_in_any_case(name):
+    assert route((name, "key")) is Route.READ
+
+
+def test_a_name_that_is_not_ascii_is_an_unknown_command():
+    assert route((b"\xff\xfe", "key")) is Route.WRITE
+
+
+def test_only_reads_can_be_said_not_to_have_been_applied():
+    assert [is_write((name, "key")) for name in ("GET", "HGETALL", "SCRIPT", "EVAL", "SET")] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_no_command_is_in_two_classes():
+    assert READS & LOCAL_READS == READS & BROADCASTS == LOCAL_READS & BROADCASTS == frozenset()

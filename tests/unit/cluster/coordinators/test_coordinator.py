@@ -1,0 +1,449 @@
+"""Goal: a coordinator routes, votes, fails as Dynomite's does. Method: three zones on scripted servers, virtual time.
+
+``Unavailable`` must mean that nothing was applied anywhere and never will be; the cases here are those that could get
+it wrong, the property tests look for others.
+"""
+
+import pytest
+from support.cluster.scripted import MS, S, ScriptedCluster
+
+from cluster.coordinator import Coordinator
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
+from cluster.sim.runtime import SimRuntime
+from cluster.votes.pipeline import Failure
+from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from engine.ports import Indeterminate, ServerError, Unavailable
+
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
+LEVELS = list(LEVELS_OF_ONE_DC)
+ABC = tuple("abc")
+
+
+def planted(*values, **options):
+    """A cluster whose servers hold these values under ``k``."""
+    cluster = ScriptedCluster(**options)
+    for server, value in zip(cluster.servers.values(), values, strict=True):
+        if value is not None:
+            server.store["k"] = value
+    return cluster
+
+
+def executed_at(cluster, *command):
+    return [name for name, server in cluster.servers.items() if command in server.commands()]
+
+
+def isolate(cluster, zone, mode):
+    for other in cluster.servers:
+        if other != zone:
+            cluster.cut_both_ways(zone, other, mode)
+
+
+class TestRouting:
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_write_goes_to_every_zone_at_every_level(self, level):
+        cluster = ScriptedCluster()
+        assert cluster.outcome("b", level, ("SET", "k", "v")) == b"OK"
+        cluster.run(1)
+        assert executed_at(cluster, "SET", "k", "v") == ["a", "b", "c"]
+
+    @pytest.mark.parametrize(("level", "zones"), [(ONE, ["b"]), (QUORUM, ["a", "b", "c"]), (SAFE, ["a", "b", "c"])])
+    def test_a_read_goes_to_the_own_zone_at_dc_one_and_to_every_zone_at_the_quorum_levels(self, level, zones):
+        cluster = ScriptedCluster()
+        cluster.send("b", level, ("GET", "k"))
+        cluster.run(1)
+        assert executed_at(cluster, "GET", "k") == zones
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_local_read_goes_to_the_own_zone_at_every_level(self, level):
+        cluster = ScriptedCluster()
+        received = {name: [] for name in "abc"}
+        for name, server in cluster.servers.items():
+            server._execute = lambda command, name=name: received[name].append(command)
+        cluster.send("b", level, ("HGETALL", "k"))
+        cluster.run(1)
+        assert received == {"a": [], "b": [("HGETALL", "k")], "c": []}
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_script_load_goes_to_every_zone_and_is_answered_by_the_own(self, level):
+        cluster = ScriptedCluster(lag=Constant(10))
+        call = cluster.send("b", level, ("SCRIPT", "LOAD", "x"))
+        cluster.run(20 * MS)
+        assert (call.outcome, call.ms) == (b"OK", 0)
+        assert executed_at(cluster, "SCRIPT", "LOAD", "x") == ["a", "b", "c"]
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_mixed_pipeline_keeps_its_order_in_every_zone(self, level):
+        cluster = ScriptedCluster()
+        pipeline = (("SET", "k", 1), ("GET", "k"), ("SET", "k", 2), ("GET", "k"), ("SCRIPT", "LOAD", "x"))
+        assert cluster.outcome("a", level, *pipeline) == [b"OK", b"1", b"OK", b"2", b"OK"]
+        cluster.run(1)
+        elsewhere = [command for command in pipeline if level is not ONE or command[0] != "GET"]
+        assert [server.commands() for server in cluster.servers.values()] == [list(pipeline), elsewhere, elsewhere]
+
+    def test_pipelines_of_one_coordinator_are_executed_in_their_order_in_every_zone(self):
+        cluster = ScriptedCluster(lag=Constant(3), service_ns=MS)
+        for number in range(50):
+            cluster.call("a", QUORUM, ("SET", "k", number))
+            cluster.run(1)
+        cluster.run(1 * S)
+        for server in cluster.servers.values():
+            assert [value for _, _, value in server.commands()] == list(range(50))
+
+    def test_an_empty_pipeline_has_no_replies(self):
+        cluster = ScriptedCluster()
+        connection = cluster.coordinators["a"].connection(ONE)
+        assert cluster.runtime.run_until_complete(connection.execute()) == []
+
+    @pytest.mark.parametrize("zones", ["a", "ab", "abc"])
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_clusters_of_one_to_three_zones_work_at_every_level(self, zones, level):
+        """SAFE at a single zone works too, unlike Dynomite's, which fails every command after executing it."""
+        cluster = ScriptedCluster(zones)
+        assert cluster.outcome("a", level, ("INCR", "n"), ("GET", "n")) == [1, b"1"]
+
+    def test_a_coordinator_without_a_way_to_its_own_zone_is_refused(self):
+        with pytest.raises(ValueError, match="coordinator of zone 'x' has no channel to its own zone"):
+            Coordinator(zone="x", channels={}, runtime=SimRuntime(seed=1))
+
+    def test_more_zones_than_a_vote_can_count_are_refused(self):
+        with pytest.raises(ValueError, match=r"1 to 7 zones, got \['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'\]"):
+            ScriptedCluster("abcdefgh")
+
+
+class TestSubmitting:
+    def test_the_replies_come_to_the_caller_in_the_turn_in_which_the_vote_is_decided(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("SET", "k", "v"), ("GET", "k")), outcomes.append)
+        cluster.run(10 * MS)
+        assert outcomes == []
+        cluster.run(1)
+        assert outcomes == [[b"OK", b"v"]]
+        cluster.run(1 * S)
+        assert len(outcomes) == 1
+
+    def test_pipelines_that_fail_at_once_are_answered_within_the_call(self):
+        cluster = ScriptedCluster()
+        for server in cluster.servers.values():
+            server.kill()
+        cluster.run(1)
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("INCR", "n"), ("GET", "n")), outcomes.append)
+        [failure] = outcomes
+        assert [str(answer) for answer in failure.answers] == [STORAGE_REFUSED] * 2
+        with pytest.raises(Unavailable, match=STORAGE_REFUSED):
+            failure.result()
+
+    def test_an_empty_pipeline_is_answered_within_the_call(self):
+        outcomes = []
+        ScriptedCluster().coordinators["a"].submit(SAFE, (), outcomes.append)
+        assert outcomes == [[]]
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_what_is_submitted_when_an_answer_comes_reaches_every_zone_after_what_was_answered(self, level):
+        cluster = ScriptedCluster()
+        coordinator = cluster.coordinators["a"]
+        for name in "ab":
+            cluster.servers[name].kill()
+        cluster.run(1)
+        numbers = []
+
+        def following(_outcome):
+            numbers.append(len(numbers))
+            if len(numbers) < 5_000:
+                coordinator.submit(level, (("SET", "k", len(numbers)),), following)
+
+        coordinator.submit(level, (("SET", "k", 0),), following)
+        cluster.run(1)
+        assert [value for _, _, value in cluster.servers["c"].commands()] == list(range(5_000))
+        assert numbers == list(range(5_000))
+
+    def test_a_failure_has_the_answers_of_the_commands_that_did_not_fail(self):
+        cluster = planted("x", "y", "z", lag=Constant(1))
+        outcomes = []
+        cluster.coordinators["a"].submit(SAFE, (("SET", "other", 1), ("GET", "k")), outcomes.append)
+        cluster.run(10 * MS)
+        [failure] = outcomes
+        assert failure.answers[0] == b"OK"
+        assert str(failure.answers[1]) == NO_QUORUM
+        with pytest.raises(Indeterminate, match=NO_QUORUM):
+            failure.result()
+
+    def test_a_failure_knows_what_zones_have_answered_since(self):
+        cluster = planted({"m": 1}, {"m": 1}, {"m": 1}, lag=Constant(5))
+        cluster.links["c", "a"].set_lag(Constant(50))
+        outcomes = []
+        cluster.coordinators["a"].submit(QUORUM, (("INCR", "k"),), outcomes.append)
+        cluster.run(20 * MS)
+        [failure] = outcomes
+        assert isinstance(failure, Failure)
+        with pytest.raises(Indeterminate, match="WRONGTYPE"):
+            failure.result()
+        cluster.run(50 * MS)
+        assert failure.result() == failure.answers
+        assert str(failure.answers[0]).startswith("WRONGTYPE")
+
+
+class TestWaiting:
+    def test_dc_one_waits_for_the_own_zone_only(self):
+        cluster = ScriptedCluster(lag=Constant(50))
+        call = cluster.send("a", ONE, ("SET", "k", "v"))
+        assert (call.outcome, call.ms) == (b"OK", 0)
+        cluster.run(60 * MS)
+        assert cluster.values("k") == ["v", "v", "v"]
+
+    def test_a_quorum_waits_for_the_nearer_of_the_other_zones(self):
+        cluster = ScriptedCluster(lag=Constant(50))
+        for pair in (("a", "c"), ("c", "a")):
+            cluster.links[pair].set_lag(Constant(7))
+        assert cluster.send("a", QUORUM, ("SET", "k", "v")).ms == 14
+
+    def test_replies_that_differ_make_the_client_wait_for_the_third(self):
+        cluster = planted("x", "y", "y", lag=Constant(50))
+        for pair in (("a", "b"), ("b", "a")):
+            cluster.links[pair].set_lag(Constant(7))
+        call = cluster.send("a", QUORUM, ("GET", "k"))
+        assert (call.outcome, call.ms) == (b"y", 100)
+
+    def test_a_stalled_zone_costs_nothing_while_the_others_agree(self):
+        cluster = planted("x", "x", "x")
+        cluster.servers["c"].pause()
+        call = cluster.send("a", SAFE, ("GET", "k"))
+        assert (call.outcome, call.ms) == (b"x", 0)
+
+    @pytest.mark.parametrize(("level", "outcome"), [(QUORUM, b"x"), (SAFE, (Unavailable, NO_QUORUM))])
+    def test_zones_that_differ_while_the_third_stalls_cost_its_time_out(self, level, outcome):
+        cluster = planted("x", "y", "y")
+        cluster.links["a", "b"].set_lag(Constant(1))
+        cluster.servers["c"].pause()
+        call = cluster.send("a", level, ("GET", "k"))
+        assert (call.outcome, call.ms) == (outcome, 5_000)
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("values", "at_one", "at_quorum", "at_safe"),
+        [
+            (("x", "x", "y"), [b"x", b"x", b"y"], b"x", b"x"),
+            (("y", "x", "x"), [b"y", b"x", b"x"], b"x", b"x"),
+            (("x", None, None), [b"x", None, None], None, None),
+            (("x", "y", "z"), [b"x", b"y", b"z"], "own", (Unavailable, NO_QUORUM)),
+        ],
+    )
+    def test_replicas_that_differ_answer_as_measured_on_dynomite(self, values, at_one, at_quorum, at_safe):
+        cluster = planted(*values, lag=Constant(1))
+        assert [cluster.outcome(zone, ONE, ("GET", "k")) for zone in ABC] == at_one
+        expected = at_one if at_quorum == "own" else [at_quorum] * 3
+        assert [cluster.outcome(zone, QUORUM, ("GET", "k")) for zone in ABC] == expected
+        assert [cluster.outcome(zone, SAFE, ("GET", "k")) for zone in ABC] == [at_safe] * 3
+
+    @pytest.mark.parametrize(
+        ("level", "outcome"), [(ONE, 11), (QUORUM, 11), (SAFE, (Indeterminate, NO_QUORUM))], ids=str
+    )
+    def test_an_increment_of_replicas_that_differ_is_applied_everywhere_whatever_the_answer(self, level, outcome):
+        cluster = planted(10, 20, 30, lag=Constant(1))
+        assert cluster.outcome("a", level, ("INCR", "k")) == outcome
+        cluster.run(10 * MS)
+        assert cluster.values("k") == [11, 21, 31]
+
+    def test_a_lock_taken_at_dc_one_in_every_zone_at_once_has_three_holders(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        calls = [cluster.call(zone, ONE, ("SET", "lock", zone, "NX")) for zone in ABC]
+        cluster.run(1 * S)
+        assert [call.outcome for call in calls] == [b"OK", b"OK", b"OK"]
+
+    def test_a_lock_taken_at_a_quorum_in_every_zone_at_once_may_have_no_holder_but_never_two(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        calls = [cluster.call(zone, QUORUM, ("SET", "lock", zone, "NX")) for zone in ABC]
+        cluster.run(1 * S)
+        assert [call.outcome for call in calls] == [None, None, None]
+        assert cluster.values("lock") == ["a", "b", "c"]
+
+    def test_an_error_of_every_server_is_a_value_once_all_have_answered(self):
+        cluster = planted({"m": 1}, {"m": 1}, {"m": 1})
+        replies = cluster.outcome("a", QUORUM, ("SET", "other", 1), ("GET", "k"))
+        assert replies[0] == b"OK"
+        assert isinstance(replies[1], ServerError)
+        assert str(replies[1]).startswith("WRONGTYPE")
+
+
+class TestCertainty:
+    def test_a_write_that_no_zone_could_be_sent_is_unavailable(self):
+        cluster = ScriptedCluster()
+        for server in cluster.servers.values():
+            server.kill()
+        cluster.run(1)
+        for level in LEVELS:
+            assert cluster.outcome("a", level, ("INCR", "n")) == (Unavailable, STORAGE_REFUSED)
+
+    @pytest.mark.parametrize("level", [QUORUM, SAFE])
+    def test_a_write_that_one_zone_keeps_is_indeterminate(self, level):
+        cluster = ScriptedCluster()
+        isolate(cluster, "a", Cut.DROP)
+        assert cluster.outcome("a", level, ("INCR", "n")) == (Indeterminate, PEER_NOT_CONNECTED)
+        assert cluster.values("n") == [1, None, None]
+
+    def test_a_write_that_the_own_zone_refused_is_indeterminate_while_others_may_take_it(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        cluster.servers["a"].kill()
+        cluster.run(1)
+        assert cluster.outcome("a", ONE, ("INCR", "n")) == (Indeterminate, STORAGE_REFUSED)
+        cluster.run(10 * MS)
+        assert cluster.values("n") == [None, 1, 1]
+
+    def test_a_failed_read_is_unavailable_however_it_failed(self):
+        cluster = ScriptedCluster()
+        cluster.servers["a"].pause()
+        assert cluster.outcome("a", ONE, ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
+
+    def test_a_failed_read_makes_a_pipeline_with_an_applied_write_indeterminate(self):
+        cluster = planted("x", "y", "z", lag=Constant(1))
+        assert cluster.outcome("a", SAFE, ("SET", "other", 1), ("GET", "k")) == (Indeterminate, NO_QUORUM)
+
+    def test_a_pipeline_of_which_no_zone_got_any_is_unavailable(self):
+        cluster = ScriptedCluster()
+        for server in cluster.servers.values():
+            server.kill()
+        cluster.run(1)
+        assert cluster.outcome("a", QUORUM, ("INCR", "n"), ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
+
+    def test_the_first_error_is_the_one_that_is_told(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        cluster.servers["b"].kill()
+        cluster.run(1)
+        isolate(cluster, "c", Cut.DROP)
+        assert cluster.outcome("a", QUORUM, ("GET", "k")) == (Unavailable, PEER_NOT_CONNECTED)
+
+    def test_a_server_error_of_a_write_is_indeterminate_while_another_zone_may_have_applied_it(self):
+        cluster = planted({"m": 1}, 5, {"m": 1}, lag=Constant(5))
+        kind, text = cluster.outcome("a", ONE, ("INCR", "k"))
+        assert kind is Indeterminate
+        assert text.startswith("WRONGTYPE")
+        cluster.run(10 * MS)
+        assert cluster.values("k")[1] == 6
+
+    def test_what_a_reset_found_on_the_way_is_never_applied(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        cluster.servers["a"].kill()
+        cluster.run(1)
+        call = cluster.call("a", QUORUM, ("INCR", "n"))
+        cluster.run(1 * MS)
+        isolate(cluster, "a", Cut.DROP)
+        cluster.run(1 * MS)
+        assert call.outcome == (Unavailable, STORAGE_REFUSED)
+        cluster.mend_all()
+        cluster.run(60 * S)
+        assert cluster.values("n") == [None, None, None]
+
+    def test_what_a_black_hole_holds_is_applied_later_and_so_indeterminate(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        cluster.servers["a"].kill()
+        cluster.run(1)
+        isolate(cluster, "a", Cut.HOLD)
+        call = cluster.send("a", QUORUM, ("INCR", "n"))
+        assert (call.outcome, call.ms) == ((Indeterminate, STORAGE_REFUSED), 25_200)
+        assert cluster.values("n") == [None, None, None]
+        cluster.mend_all()
+        cluster.run(60 * S)
+        assert cluster.values("n") == [None, 1, 1]
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_script_that_failed_may_have_written_before(self, level):
+        cluster = ScriptedCluster("a")
+        kind, text = cluster.outcome("a", level, ("EVAL", "script", 1, "n"))
+        assert (kind, text) == (Indeterminate, "ERR user_script:1: failed")
+
+    def test_a_script_that_failed_in_one_zone_makes_refusals_elsewhere_indeterminate(self):
+        cluster = ScriptedCluster()
+        cluster.servers["b"].kill()
+        cluster.servers["c"].kill()
+        cluster.run(1)
+        assert cluster.outcome("a", QUORUM, ("EVAL", "script", 1, "n"))[0] is Indeterminate
+        assert executed_at(cluster, "EVAL", "script", 1, "n") == ["a"]
+
+    def test_a_script_that_a_server_does_not_know_has_not_run(self):
+        cluster = ScriptedCluster("a")
+        reply = cluster.outcome("a", ONE, ("EVALSHA", "0" * 40, 1, "n"))
+        assert reply == ServerError("NOSCRIPT No matching script")
+
+    def test_a_client_that_goes_away_does_not_take_its_write_with_it(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        connection = cluster.coordinators["a"].connection(QUORUM)
+        task = cluster.runtime.spawn(connection.execute(("SET", "k", "v")), name="client")
+        cluster.run(1 * MS)
+        task.cancel()
+        cluster.run(20 * MS)
+        assert cluster.values("k") == ["v", "v", "v"]
+        assert cluster.coordinators["a"].statistics.levels[QUORUM].commands == 1
+
+
+class TestStatistics:
+    def test_commands_are_counted_by_level_and_by_how_their_vote_ended(self):
+        cluster = planted("x", "y", "z", lag=Constant(1))
+        cluster.send("a", QUORUM, ("GET", "k"), ("GET", "absent"))
+        cluster.send("a", SAFE, ("GET", "k"))
+        cluster.send("a", ONE, ("GET", "k"))
+        cluster.run(10 * MS)
+        counts = cluster.coordinators["a"].statistics.as_dict()
+        assert {level: levels["commands"] for level, levels in counts["levels"].items()} == {
+            "DC_ONE": 1,
+            "DC_QUORUM": 2,
+            "DC_SAFE_QUORUM": 1,
+            "DC_EACH_SAFE_QUORUM": 0,
+        }
+        assert counts["levels"]["DC_QUORUM"]["decisions"] == {
+            "local": 0,
+            "agreed": 1,
+            "majority": 0,
+            "first_arrived": 1,
+            "newest": 0,
+            "by_element": 0,
+            "no_quorum": 0,
+            "errors": 0,
+        }
+        assert counts["levels"]["DC_SAFE_QUORUM"]["decisions"]["no_quorum"] == 1
+        assert counts["levels"]["DC_SAFE_QUORUM"]["error_answers"] == 1
+        assert cluster.coordinators["b"].statistics.levels[QUORUM].commands == 0
+
+    def test_a_command_is_counted_when_its_last_zone_has_answered_and_disagreement_is_seen_then(self):
+        cluster = planted("x", "x", "y", lag=Constant(5))
+        cluster.links["c", "a"].set_lag(Constant(100))
+        cluster.send("a", QUORUM, ("GET", "k"))
+        counts = cluster.coordinators["a"].statistics.levels[QUORUM]
+        assert counts.commands == 0
+        cluster.run(200 * MS)
+        assert (counts.commands, counts.late_disagreements) == (1, 1)
+
+    def test_batches_that_got_no_reply_are_counted_by_zone_and_text(self):
+        cluster = ScriptedCluster()
+        cluster.servers["b"].kill()
+        cluster.run(1)
+        isolate(cluster, "c", Cut.DROP)
+        for _ in range(3):
+            cluster.send("a", ONE, ("SET", "k", 1), ("SET", "k", 2))
+        cluster.run(1)
+        assert cluster.coordinators["a"].statistics.zone_failures == {
+            "b": {STORAGE_REFUSED: 3},
+            "c": {PEER_NOT_CONNECTED: 3},
+        }
+
+    def test_what_was_in_flight_when_the_cluster_closes_is_counted_too(self):
+        cluster = ScriptedCluster(lag=Constant(5))
+        call = cluster.call("a", SAFE, ("SET", "k", 1))
+        cluster.run(1 * MS)
+        for peer in cluster.peers.values():
+            peer.close()
+        cluster.run(1)
+        assert call.outcome == (Indeterminate, PEER_REFUSED)
+        assert cluster.coordinators["a"].statistics.levels[SAFE].commands == 1
+
+    def test_a_coordinator_is_connected_when_it_reaches_every_zone(self):
+        cluster = ScriptedCluster()
+        assert all(coordinator.connected for coordinator in cluster.coordinators.values())
+        cluster.cut("b", "c", Cut.DROP)
+        assert {name: coordinator.connected for name, coordinator in cluster.coordinators.items()} == {
+            "a": True,
+            "b": False,
+            "c": False,
+        }

@@ -1,0 +1,78 @@
+"""Goal: faults look to clients as they were measured on Dynomite. Method: its failure matrix replayed in virtual time.
+
+Dynomite at 2046b05 with three racks and default time-outs was driven through the same steps: break something, write
+and read through rack 1, wait 1.5 s, read and write again, then read and write through rack 3, mend, and look at the key
+that was written during the outage. A killed Redis has no persistence.
+
+Three rows differ, for reasons that docs/replication.md gives: each coordinator has its own connection to each server,
+so zone c finds out for itself that a server stalls, and does so 5.00 s after its own first request.
+"""
+
+import pytest
+from support.cluster.failure_matrix import ROWS, WORDS
+from support.cluster.scripted import MS, S, ScriptedCluster, Until
+
+from cluster.links.link import Cut
+from cluster.votes.vote import Level
+
+QUORUM = Level.DC_QUORUM
+FROZEN_NS = 60 * S
+
+
+def around(cluster, zone):
+    return [
+        (one, other) for one in cluster.servers for other in cluster.servers if one != other and zone in (one, other)
+    ]
+
+
+def break_down(cluster, fault, zone):
+    if fault == "kill":
+        cluster.servers[zone].kill()
+    elif fault == "pause":
+        cluster.servers[zone].pause()
+    else:
+        for pair in around(cluster, zone):
+            if fault == "freeze":
+                cluster.links[pair].set_lag(Until(FROZEN_NS, cluster.runtime))
+            else:
+                cluster.links[pair].cut(Cut.DROP if fault == "lose" else Cut.HOLD)
+
+
+def heal(cluster, fault):
+    if fault == "freeze":
+        cluster.run_to(FROZEN_NS)
+    for server in cluster.servers.values():
+        server.restart()
+        server.resume()
+    cluster.mend_all()
+    cluster.run(60 * S)
+
+
+def replied(call):
+    return str(call.error) if call.error else call.replies[0], call.ms
+
+
+@pytest.mark.parametrize(("faults", "level", "replies", "replicas"), ROWS)
+def test_a_fault_looks_to_clients_as_measured(faults, level, replies, replicas):
+    cluster = ScriptedCluster()
+    fault, zones = faults.split()
+    cluster.send("a", QUORUM, ("SET", "read", "v0"), ("SET", "written", "old"))
+    cluster.run(1 * S)
+    for zone in zones:
+        break_down(cluster, fault, zone)
+    cluster.run(1 * MS)
+    steps = [("a", ("SET", "first", 1)), ("a", ("GET", "read"))]
+    calls = [cluster.send(zone, level, command) for zone, command in steps]
+    cluster.run(1_500 * MS)
+    steps = [
+        ("a", ("GET", "read")),
+        ("a", ("SET", "written", "new")),
+        ("c", ("GET", "read")),
+        ("c", ("SET", "last", 1)),
+    ]
+    calls += [cluster.send(zone, level, command) for zone, command in steps[: len(replies) - 2]]
+    assert [replied(call) for call in calls] == [WORDS[reply] for reply in replies]
+    heal(cluster, fault)
+    for _ in range(60):
+        cluster.send("a", QUORUM, ("GET", "written"))
+    assert [value or "nil" for value in cluster.values("written")] == replicas

@@ -1,0 +1,381 @@
+"""Goal: a link delays, loses and holds messages as TCP does, in order. Method: single cases in virtual time."""
+
+from random import Random
+
+import pytest
+from support.cluster.timers import CountedTimers
+
+from cluster.links.lag import Constant, parse_lag
+from cluster.links.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
+
+MS = 1_000_000
+
+
+class Way:
+    """A link and the messages that came over it, with their times."""
+
+    def __init__(self, lag="0", random=None, coherence_ms=0):
+        self.runtime = CountedTimers()
+        self.arrived = []
+        self.link = Link(
+            source="a",
+            target="b",
+            runtime=self.runtime,
+            lag=parse_lag(lag),
+            random=random or Random(1),
+            coherence_ns=coherence_ms * MS,
+        )
+
+    def send(self, *messages):
+        for message in messages:
+            self.link.send(lambda message=message: self.arrived.append((message, self.runtime.now_ns())))
+
+    def run(self, duration_ms=100_000):
+        self.runtime.run(for_ns=duration_ms * MS)
+
+    @property
+    def messages(self):
+        return [message for message, _ in self.arrived]
+
+
+def test_a_clear_link_delivers_within_the_call_and_sets_no_timer():
+    way = Way()
+    way.send(1, 2)
+    assert way.arrived == [(1, 0), (2, 0)]
+    assert way.runtime.timers == 0
+    assert way.link.in_flight == 0
+
+
+@pytest.mark.parametrize(
+    "obstruct",
+    [
+        lambda link: link.set_lag(Constant(1)),
+        lambda link: link.set_loss(0.1),
+        lambda link: link.set_duplication(0.1),
+        lambda link: link.cut(Cut.HOLD),
+        lambda link: link.cut(Cut.DROP),
+    ],
+)
+def test_who_watches_is_told_when_a_link_ceases_to_be_clear_and_when_it_is_again(obstruct):
+    way = Way()
+    told = []
+    way.link.on_clear(lambda: told.append(way.link.clear))
+    way.link.on_break(lambda: told.append("break"))
+    obstruct(way.link)
+    assert told[0] is False
+    way.link.set_lag(Constant(0))
+    way.link.set_loss(0)
+    way.link.set_duplication(0)
+    way.link.mend()
+    assert told[1:] in ([True], ["break", True])
+
+
+def test_a_link_is_clear_only_once_the_last_message_on_it_has_arrived():
+    way = Way("constant:2ms")
+    told = []
+    way.link.on_clear(lambda: told.append((way.link.clear, way.runtime.now_ns(), way.messages)))
+    way.send(1)
+    way.link.set_lag(Constant(0))
+    way.send(2)
+    assert (told, way.link.clear) == ([], False)
+    way.run()
+    assert told == [(True, 2 * MS, [1, 2])]
+
+
+def test_a_link_with_held_messages_is_clear_only_once_these_have_arrived():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.send(1)
+    told = []
+    way.link.on_clear(lambda: told.append((way.link.clear, way.messages)))
+    way.link.mend()
+    way.send(2)
+    assert way.arrived == []
+    way.run()
+    assert told == [(True, [1, 2])]
+
+
+def test_lag_delays_each_message():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.run(1)
+    way.send(2)
+    assert (way.arrived, way.link.in_flight) == ([], 2)
+    way.run()
+    assert way.arrived == [(1, 2 * MS), (2, 3 * MS)]
+    assert way.link.in_flight == 0
+
+
+def test_a_message_never_overtakes_an_earlier_one_whatever_it_draws():
+    way = Way("exponential:5ms")
+    way.send(*range(500))
+    way.run()
+    assert way.messages == list(range(500))
+    times = [time_ns for _, time_ns in way.arrived]
+    assert times == sorted(times)
+
+
+def test_a_shorter_lag_set_while_messages_are_on_the_way_reorders_nothing():
+    way = Way("constant:50ms")
+    way.send(1)
+    way.link.set_lag(Constant(1))
+    way.send(2)
+    way.link.set_lag(Constant(0))
+    way.send(3)
+    assert way.arrived == []
+    way.run()
+    assert way.arrived == [(1, 50 * MS), (2, 50 * MS), (3, 50 * MS)]
+    way.send(4)
+    assert way.messages == [1, 2, 3, 4]
+
+
+def test_a_longer_lag_holds_for_what_is_sent_from_then_on():
+    way = Way("constant:1ms")
+    way.send(1)
+    way.link.set_lag(Constant(20))
+    way.send(2)
+    way.run()
+    assert way.arrived == [(1, 1 * MS), (2, 20 * MS)]
+    assert way.link.lag == Constant(20)
+
+
+@pytest.mark.parametrize("lag", ["0", "constant:2ms"])
+def test_a_message_that_is_sent_while_another_arrives_comes_after_all_that_were_sent_before(lag):
+    way = Way("constant:2ms")
+    way.link.send(lambda: (way.arrived.append((1, way.runtime.now_ns())), way.send(3)))
+    way.send(2)
+    way.link.set_lag(parse_lag(lag))
+    way.run()
+    assert way.messages == [1, 2, 3]
+
+
+def delays_ns(way, count, period_ns):
+    """What each of ``count`` messages took that were sent one after another."""
+    sent_ns = []
+    for number in range(count):
+        sent_ns.append(way.runtime.now_ns())
+        way.send(number)
+        way.runtime.run(for_ns=period_ns)
+    way.run()
+    return [arrived_ns - begun_ns for (_, arrived_ns), begun_ns in zip(way.arrived, sent_ns, strict=True)]
+
+
+def test_a_drawn_delay_holds_for_the_coherence_time_and_is_then_drawn_anew():
+    way = Way("uniform:1ms:5ms", coherence_ms=25)
+    delays = delays_ns(way, 20, 5 * MS)
+    windows = [delays[begin : begin + 5] for begin in range(0, 20, 5)]
+    assert [len(set(window)) for window in windows] == [1, 1, 1, 1]
+    assert len({window[0] for window in windows}) == 4
+
+
+def test_without_coherence_every_message_draws_its_own_delay():
+    assert len(set(delays_ns(Way("uniform:1ms:5ms"), 20, 5 * MS))) == 20
+
+
+def test_a_new_lag_is_drawn_from_at_once_though_the_old_delay_would_hold():
+    way = Way("constant:2ms", coherence_ms=25)
+    way.send(1)
+    way.link.set_lag(Constant(7))
+    way.send(2)
+    way.run()
+    assert way.arrived == [(1, 2 * MS), (2, 7 * MS)]
+
+
+def test_a_delay_that_holds_keeps_a_busy_link_near_the_distribution_that_was_asked_for():
+    """A message every 0.1 ms: with own draws nearly all wait for the slowest of their neighbours."""
+    asked_ms = 5.0
+    held = delays_ns(Way("exponential:5ms", coherence_ms=100), 20_000, MS // 10)
+    own = delays_ns(Way("exponential:5ms"), 20_000, MS // 10)
+    assert sum(held) / len(held) / MS < 1.5 * asked_ms
+    assert sum(own) / len(own) / MS > 3 * asked_ms
+
+
+def test_a_coherence_time_below_zero_is_refused():
+    with pytest.raises(ValueError, match="at least 0 ns, got -1000000"):
+        Way(coherence_ms=-1)
+
+
+def test_a_cut_that_drops_loses_what_is_on_the_way_and_what_is_sent():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.cut(Cut.DROP)
+    way.send(2)
+    assert (way.link.cut_mode, way.link.in_flight) == (Cut.DROP, 0)
+    way.run()
+    way.link.mend()
+    way.send(3)
+    way.run()
+    assert way.messages == [3]
+
+
+def test_a_cut_that_holds_delivers_everything_in_order_after_mending():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.cut(Cut.HOLD)
+    way.send(2)
+    way.run(1_000)
+    assert (way.arrived, way.link.in_flight) == ([], 2)
+    way.link.mend()
+    way.send(3)
+    assert way.link.cut_mode is None
+    way.run()
+    assert way.arrived == [(1, 1_002 * MS), (2, 1_002 * MS), (3, 1_002 * MS)]
+
+
+def test_what_a_mended_link_held_is_not_overtaken_by_what_its_arrival_sets_off():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.link.send(lambda: (way.arrived.append((1, way.runtime.now_ns())), way.send(4)))
+    way.send(2, 3)
+    way.link.mend()
+    way.run()
+    assert way.messages == [1, 2, 3, 4]
+
+
+def test_what_was_held_is_lost_when_the_connection_is_reset_after_all():
+    way = Way()
+    way.link.cut(Cut.HOLD)
+    way.send(1)
+    way.link.cut(Cut.DROP)
+    way.link.mend()
+    way.run()
+    assert way.arrived == []
+
+
+def test_a_reset_link_can_become_a_black_hole():
+    way = Way()
+    way.link.cut(Cut.DROP)
+    way.send(1)
+    way.link.cut(Cut.HOLD)
+    way.send(2)
+    way.link.mend()
+    way.run()
+    assert way.messages == [2]
+
+
+def test_a_cut_from_within_an_arrival_stops_the_rest():
+    way = Way("constant:2ms")
+    way.link.send(lambda: way.link.cut(Cut.HOLD))
+    way.send(2)
+    way.run()
+    assert (way.arrived, way.link.in_flight) == ([], 1)
+    way.link.mend()
+    way.run()
+    assert way.messages == [2]
+
+
+@pytest.mark.parametrize(("mode", "breaks"), [(Cut.DROP, 1), (Cut.HOLD, 0)])
+def test_only_a_reset_is_told_to_those_who_listen(mode, breaks):
+    way = Way()
+    told = []
+    way.link.on_break(lambda: told.append("first"))
+    way.link.on_break(lambda: told.append("second"))
+    way.link.cut(mode)
+    way.link.mend()
+    assert told == ["first", "second"] * breaks
+
+
+def test_mending_a_whole_link_does_nothing():
+    way = Way("constant:2ms")
+    way.send(1)
+    way.link.mend()
+    way.run()
+    assert way.arrived == [(1, 2 * MS)]
+
+
+class Draws(Random):
+    """Gives the numbers that it is told to."""
+
+    def __init__(self, *numbers):
+        super().__init__(1)
+        self._numbers = list(numbers)
+
+    def random(self):
+        return self._numbers.pop(0)
+
+
+def test_a_lost_message_is_sent_again_after_200_then_400_milliseconds():
+    way = Way("constant:2ms", Draws(0.9, 0.1, 0.9, 0.1, 0.1, 0.9, 0.9))
+    way.link.set_loss(0.5)
+    for message in range(4):
+        way.send(message)
+        way.run(1_000)
+    assert way.arrived == [(0, 2 * MS), (1, 1_202 * MS), (2, 2_602 * MS), (3, 3_002 * MS)]
+
+
+def test_a_lost_message_delays_those_behind_it():
+    way = Way("0", Draws(0.1, 0.9, 0.9))
+    way.link.set_loss(0.5)
+    way.send(1, 2)
+    way.run()
+    assert way.arrived == [(1, RETRANSMIT_NS), (2, RETRANSMIT_NS)]
+
+
+def test_retransmission_has_an_end():
+    way = Way("0", Draws(*[0.1] * RETRANSMITS_MAX))
+    way.link.set_loss(0.5)
+    way.send(1)
+    way.run()
+    assert way.arrived == [(1, RETRANSMIT_NS * (2**RETRANSMITS_MAX - 1))]
+
+
+def test_a_link_without_loss_again_is_clear_again():
+    way = Way()
+    way.link.set_loss(0.5)
+    way.link.set_loss(0)
+    way.send(1)
+    assert (way.arrived, way.link.loss) == ([(1, 0)], 0)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1, 1.5, float("nan")])
+def test_a_loss_that_is_no_probability_is_refused(probability):
+    with pytest.raises(ValueError, match=f"at least 0 and below 1, got {probability}"):
+        Way().link.set_loss(probability)
+
+
+def test_a_duplicated_message_arrives_again_later_and_what_it_overtook_does_not_wait():
+    way = Way(lag="constant:1ms")
+    way.link.set_duplication(1.0, after_ns=5 * MS)
+    way.send("first")
+    way.run(2)
+    way.send("second")
+    assert way.link.in_flight == 3  # the second, and both copies
+    way.run()
+    assert [(message, time_ns // MS) for message, time_ns in way.arrived] == [
+        ("first", 1),
+        ("second", 3),
+        ("first", 6),
+        ("second", 8),
+    ]
+    assert way.link.in_flight == 0
+
+
+def test_about_the_share_that_was_asked_for_is_duplicated_and_nothing_once_it_is_over():
+    way = Way()
+    way.link.set_duplication(0.3, after_ns=MS)
+    way.send(*range(1000))
+    way.run()
+    assert 1250 < len(way.messages) < 1350
+    way.link.set_duplication(0.0)
+    way.send("after")
+    assert way.messages[-1] == "after"
+    way.run()
+    assert way.messages.count("after") == 1
+
+
+@pytest.mark.parametrize("mode", list(Cut))
+def test_a_copy_that_sets_out_on_a_cut_link_fares_as_any_message(mode):
+    way = Way()
+    way.link.set_duplication(1.0, after_ns=MS)
+    way.send("message")
+    way.link.cut(mode)
+    way.run(10)
+    way.link.mend()
+    way.run()
+    assert way.messages == (["message"] * 2 if mode is Cut.HOLD else [])
+
+
+@pytest.mark.parametrize(("share", "after_ns", "said"), [(1.5, 0, "1.5"), (-0.1, 0, "-0.1"), (0.5, -1, "0 ns")])
+def test_a_duplication_that_cannot_be_is_refused(share, after_ns, said):
+    with pytest.raises(ValueError, match=said):
+        Way().link.set_duplication(share, after_ns=after_ns)

@@ -1,0 +1,469 @@
+"""Goal: with hinted handoff a zone that was away gets what it missed, in order, once; without it, not.
+
+Method: simulated clusters whose servers are killed under writes; a channel whose answers the test gives.
+"""
+
+import pytest
+
+from cluster.commands.routes import Route
+from cluster.connections.batch import Batch
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
+from cluster.options.hinted_handoff import HandoffSettings, HintedChannel
+from cluster.resp.commands.command_table import KINDS
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.resp.protocol.wire_codec import WireCodec
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.runtime import SimRuntime
+from cluster.topology.topology import DataCentre, Topology, even_rack
+from cluster.votes.vote import STORAGE_REFUSED, Level, ZoneFailure
+from cluster.zone import Restart
+from engine.ports import Indeterminate, Unavailable
+
+MS, S = 1_000_000, 1_000_000_000
+ZONES = ("a", "b", "c")
+ON = HandoffSettings()
+
+
+def play(program, **settings):
+    cluster = SimCluster(ZONES, SimSettings(seed=1, **settings))
+
+    async def whole():
+        async with cluster:
+            return await program(cluster)
+
+    return cluster.runtime.run_until_complete(whole())
+
+
+async def write_through(cluster, zone, count, *, every_ms=250):
+    connection = cluster.connection(zone, Level.DC_QUORUM)
+    for number in range(count):
+        assert await connection.execute(("RPUSH", "list", number), ("SET", f"k{number}", number)) == [number + 1, b"OK"]
+        await cluster.runtime.sleep(every_ms * MS)
+
+
+def missing_after_an_outage(**settings):
+    async def program(cluster):
+        await cluster.runtime.sleep(S)
+        await cluster.zones["b"].kill()
+        await cluster.runtime.sleep(S)
+        await write_through(cluster, "a", 140)
+        await cluster.zones["b"].restart(Restart.KEEP)
+        await cluster.runtime.sleep(15 * S)
+        (found,) = await cluster.direct("b").execute(("LRANGE", "list", 0, -1))
+        (keys,) = await cluster.direct("b").execute(("DBSIZE",))
+        return [int(item) for item in found], keys, cluster.coordinators["a"].statistics.options
+
+    return play(program, **settings)
+
+
+def test_without_it_a_zone_that_was_away_for_35_s_misses_140_of_140_writes_for_ever():
+    assert missing_after_an_outage() == ([], 0, {})
+
+
+def test_with_it_the_zone_gets_all_of_them_in_order():
+    items, keys, counts = missing_after_an_outage(hinted_handoff=ON)
+    assert items == list(range(140))
+    assert keys == 141
+    assert counts == {"hints stored": 280, "hints replayed": 280}
+
+
+def test_the_queue_is_bounded_and_what_is_beyond_it_is_dropped_and_counted():
+    items, _, counts = missing_after_an_outage(hinted_handoff=HandoffSettings(queue=20))
+    assert items == list(range(10))
+    assert counts == {"hints stored": 20, "hints dropped": 260, "hints replayed": 20}
+
+
+def test_it_is_for_links_too_and_old_hints_go_before_new_writes():
+    async def program(cluster):
+        for pair in (("a", "b"), ("b", "a")):
+            cluster.links[pair].cut(Cut.DROP)
+        connection = cluster.connection("a", Level.DC_QUORUM)
+        for number in range(5):
+            await connection.execute(("SET", "k", f"old {number}"))
+        for pair in (("a", "b"), ("b", "a")):
+            cluster.links[pair].mend()
+        while not cluster.coordinators["a"].connected:
+            await cluster.runtime.sleep(MS)
+        await connection.execute(("SET", "k", "new"))
+        await cluster.runtime.sleep(S)
+        return await cluster.direct("b").execute(("GET", "k"))
+
+    slow = HandoffSettings(look_ns=1_000 * S)  # so that only the new write can have sent the old ones
+    assert play(program, hinted_handoff=slow, lag=Constant(1)) == [b"new"]
+
+
+def test_a_hint_may_overwrite_what_another_coordinator_has_written_since():
+    async def program(cluster):
+        for pair in (("a", "b"), ("b", "a")):
+            cluster.links[pair].cut(Cut.DROP)
+        await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "old"))
+        await cluster.connection("b", Level.DC_QUORUM).execute(("SET", "k", "new"))
+        for pair in (("a", "b"), ("b", "a")):
+            cluster.links[pair].mend()
+        await cluster.runtime.sleep(15 * S)
+        return [(await cluster.direct(zone).execute(("GET", "k")))[0] for zone in ZONES]
+
+    assert play(program, hinted_handoff=ON) == [b"new", b"old", b"new"]
+
+
+class Told:
+    """A channel whose answers the test gives."""
+
+    def __init__(self):
+        self.connected = False
+        self.sent = []
+        self.answer = ZoneFailure(STORAGE_REFUSED, maybe_applied=False)
+
+    def submit(self, batch, done):
+        self.sent.append(batch.commands)
+        done([b"OK"] * len(batch.commands) if self.connected else self.answer)
+
+    def reset(self):
+        pass
+
+
+def hinted(settings=ON):
+    counts = {}
+    told, runtime = Told(), SimRuntime(seed=1)
+
+    def count(what, number):
+        counts[what] = counts.get(what, 0) + number
+
+    return HintedChannel(told, runtime=runtime, settings=settings, count=count), told, counts, runtime
+
+
+def send(channel, *commands, writes=True):
+    answers = []
+    channel.submit(Batch(commands, writes=writes), answers.append)
+    return answers
+
+
+def test_what_may_have_been_applied_is_not_kept_because_it_could_be_applied_twice():
+    channel, told, counts, _ = hinted()
+    told.answer = ZoneFailure(STORAGE_REFUSED, maybe_applied=True)
+    assert send(channel, ("INCR", "n")) == [told.answer]
+    assert (channel.hints, counts) == (0, {})
+
+
+def test_who_asked_for_a_write_that_is_kept_is_told_that_it_may_be_applied():
+    channel, told, _, _ = hinted(HandoffSettings(queue=1))
+    ((kept,), (dropped,)) = send(channel, ("SET", "k", 1)), send(channel, ("SET", "k", 2))
+    assert (str(kept), kept.maybe_applied) == (str(told.answer), True)
+    assert (str(dropped), dropped.maybe_applied) == (str(told.answer), False)
+
+
+def test_a_client_that_no_zone_answered_does_not_hear_that_its_write_was_certainly_not_applied():
+    async def program(cluster):
+        await cluster.runtime.sleep(S)
+        for zone in "bc":
+            await cluster.zones[zone].kill()
+        for pair in (("b", "a"), ("a", "b"), ("c", "a"), ("a", "c")):
+            cluster.links[pair].cut(Cut.DROP)
+        await cluster.zones["a"].kill()
+        await cluster.runtime.sleep(S)
+        with pytest.raises(Indeterminate):
+            await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "v"))
+        with pytest.raises(Unavailable):
+            await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
+        await cluster.zones["a"].restart(Restart.KEEP)
+        await cluster.runtime.sleep(15 * S)
+        return await cluster.direct("a").execute(("GET", "k"))
+
+    assert play(program, hinted_handoff=ON) == [b"v"]
+
+
+def test_reads_are_not_kept():
+    channel, _, _, _ = hinted()
+    send(channel, ("GET", "k"), writes=False)
+    send(channel, ("GET", "k"), ("SET", "k", 1))
+    assert channel.hints == 1
+
+
+def test_a_hint_that_is_refused_again_stays_and_a_coordinator_that_ends_takes_its_hints_with_it():
+    channel, told, counts, runtime = hinted()
+    send(channel, ("SET", "k", 1))
+
+    async def later():
+        await runtime.sleep(S)
+
+    runtime.run_until_complete(later())
+    assert (channel.hints, len(told.sent)) == (1, 1)
+    channel.reset()
+    told.connected = True
+    send(channel, ("SET", "k", 2))
+    assert told.sent[1:] == [(("SET", "k", 2),)]
+    assert counts == {"hints stored": 1, "hints dropped": 1}
+
+
+class Slow(Told):
+    """A channel that takes what it is sent and answers when the test says so; more than ``most_bytes`` break it."""
+
+    def __init__(self, most_bytes=4 * 1024 * 1024):
+        super().__init__()
+        self.waiting = []
+        self.most_bytes = most_bytes
+        self.most = 0
+        self.server = []
+
+    def submit(self, batch, done):
+        if not self.connected:
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+            return
+        self.waiting.append((batch, done))
+        self.most = max(self.most, len(self.waiting))
+        if sum(len(argument) for batch, _ in self.waiting for argument in batch.commands[0]) > self.most_bytes:
+            self.fail(maybe_applied=True)
+
+    def fail(self, *, maybe_applied):
+        waiting, self.waiting, self.connected = self.waiting, [], False
+        for _, done in waiting:
+            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=maybe_applied))
+
+    def serve(self, count=1):
+        for _ in range(count):
+            batch, done = self.waiting.pop(0)
+            self.server += batch.commands
+            done([b"OK"] * len(batch.commands))
+
+    def serve_all(self):
+        while self.waiting:
+            self.serve()
+
+
+def slow(settings=ON, **options):
+    counts, told, runtime = {}, Slow(**options), SimRuntime(seed=1)
+
+    def count(what, number):
+        counts[what] = counts.get(what, 0) + number
+
+    return HintedChannel(told, runtime=runtime, settings=settings, count=count), told, counts, runtime
+
+
+def passing(runtime, nanoseconds):
+    async def later():
+        await runtime.sleep(nanoseconds)
+
+    runtime.run_until_complete(later())
+
+
+def test_hints_go_out_in_windows_so_that_a_backlog_that_all_of_them_exceed_is_never_reached():
+    channel, far, counts, _ = slow()
+    for number in range(5_000):
+        send(channel, ("SET", f"k{number}", "x" * 4096))
+    far.connected = True
+    newer = send(channel, ("SET", "k0", "newer"))
+    far.serve_all()
+    assert [command[1] for command in far.server] == [f"k{number}" for number in range(5_000)] + ["k0"]
+    assert (far.server[-1], newer) == (("SET", "k0", "newer"), [[b"OK"]])
+    assert counts == {"hints stored": 5_000, "hints replayed": 5_000}
+    assert far.most == 254  # 253 hints are 1 MiB, and the last write is small
+    assert (channel.at_rest, channel.hints, channel.hint_bytes) == (True, 0, 0)
+
+
+def test_small_hints_go_out_256_at_a_time_and_what_is_newer_waits_behind_them_reads_too():
+    channel, far, _, _ = slow()
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    read, write = send(channel, ("GET", "k"), writes=False), send(channel, ("SET", "k", "newer"))
+    assert len(far.waiting) == 256
+    far.serve(255)
+    assert (read, write) == ([], [])
+    far.serve_all()
+    assert far.server[-3:] == [("SET", "k", "299"), ("GET", "k"), ("SET", "k", "newer")]
+    assert (read, write) == ([[b"OK"]], [[b"OK"]])
+
+
+def test_hints_that_are_refused_again_go_first_in_their_order_and_what_waited_behind_becomes_hints():
+    channel, far, counts, runtime = slow()
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
+    far.serve(10)
+    far.fail(maybe_applied=False)
+    passing(runtime, S)
+    assert [answer.maybe_applied for answer in (*write, *read)] == [True, False]
+    send(channel, ("SET", "k", "301"))
+    far.connected = True
+    passing(runtime, S)
+    far.serve_all()
+    assert far.server == [("SET", "k", str(number)) for number in range(302)]
+    assert counts == {"hints stored": 302, "hints replayed": 302}
+
+
+def test_what_may_have_been_applied_of_a_window_is_not_sent_again_but_the_rest_is():
+    channel, far, counts, runtime = slow()
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    passing(runtime, S)
+    far.fail(maybe_applied=True)
+    far.connected = True
+    passing(runtime, S)
+    far.serve_all()
+    assert far.server == [("SET", "k", str(number)) for number in range(256, 300)]
+    assert counts == {"hints stored": 300, "hints in doubt": 256, "hints replayed": 44}
+
+
+def test_what_is_newer_waits_only_so_long_and_is_a_hint_then():
+    channel, far, counts, runtime = slow(HandoffSettings(wait_ns=S))
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    passing(runtime, S)
+    write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
+    passing(runtime, S - 100 * MS)
+    assert (write, read) == ([], [])
+    passing(runtime, 200 * MS)
+    assert [answer.maybe_applied for answer in (*write, *read)] == [True, False]
+    far.serve_all()
+    assert far.server == [("SET", "k", str(number)) for number in range(301)]
+    assert counts["hints replayed"] == 301
+
+
+def test_a_coordinator_that_ends_keeps_nothing_of_what_is_under_way_either():
+    channel, far, counts, runtime = slow()
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    write = send(channel, ("SET", "k", "newer"))
+    far.reset = lambda: far.fail(maybe_applied=False)
+    channel.reset()
+    assert [answer.maybe_applied for answer in write] == [False]
+    assert (channel.at_rest, channel.hints, channel.hint_bytes) == (True, 0, 0)
+    far.connected = True
+    direct = send(channel, ("SET", "k", "again"))
+    channel.reset()
+    far.connected = True
+    passing(runtime, S)
+    assert (direct[0].maybe_applied, far.waiting) == (False, [])
+    assert counts == {"hints stored": 300, "hints dropped": 300}
+
+
+def test_hints_are_bounded_in_bytes_of_their_wire_form_too():
+    one = len(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\xc3\xa4\xc3\xa4\r\n")
+    channel, _, counts, _ = slow(HandoffSettings(queue_bytes=3 * one + 1))
+    kept = [send(channel, ("SET", "k", "ää"))[0].maybe_applied for _ in range(4)]
+    assert (kept, channel.hint_bytes) == ([True, True, True, False], 3 * one)
+    assert counts == {"hints stored": 3, "hints dropped": 1}
+
+
+def test_a_write_that_has_no_room_behind_the_hints_is_refused_as_it_must_not_overtake_them_and_a_read_goes_past():
+    channel, far, counts, _ = slow(HandoffSettings(queue=300))
+    for number in range(300):
+        send(channel, ("SET", "k", str(number)))
+    far.connected = True
+    write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
+    assert [answer.maybe_applied for answer in write] == [False]
+    far.serve_all()
+    assert (read, far.server[256]) == ([[b"OK"]], ("GET", "k"))
+    assert send(channel, ("SET", "k", "301")) == []
+    far.serve_all()
+    assert far.server[-1] == ("SET", "k", "301")
+    assert counts == {"hints stored": 300, "hints dropped": 1, "hints replayed": 300}
+
+
+def test_what_is_packed_counts_by_all_its_bytes_even_if_it_is_one_command():
+    channel, _, counts, _ = slow(HandoffSettings(queue_bytes=100))
+    channel.submit(Batch([("SET", "k")], writes=True, packed=b"x" * 101), lambda answer: None)
+    assert (channel.hints, counts) == (0, {"hints dropped": 1})
+
+
+@pytest.mark.parametrize("given", [{"queue": 0}, {"queue_bytes": 0}, {"look_ns": 0}, {"wait_ns": 0}])
+def test_settings_that_cannot_be_are_refused(given):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        HandoffSettings(**given)
+
+
+def test_hints_of_which_only_the_wire_form_says_all_keep_it():
+    runtime, sent = SimRuntime(seed=1), []
+
+    class Channel:
+        connected = False
+
+        def submit(self, batch, done):
+            if self.connected:
+                sent.append((list(batch.commands), batch.packed, batch.writes))
+                done([b"+OK"])
+            else:
+                done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
+
+    far = Channel()
+    channel = HintedChannel(far, runtime=runtime, settings=ON, count=lambda what, number: None, codec=WireCodec())
+    packed = wire.command(b"SET", b"k", b"v")
+    channel.submit(Batch(KINDS[Route.WRITE].run(1, 2), writes=True, packed=packed), lambda answer: None)
+    channel.submit(Batch([("GET", "k"), ("SET", "k", 1)], writes=True), lambda answer: None)
+    assert not channel.at_rest
+    far.connected = True
+    channel.submit(Batch([("SET", "later", 1)], writes=True), lambda answer: None)
+    assert sent == [
+        ([("SET",)], packed, True),
+        ([("SET", "k", 1)], None, True),
+        ([("SET", "later", 1)], None, True),
+    ]
+    assert channel.at_rest
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("PUBLISH", "channel", "m"), ("FLUSHALL",), ("SCRIPT", "LOAD", "return 1"), ("EVAL", "return 1", 0)],
+    ids=lambda command: command[0],
+)
+def test_what_has_no_key_is_for_now_and_not_kept(command):
+    channel, _, counts, _ = slow()
+    assert [answer.maybe_applied for answer in send(channel, command)] == [False]
+    send(channel, ("SET", "k", 1), command)
+    assert (channel.hints, counts) == (1, {"hints stored": 1})
+
+
+def packed_hints(kind, *commands, **marks):
+    """What is kept of commands of a client of a gateway, as bytes."""
+    far, runtime = Slow(), SimRuntime(seed=1)
+    channel = HintedChannel(far, runtime=runtime, settings=ON, count=lambda what, number: None, codec=WireCodec())
+    packed = b"".join(wire.command(*command.encode().split()) for command in commands)
+    run = WireCommands([KINDS[kind].example], **marks) if marks else KINDS[kind].run(len(commands), 3)
+    channel.submit(Batch(run, writes=True, packed=packed), lambda answer: None)
+    far.connected = True
+    passing(runtime, S)
+    kept = [batch for batch, _ in far.waiting]
+    assert all(batch.commands.protocol == 3 and batch.packed in (packed, None) for batch in kept)
+    return [packed if batch.packed else list(batch.commands) for batch in kept], packed
+
+
+def test_of_a_clients_bytes_only_writes_with_keys_are_kept_in_its_protocol():
+    assert packed_hints(Route.BROADCAST, "PUBLISH k m")[0] == []
+    assert packed_hints(Route.BROADCAST, "SCRIPT LOAD x")[0] == []
+    assert packed_hints(Route.WRITE, "flushall")[0] == []
+    assert packed_hints(Route.WRITE, "SET k v", "FLUSHALL", "INCR n")[0] == [[(b"SET", b"k", b"v"), (b"INCR", b"n")]]
+    kept, packed = packed_hints(Route.WRITE, "SET k v", "INCR n")
+    assert kept == [packed]
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all():
+    kept, packed = packed_hints(Route.WRITE, "MULTI", "SET k v", "GET n", "EXEC", replies=4, protocol=3)
+    assert kept == [packed]
+    assert packed_hints(Route.WRITE, "MULTI", "SET k v", "PUBLISH c m", "EXEC", replies=4, protocol=3)[0] == []
+    assert packed_hints(Route.READ, "MULTI", "GET k", "EXEC", replies=3, protocol=3)[0] == []
+
+
+def test_hints_are_for_the_own_data_centre_only_even_at_the_level_of_each():
+    near, far = ("a", "b", "c"), ("d", "e", "f")
+    dcs = [DataCentre(name, tuple(even_rack(zone, 1) for zone in zones)) for name, zones in (("n", near), ("f", far))]
+    cluster = SimCluster(near + far, SimSettings(seed=1, topology=Topology(tuple(dcs)), hinted_handoff=ON))
+
+    async def program():
+        async with cluster:
+            for zone in "cf":
+                await cluster.zones[zone].kill()
+            await cluster.runtime.sleep(S)
+            await cluster.connection("a", Level.DC_EACH_SAFE_QUORUM).execute(("SET", "k", "v"))
+            for zone in "cf":
+                await cluster.zones[zone].restart(Restart.KEEP)
+            await cluster.runtime.sleep(30 * S)
+            return [(await cluster.one_server(zone).execute(("GET", "k")))[0] for zone in near + far]
+
+    assert cluster.runtime.run_until_complete(program()) == [b"v"] * 5 + [None]
+    assert cluster.coordinators["a"].statistics.options == {"hints stored": 1, "hints replayed": 1}

@@ -1,0 +1,363 @@
+"""Goal: with votes by version a quorum read returns the newest confirmed write, whatever zones missed or lost.
+
+Method: simulated clusters in which links are cut, servers wiped and clocks set wrong between commands; every command
+that has versions is run beside a cluster without the option, and must answer the same.
+"""
+
+import pytest
+
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag import Constant
+from cluster.links.link import Cut
+from cluster.options.versions.clock import COORDINATORS_MAX, AntiEntropySettings, VersionClock, Votes
+from cluster.options.versions.script_commands import rewritten
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.topology.topology import DataCentre, Topology, even_rack
+from cluster.votes.vote import NO_QUORUM, Level, Levels
+from cluster.zone import ClusterError, Restart
+from engine.ports import Indeterminate, ServerError, Unavailable
+
+MS = 1_000_000
+ZONES = ("a", "b", "c")
+ONE, QUORUM, SAFE = list(Level)[:3]
+
+
+def play(program, *, votes=Votes.VERSION, zones=ZONES, **settings):
+    settings = {"lag": Constant(1), "timeouts": Timeouts(factor=0.02), **settings}
+    cluster = SimCluster(zones, SimSettings(seed=1, votes=votes, **settings))
+
+    async def whole():
+        async with cluster:
+            return await program(cluster)
+
+    return cluster.runtime.run_until_complete(whole())
+
+
+def cut_off(cluster, *zones, mode=Cut.DROP):
+    for ends, link in cluster.links.items():
+        if (ends[0] in zones) != (ends[1] in zones):
+            link.cut(mode)
+
+
+async def mend(cluster):
+    for link in cluster.links.values():
+        link.mend()
+    await cluster.connected()
+
+
+async def held(cluster, *command):
+    return [(await cluster.direct(zone).execute(command))[0] for zone in cluster.coordinators]
+
+
+async def told(connection, *command):
+    try:
+        return (await connection.execute(command))[0]
+    except (Unavailable, Indeterminate) as error:
+        return type(error), str(error)
+
+
+async def left_behind(cluster):
+    """Zones b and c have missed the last write of ``k``, which a took while it was cut off."""
+    connection = cluster.connection("a", QUORUM)
+    await connection.execute(("SET", "k", "old"))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a")
+    await told(connection, "SET", "k", "new")
+    await mend(cluster)
+    return connection
+
+
+PIPELINE = (
+    ("SET", "k", "v"),
+    ("GET", "k"),
+    ("get", b"missing"),
+    ("SET", "k", "w", "EX", 100),
+    ("TTL", "k"),
+    ("SET", "k", "x", "NX"),
+    ("GET", "k"),
+    ("MSET", "x", 1, "y", 2),
+    ("MGET", "x", "y", "k"),
+    ("HSET", "h", "f", 1, "g", 2, "f", 3),
+    ("HMSET", "h", "i", 4),
+    ("HGET", "h", "f"),
+    ("HGET", "h", "missing"),
+    ("HDEL", "h", "g", "missing"),
+    ("HGETALL", "h"),
+    ("SADD", "s", "m", "n", "m"),
+    ("SISMEMBER", "s", "m"),
+    ("SISMEMBER", "s", "missing"),
+    ("SREM", "s", "m", "missing"),
+    ("SMEMBERS", "s"),
+    ("ZADD", "z", 1.5, "m", "inf", "n"),
+    ("ZADD", "z", "XX", 3, "n"),
+    ("ZSCORE", "z", "n"),
+    ("ZSCORE", "z", "missing"),
+    ("ZREM", "z", "m"),
+    ("GET", "h"),
+    ("HSET", "k", "f", 1),
+    ("SADD", "z", "m"),
+    ("DEL", "k", "h", "missing"),
+    ("UNLINK", "s"),
+    ("GET", "k"),
+    ("SET", "z", "over a sorted set"),
+    ("GET", "z"),
+    ("INCR", "n"),
+    ("EXISTS", "k", "z"),
+)
+
+
+@pytest.mark.parametrize("level", [ONE, QUORUM, SAFE])
+@pytest.mark.parametrize("together", [True, False], ids=["one pipeline", "one by one"])
+def test_commands_answer_as_without_the_option(level, together):
+    async def program(cluster):
+        connection = cluster.connection("a", level)
+        if together:
+            answers = await connection.execute(*PIPELINE)
+        else:
+            answers = [await told(connection, *command) for command in PIPELINE]
+        return [
+            str(answer).partition(" script:")[0] if isinstance(answer, ServerError) else answer for answer in answers
+        ]
+
+    assert play(program, lag=Constant(0)) == play(program, votes=Votes.VALUE, lag=Constant(0))
+
+
+@pytest.mark.parametrize("level", [QUORUM, SAFE])
+def test_a_value_that_two_zones_lack_is_read_and_written_back(level):
+    async def program(cluster):
+        connection = cluster.connection("a", level)
+        await connection.execute(
+            ("SET", "k", "old"), ("HSET", "h", "f", "old"), ("SADD", "s", "n"), ("ZADD", "z", 1, "m")
+        )
+        await cluster.runtime.sleep(20 * MS)
+        cut_off(cluster, "a")
+        writes = [("SET", "k", "new"), ("HSET", "h", "f", "new"), ("SADD", "s", "m"), ("ZREM", "z", "m")]
+        assert [(await told(connection, *write))[0] for write in writes] == [Indeterminate] * 4
+        await mend(cluster)
+        # The first two replies decide, so a read through a always sees its own zone's.
+        reads = [("GET", "k"), ("HGET", "h", "f"), ("SISMEMBER", "s", "m"), ("ZSCORE", "z", "m")]
+        first = await connection.execute(*reads)
+        elsewhere = await cluster.connection("c", level).execute(*reads)
+        counts = cluster.coordinators["a"].statistics
+        return first, elsewhere, counts.options, counts.as_dict()["levels"][str(level)]["decisions"]["newest"]
+
+    newest = [b"new", b"new", 1, None]
+    first, elsewhere, options, decisions = play(program)
+    assert first == elsewhere == newest
+    assert options["written back"] == 4
+    assert decisions == 4
+
+
+def test_without_it_the_same_reads_are_outvoted():
+    async def program(cluster):
+        connection = await left_behind(cluster)
+        return await connection.execute(("GET", "k"))
+
+    assert play(program, votes=Votes.VALUE) == [b"old"]
+    assert play(program) == [b"new"]
+
+
+def test_two_zones_that_lost_everything_do_not_outvote_the_one_that_did_not():
+    async def program(cluster):
+        connection = cluster.connection("a", QUORUM)
+        await connection.execute(("SET", "k", "v"))
+        for zone in "bc":
+            await cluster.zones[zone].kill()
+            await cluster.zones[zone].restart(Restart.WIPE)
+        await cluster.connected()
+        return await connection.execute(("GET", "k")), await held(cluster, "GET", "k")
+
+    answer, values = play(program)
+    assert answer == [b"v"]
+    assert values.count(b"v") >= 2
+
+
+@pytest.mark.parametrize("level", [QUORUM, SAFE])
+def test_an_expiry_is_written_back_with_its_value(level):
+    async def program(cluster):
+        cut_off(cluster, "a")
+        await cluster.connection("a", ONE).execute(("SET", "k", "v", "PX", 1_000))
+        await mend(cluster)
+        await cluster.connection("a", level).execute(("GET", "k"))
+        left = await held(cluster, "PTTL", "k")
+        await cluster.runtime.sleep(5_000 * MS)
+        return left, await held(cluster, "GET", "k"), await cluster.connection("b", level).execute(("GET", "k"))
+
+    left, values, answer = play(program)
+    assert max(left) <= 1_000
+    assert sum(each > 0 for each in left) >= 2
+    assert values == [None] * 3
+    assert answer == [None]
+
+
+@pytest.mark.parametrize("level", [QUORUM, SAFE])
+def test_reads_do_not_go_back_once_the_newest_value_has_expired(level):
+    async def program(cluster):
+        await cluster.connection("b", SAFE).execute(("SET", "k", "old"))
+        await cluster.runtime.sleep(20 * MS)
+        cut_off(cluster, "a")
+        await cluster.connection("a", ONE).execute(("SET", "k", "new", "PX", 300))
+        await mend(cluster)
+        await cluster.runtime.sleep(1_000 * MS)
+        cut_off(cluster, "c")
+        first = await cluster.connection("a", level).execute(("GET", "k"))
+        again = await cluster.connection("b", level).execute(("GET", "k"))  # a removal here, and an expiry there
+        await mend(cluster)
+        cut_off(cluster, "a")
+        return first, again, await cluster.connection("c", level).execute(("GET", "k"))
+
+    assert play(program) == ([None],) * 3
+
+
+READ_OF = {"HSET": ("HGET", "k", "m"), "SADD": ("SISMEMBER", "k", "m"), "ZADD": ("ZSCORE", "k", "m")}
+
+
+@pytest.mark.parametrize("name", list(READ_OF))
+def test_reads_of_members_do_not_go_back_once_the_whole_collection_has_expired(name):
+    async def program(cluster):
+        words = {"HSET": ("m", "1"), "SADD": ("m",), "ZADD": ("1", "m")}[name]
+        await cluster.connection("b", SAFE).execute((name, "k", *words))
+        await cluster.runtime.sleep(20 * MS)
+        cut_off(cluster, "a")
+        await cluster.connection("a", ONE).execute((name, "k", *words), ("PEXPIRE", "k", 300))
+        await mend(cluster)
+        await cluster.runtime.sleep(1_000 * MS)
+        cut_off(cluster, "c")
+        first = await cluster.connection("a", SAFE).execute(READ_OF[name])
+        await mend(cluster)
+        cut_off(cluster, "a")
+        return first, await cluster.connection("c", SAFE).execute(READ_OF[name])
+
+    assert play(program) == ([0 if name == "SADD" else None],) * 2
+
+
+def test_a_read_that_cannot_be_written_back_is_an_error_and_not_an_answer():
+    async def program(cluster):
+        connection = await left_behind(cluster)
+        cut_off(cluster, "a", "b")  # what is asked of c fails at once
+        reading = cluster.runtime.spawn(told(connection, "GET", "k"), name="read")
+        await cluster.runtime.sleep(round(2.1 * MS))  # b has answered by now
+        cut_off(cluster, "a")
+        return await reading.join()
+
+    assert play(program) == (Unavailable, NO_QUORUM)
+
+
+def test_zones_agree_on_the_later_of_two_writes_that_arrive_in_different_orders():
+    async def program(cluster):
+        cluster.links["a", "b"].cut(Cut.HOLD)
+        cluster.coordinators["a"].submit(ONE, [("SET", "k", "first")], lambda outcome: None)
+        await cluster.runtime.sleep(5 * MS)
+        await cluster.connection("c", ONE).execute(("SET", "k", "second"))
+        await cluster.runtime.sleep(5 * MS)
+        cluster.links["a", "b"].mend()
+        await cluster.runtime.sleep(20 * MS)
+        return await held(cluster, "GET", "k")
+
+    assert play(program) == [b"second"] * 3
+    assert play(program, votes=Votes.VALUE) == [b"second", b"first", b"second"]
+
+
+def test_a_write_of_a_slow_clock_loses_and_the_clock_learns_from_that():
+    async def program(cluster):
+        cluster.clock("a").jump(10_000 * MS)
+        await cluster.connection("a", QUORUM).execute(("SET", "k", "of the fast clock"))
+        slow = cluster.connection("b", QUORUM)
+        assert await slow.execute(("SET", "k", "lost")) == [b"OK"]
+        after_one = await slow.execute(("GET", "k"))
+        await slow.execute(("SET", "k", "of the slow clock"))
+        return after_one, await slow.execute(("GET", "k")), cluster.coordinators["b"].statistics.options
+
+    lost, learnt, options = play(program)
+    assert lost == [b"of the fast clock"]
+    assert learnt == [b"of the slow clock"]
+    assert options["older than what was there"] >= 2
+
+
+def test_reads_at_dc_one_are_the_own_zones_and_its_writes_carry_versions_all_the_same():
+    async def program(cluster):
+        mixed = cluster.connection("a", Levels(read=ONE, write=QUORUM))
+        await mixed.execute(("SET", "k", "v"))
+        await cluster.connection("b", ONE).execute(("SET", "k", "w"))
+        await cluster.runtime.sleep(20 * MS)
+        cut_off(cluster, "a")
+        return await mixed.execute(("GET", "k")), await held(cluster, "GET", "._digests")
+
+    answer, sums = play(program)
+    assert answer == [b"w"]
+    assert all(isinstance(each, ServerError) for each in sums)  # a hash, so it is there
+
+
+def test_values_that_differ_under_one_version_are_voted_on_by_value():
+    async def program(cluster):
+        connection = cluster.connection("a", SAFE)
+        await connection.execute(("SET", "n", 10))
+        await cluster.runtime.sleep(20 * MS)
+        await cluster.direct("b").execute(("INCR", "n"))
+        await cluster.direct("c").execute(("INCR", "n"))
+        agreed = await told(connection, "GET", "n")
+        await cluster.direct("c").execute(("INCR", "n"))
+        return agreed, await told(connection, "GET", "n")
+
+    assert play(program) == (b"11", (Unavailable, NO_QUORUM))
+
+
+def test_zones_of_several_servers_vote_by_version_too():
+    topology = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in "abc")),))
+
+    async def program(cluster):
+        connection = cluster.connection("a", QUORUM)
+        keys = [f"k{number}" for number in range(20)]
+        await connection.execute(*(("SET", key, "old") for key in keys))
+        await cluster.runtime.sleep(20 * MS)
+        cut_off(cluster, "a", "a2")
+        for key in keys:
+            await told(connection, "SET", key, "new")
+        await mend(cluster)
+        return await connection.execute(*(("GET", key) for key in keys))
+
+    assert play(program, zones=topology.nodes, topology=topology) == [b"new"] * 20
+
+
+def test_versions_go_on_beyond_those_that_were_seen_and_never_back():
+    now_us = [1_700_000_000_000_000]
+    clock = VersionClock(now_us=lambda: now_us[0], position=3)
+    first, second = clock.next(), clock.next()
+    assert first < second < 2**53
+    assert {version % COORDINATORS_MAX for version in (first, second)} == {3}
+    now_us[0] -= 1_000_000
+    assert clock.next() > second
+    clock.observe(second + 1_000 * COORDINATORS_MAX)
+    assert clock.next() > second + 1_000 * COORDINATORS_MAX
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("SET", "k", "v", "NX"),
+        ("SET", "k", "v", "EX", 1, "GET"),
+        ("ZADD", "z", "NX", 1, "m"),
+        ("INCR", "k"),
+        ("APPEND", "k", "v"),
+        ("LPUSH", "l", "v"),
+        ("EXPIRE", "k", 1),
+        ("HSET", "h", "f"),
+        ("GET",),
+        ("EVAL", "return 1", 0),
+    ],
+)
+def test_other_commands_go_past_the_versions(command):
+    assert rewritten(command, lambda: 1) is None
+
+
+def test_settings_that_do_not_fit_together_are_refused():
+    with pytest.raises(ClusterError, match="read_repair"):
+        SimSettings(seed=1, read_repair=True, votes=Votes.VERSION)
+    two = Topology((DataCentre("dc", (even_rack("a", 2),)),))
+    with pytest.raises(ClusterError, match="one data centre and zones of one server"):
+        SimSettings(seed=1, topology=two, anti_entropy=AntiEntropySettings())
+    many = Topology((DataCentre("dc", (even_rack("a", COORDINATORS_MAX + 1),)),))
+    with pytest.raises(ClusterError, match="17"):
+        SimSettings(seed=1, topology=many, votes=Votes.VERSION)
+    with pytest.raises(ValueError, match="at least 1"):
+        AntiEntropySettings(entries=0)

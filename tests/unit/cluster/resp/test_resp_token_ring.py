@@ -1,0 +1,461 @@
+"""Goal: clients' bytes reach the owners of their keys, and only the parts that these own; answers are put together.
+
+Method: rings over nodes in memory that execute what they are sent and keep it; what several nodes do is compared with
+``cluster.coordinators.token_ring``, which is given the same commands as words.
+"""
+
+from collections import defaultdict
+
+import hiredis
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.commands.routes import Route
+from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator, RingStatistics
+from cluster.real.upstream import pack
+from cluster.resp.commands.command_table import KINDS, table_from
+from cluster.resp.gateway.token_ring import TRANSACTION_APART, PassingRing, WireRing
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.sim.runtime import SimRuntime
+from cluster.topology.topology import DataCentre, Topology, even_rack
+from cluster.votes.vote import NO_QUORUM, PEER_NOT_CONNECTED, Level, ZoneFailure
+
+ONE, QUORUM, SAFE, EACH = Level
+READ, WRITE = KINDS[Route.READ], KINDS[Route.WRITE]
+COUNTED = [
+    [
+        *("flags", [], "begin_search", ["type", "index", "spec", ["index", 2]]),
+        *("find_keys", ["type", "keynum", "spec", ["keynumidx", 0, "firstkey", 1, "keystep", 1]]),
+    ]
+]
+TABLE = table_from(
+    [
+        ["get", 2, ["readonly"], 1, 1, 1, [], [], [], []],
+        ["set", -3, ["write"], 1, 1, 1, [], [], [], []],
+        ["incr", 2, ["write"], 1, 1, 1, [], [], [], []],
+        ["mget", -2, ["readonly"], 1, -1, 1, [], [], [], []],
+        ["mset", -3, ["write"], 1, -1, 2, [], [], [], []],
+        ["del", -2, ["write"], 1, -1, 1, [], [], [], []],
+        ["exists", -2, ["readonly"], 1, -1, 1, [], [], [], []],
+        ["smove", 4, ["write"], 1, 2, 1, [], [], [], []],
+        ["eval", -3, ["movablekeys"], 0, 0, 0, [], [], COUNTED, []],
+        ["flushall", -1, ["write"], 0, 0, 0, [], [], [], []],
+        ["dbsize", 1, ["readonly"], 0, 0, 0, [], [], [], []],
+        ["multi", 1, [], 0, 0, 0, [], [], [], []],
+        ["exec", 1, [], 0, 0, 0, [], [], [], []],
+    ]
+)
+TWO_DCS = Topology(
+    (
+        DataCentre("east", tuple(even_rack(name, 2) for name in "abc")),
+        DataCentre("west", tuple(even_rack(name, 2) for name in "def")),
+    ),
+    hash_tag="{}",
+)
+ONE_DC = Topology((DataCentre("east", (even_rack("a", 3), even_rack("b", 3), even_rack("c", 2))),), hash_tag="{}")
+KEYS = [f"key:{number}".encode() for number in range(12)]
+
+
+class Node:
+    """A server in memory. ``heard``: every batch as it came. ``down``: batches are refused."""
+
+    def __init__(self):
+        self.data = {}
+        self.heard = []
+        self.down = False
+
+    @property
+    def connected(self):
+        return not self.down
+
+    def reset(self):
+        self.down = True
+
+    @property
+    def words(self):
+        return [words for batch in self.heard for words in batch]
+
+    def submit(self, batch, done):
+        if self.down:
+            done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
+            return
+        commands = parsed(batch.packed) if batch.packed is not None else [list(one) for one in batch.commands]
+        self.heard.append(commands)
+        replies = [self.execute(words) for words in commands]
+        if getattr(batch.commands, "replies", 1) > 1:
+            replies = replies[-1:]
+        raw = batch.packed is not None
+        done([as_bytes(reply) for reply in replies] if raw else replies)
+
+    def execute(self, words):
+        name, *rest = words
+        data = self.data
+        match name:
+            case b"GET":
+                return data.get(rest[0])
+            case b"SET":
+                data[rest[0]] = rest[1]
+            case b"INCR":
+                data[rest[0]] = b"%d" % (int(data.get(rest[0], 0)) + 1)
+                return int(data[rest[0]])
+            case b"MGET":
+                return [data.get(key) for key in rest]
+            case b"MSET":
+                data.update(zip(rest[::2], rest[1::2], strict=True))
+            case b"DEL":
+                return sum(data.pop(key, None) is not None for key in rest)
+            case b"EXISTS":
+                return sum(key in data for key in rest)
+            case b"FLUSHALL":
+                data.clear()
+            case b"DBSIZE":
+                return len(data)
+        return b"OK"
+
+
+def as_bytes(reply):
+    if reply is None:
+        return b"$-1\r\n"
+    if isinstance(reply, list):
+        return wire.array(map(as_bytes, reply))
+    return wire.integer(reply) if isinstance(reply, int) else wire.bulk(reply)
+
+
+def parsed(packed):
+    reader = hiredis.Reader()
+    reader.feed(packed)
+    found = []
+    while (one := reader.gets()) is not False:
+        found.append(one)
+    return found
+
+
+class Forward(Node):
+    """The way to a coordinator of another data centre, which is there and passes on if ``to`` is given."""
+
+    def __init__(self, to=None):
+        super().__init__()
+        self.to = to
+
+    def submit(self, batch, done):
+        if self.to is None:
+            super().submit(batch, done)
+            return
+        self.heard.append(parsed(batch.packed))
+        self.to.submit(EACH, batch.commands, lambda outcome: done([]), packed=batch.packed)
+
+
+class Cluster:
+    """``node``'s ring over nodes in memory. ``passing``: rings there are at the far ends of its forwards."""
+
+    def __init__(self, topology, *, node="a", passing=False):
+        self.topology = topology
+        self.nodes = {name: Node() for name in topology.nodes}
+        places = topology.places
+        self.forwards = {
+            far: Forward(self.ring(PassingRing, far) if passing else None)
+            for far in topology.nodes
+            if places[far].dc is not places[node].dc
+        }
+        self.own = self.ring(WireRing, node, forwards=self.forwards)
+
+    def ring(self, kind, node, *, forwards=None):
+        return kind(
+            table=TABLE,
+            node=node,
+            topology=self.topology,
+            channels=self.nodes,
+            forwards=forwards or {},
+            runtime=SimRuntime(seed=1),
+            statistics=RingStatistics(),
+        )
+
+    def ask(self, kind, *commands, level=QUORUM, **marks):
+        """The answer to each command, parsed; errors are their texts."""
+        packed = b"".join(pack(tuple(one)) for one in commands)
+        count = 1 if marks else len(commands)
+        answers = []
+        self.own.submit(level, WireCommands([kind.example] * count, **marks), answers.append, packed=packed)
+        [outcome] = answers
+        return [read(reply) for reply in parsed_replies(wire.joined(outcome))]
+
+    def transaction(self, *commands):
+        inside = [(b"MULTI",), *commands, (b"EXEC",)]
+        return self.ask(WRITE, *inside, replies=len(inside))
+
+    def owners(self, key):
+        token = self.topology.token(key)
+        return {rack.owner(token).name for rack in self.topology.racks}
+
+    def own_owners(self, key):
+        return set(self.topology.dcs[0].owners(self.topology.token(key)))
+
+
+def parsed_replies(data):
+    reader = hiredis.Reader()
+    reader.feed(data)
+    found = []
+    while (one := reader.gets()) is not False:
+        found.append(one)
+    return found
+
+
+def read(reply):
+    return str(reply) if isinstance(reply, hiredis.ReplyError) else reply
+
+
+def key_of(cluster, *, like=None, unlike=None):
+    """A key with the owners of ``like``, or other ones than ``unlike``."""
+    names = (f"other:{number}".encode() for number in range(1000))
+    if like is not None:
+        return next(name for name in names if cluster.owners(name) == cluster.owners(like))
+    return next(name for name in names if cluster.owners(name).isdisjoint(cluster.owners(unlike)))
+
+
+def test_each_key_is_at_its_owner_in_every_zone_and_answers_keep_the_clients_order():
+    cluster = Cluster(ONE_DC)
+    pairs = [word for key in KEYS for word in (key, b"value\r\nof " + key)]
+    assert cluster.ask(WRITE, (b"MSET", *pairs)) == [b"OK"]
+    for name, node in cluster.nodes.items():
+        assert set(node.data) == {key for key in KEYS if name in cluster.owners(key)}, name
+    asked = [*reversed(KEYS), b"nobody's", KEYS[3]]
+    values = [None if key == b"nobody's" else b"value\r\nof " + key for key in asked]
+    assert cluster.ask(READ, (b"MGET", *asked), (b"EXISTS", *asked), (b"GET", KEYS[5])) == [
+        values,
+        len(KEYS) + 1,
+        b"value\r\nof " + KEYS[5],
+    ]
+    assert cluster.ask(WRITE, (b"DEL", *KEYS, b"nobody's")) == [len(KEYS)]
+    assert not any(node.data for node in cluster.nodes.values())
+
+
+def test_a_nil_of_resp3_is_an_element_like_any_other():
+    cluster = Cluster(ONE_DC)
+    for node in cluster.nodes.values():
+        node.execute = lambda words: None
+    raw = []
+    packed = pack((b"MGET", *KEYS))
+    for node in cluster.nodes.values():
+        node.submit = lambda batch, done: done([wire.array([b"_\r\n"] * (len(parsed(batch.packed)[0]) - 1))])
+    cluster.own.submit(QUORUM, WireCommands([READ.example], protocol=3), raw.append, packed=packed)
+    assert raw == [[b"*12\r\n" + b"_\r\n" * 12]]
+
+
+def test_commands_of_one_group_of_owners_are_sent_as_the_client_wrote_them():
+    cluster = Cluster(ONE_DC)
+    other = key_of(cluster, like=KEYS[0])
+    commands = [(b"SET", KEYS[0], b"1", b"KEEPTTL"), (b"INCR", other), (b"INCR", other)]
+    assert cluster.ask(WRITE, *commands) == [b"OK", 1, 2]
+    for name, node in cluster.nodes.items():
+        assert node.heard == ([[list(one) for one in commands]] if name in cluster.owners(other) else [])
+
+
+def test_what_several_clients_want_of_one_group_of_owners_travels_together_and_each_gets_its_own_answers():
+    cluster = Cluster(ONE_DC)
+    runs = [[KEYS[0], KEYS[1]], [KEYS[1]], [KEYS[0], KEYS[2], KEYS[3]], [KEYS[3]]]
+    told = {}
+    members = [(WRITE.run(len(keys), 2), lambda out, number=number: told.update({number: out})) for number, keys in
+               enumerate(runs)]  # fmt: skip
+    everything = [(b"INCR", key) for keys in runs for key in keys]
+    packed = b"".join(map(pack, everything))
+    cluster.own.submit_together(QUORUM, members, WRITE.run(len(everything), 2), packed)
+    counts = defaultdict(int)
+    for number, keys in enumerate(runs):
+        expected = []
+        for key in keys:
+            counts[key] += 1
+            expected.append(b":%d\r\n" % counts[key])
+        assert told[number] == expected
+    for name, node in cluster.nodes.items():
+        assert len(node.heard) <= 3, name
+    groups = {frozenset(cluster.owners(key)) for keys in runs for key in keys}
+    assert sum(len(node.heard) for node in cluster.nodes.values()) == sum(map(len, groups))
+
+
+def test_a_command_for_every_node_neither_overtakes_nor_is_overtaken():
+    for together in (False, True):
+        cluster = Cluster(ONE_DC)
+        before, after = [(b"SET", key, b"1") for key in KEYS[:6]], [(b"SET", key, b"2") for key in KEYS[4:9]]
+        commands = [*before, (b"FLUSHALL",), *after]
+        if together:
+            members = [(WRITE.run(len(part), 2), lambda _: None) for part in (before, [(b"FLUSHALL",)], after)]
+            packed = b"".join(map(pack, commands))
+            cluster.own.submit_together(QUORUM, members, WRITE.run(len(commands), 2), packed)
+        else:
+            assert cluster.ask(WRITE, *commands) == [b"OK"] * len(commands)
+        for name, node in cluster.nodes.items():
+            assert set(node.data) == {key for key in KEYS[4:9] if name in cluster.owners(key)}, (name, together)
+
+
+def test_keyless_reads_are_answered_by_the_own_node():
+    cluster = Cluster(ONE_DC, node="b2")
+    cluster.nodes["b2"].data = {b"x": b"1", b"y": b"2"}
+    assert cluster.ask(KINDS[Route.LOCAL_READ], (b"DBSIZE",)) == [2]
+    assert [name for name, node in cluster.nodes.items() if node.heard] == ["b2"]
+
+
+def test_scripts_and_transactions_whose_keys_are_apart_are_refused_and_go_nowhere():
+    cluster = Cluster(ONE_DC)
+    far, near = key_of(cluster, unlike=KEYS[0]), key_of(cluster, like=KEYS[0])
+    assert cluster.ask(WRITE, (b"EVAL", b"return 1", b"2", KEYS[0], far)) == [KEYS_APART]
+    assert cluster.transaction((b"SET", KEYS[0], b"1"), (b"INCR", far)) == [TRANSACTION_APART]
+    assert not any(node.heard for node in cluster.nodes.values())
+    assert cluster.ask(WRITE, (b"EVAL", b"return 1", b"2", KEYS[0], near)) == [b"OK"]
+    cluster.transaction((b"SET", KEYS[0], b"1"), (b"INCR", near))
+    for name, node in cluster.nodes.items():
+        assert [words[0] for words in node.words] == (
+            [b"EVAL", b"MULTI", b"SET", b"INCR", b"EXEC"] if name in cluster.owners(near) else []
+        )
+
+
+def test_other_commands_of_several_keys_go_to_the_owners_of_the_first_unchecked():
+    cluster = Cluster(ONE_DC)
+    far = key_of(cluster, unlike=KEYS[0])
+    assert cluster.ask(WRITE, (b"SMOVE", KEYS[0], far, b"member")) == [b"OK"]
+    assert {name for name, node in cluster.nodes.items() if node.heard} == cluster.owners(KEYS[0])
+
+
+def test_a_wrong_number_of_arguments_is_told_and_goes_nowhere_but_the_rest_of_the_run_does():
+    cluster = Cluster(ONE_DC)
+    said = cluster.ask(WRITE, (b"SET", KEYS[0]), (b"FLUSHALL",), (b"INCR",), (b"INCR", KEYS[1]))
+    assert said[0] == "ERR wrong number of arguments for 'set' command"
+    assert said[1:] == [b"OK", "ERR wrong number of arguments for 'incr' command", 1]
+    heard = [words for node in cluster.nodes.values() for words in node.words]
+    assert {words[0] for words in heard} == {b"FLUSHALL", b"INCR"}
+    assert all(len(words) > 1 for words in heard if words[0] == b"INCR")
+
+
+def test_an_uneven_mset_is_not_taken_apart():
+    cluster = Cluster(ONE_DC)
+    uneven = [b"MSET", KEYS[0], b"1", key_of(cluster, unlike=KEYS[0])]
+    for node in cluster.nodes.values():
+        node.execute = lambda words: b"OK"
+    cluster.ask(WRITE, uneven)
+    assert {name: node.words for name, node in cluster.nodes.items() if node.heard} == {
+        name: [uneven] for name in cluster.owners(KEYS[0])
+    }
+
+
+def test_a_dead_node_is_missing_in_the_votes_on_its_own_keys_only():
+    cluster = Cluster(ONE_DC)
+    own, other = key_of(cluster, like=KEYS[0]), key_of(cluster, unlike=KEYS[0])
+    zone_b = next(name for name in cluster.owners(own) if name.startswith("b"))
+    cluster.nodes[zone_b].down = True
+    assert cluster.ask(WRITE, (b"INCR", own), (b"INCR", other)) == [1, 1]
+    assert cluster.own.statistics.zone_failures == {zone_b: {PEER_NOT_CONNECTED: 1}}
+    zone_c = next(name for name in cluster.owners(own) if name.startswith("c"))
+    cluster.nodes[zone_c].down = True
+    alone = [name for name in KEYS if zone_c not in cluster.owners(name) and zone_b not in cluster.owners(name)]
+    assert cluster.ask(WRITE, (b"INCR", own), (b"INCR", alone[0])) == [PEER_NOT_CONNECTED, 1]
+    assert cluster.ask(READ, (b"MGET", own, alone[0])) == [PEER_NOT_CONNECTED]
+    assert cluster.nodes[next(iter(cluster.owners(own) - {zone_b, zone_c}))].data[own] == b"2"
+
+
+def test_writes_go_to_another_data_centre_once_and_reads_do_not():
+    cluster = Cluster(TWO_DCS, passing=True)
+    cluster.ask(WRITE, (b"MSET", *[word for key in KEYS for word in (key, key)]), (b"INCR", b"n"))
+    cluster.ask(READ, (b"MGET", *KEYS))
+    for name, node in cluster.nodes.items():
+        own = {key for key in [*KEYS, b"n"] if name in cluster.owners(key)}
+        assert set(node.data) == own, name
+        if b"n" in own:
+            assert node.data[b"n"] == b"1"
+    used = [name for name, forward in cluster.forwards.items() if forward.heard]
+    assert used == ["d", "d2"], "zone d is to zone a what its place among the names says"
+    statistics = cluster.own.statistics
+    assert (statistics.remote_sent, statistics.remote_dropped, statistics.remote_failed) == (2, 0, 0)
+    for name in "def":
+        assert not any(words[0] == b"MGET" for words in cluster.nodes[name].words)
+
+
+def test_a_transaction_for_another_data_centre_stays_one_piece():
+    cluster = Cluster(TWO_DCS, passing=True)
+    cluster.transaction((b"SET", b"k", b"1"), (b"INCR", b"k"))
+    for name in cluster.owners(b"k"):
+        assert cluster.nodes[name].heard == [[[b"MULTI"], [b"SET", b"k", b"1"], [b"INCR", b"k"], [b"EXEC"]]], name
+
+
+def test_writes_for_another_data_centre_fail_over_to_its_next_zone_and_are_dropped_if_there_is_none():
+    cluster = Cluster(TWO_DCS)
+    for name in ("d", "d2"):
+        cluster.forwards[name].down = True
+    assert cluster.ask(WRITE, (b"SET", b"k", b"1")) == [b"OK"]
+    [used] = [name for name, forward in cluster.forwards.items() if forward.heard]
+    assert used in ("e", "e2")
+    for forward in cluster.forwards.values():
+        forward.down = True
+    assert cluster.ask(WRITE, (b"SET", b"k", b"2")) == [b"OK"]
+    statistics = cluster.own.statistics
+    assert (statistics.remote_sent, statistics.remote_failed_over, statistics.remote_dropped) == (1, 1, 1)
+
+
+def test_a_coordinator_elsewhere_with_another_password_counts_as_a_failure():
+    cluster = Cluster(TWO_DCS)
+    for forward in cluster.forwards.values():
+        forward.submit = lambda batch, done: done([ZoneFailure("NOAUTH Authentication required.", maybe_applied=False)])
+    assert cluster.ask(WRITE, (b"SET", b"k", b"1")) == [b"OK"]
+    assert cluster.own.statistics.remote_failed == 1
+
+
+@pytest.mark.parametrize("kind", [READ, WRITE])
+def test_at_each_safe_quorum_every_data_centre_must_agree_by_itself(kind):
+    cluster = Cluster(TWO_DCS)
+    command = (b"GET", b"k") if kind is READ else (b"INCR", b"k")
+    if kind is WRITE:
+        assert cluster.ask(WRITE, command, level=EACH) == [1]
+        assert {cluster.nodes[name].data[b"k"] for name in cluster.owners(b"k")} == {b"1"}
+        assert not any(forward.heard for forward in cluster.forwards.values()), "nothing is passed on twice"
+    for number, name in enumerate(sorted(cluster.owners(b"k") - cluster.own_owners(b"k"))):
+        cluster.nodes[name].data[b"k"] = b"%d" % (10 * number)
+    assert cluster.ask(kind, command, level=EACH) == [NO_QUORUM]
+    for name in cluster.owners(b"k") - cluster.own_owners(b"k"):
+        cluster.nodes[name].down = True
+    assert cluster.ask(kind, command, level=EACH) == [PEER_NOT_CONNECTED]
+    assert cluster.ask(kind, command, level=SAFE)[0] not in (NO_QUORUM, PEER_NOT_CONNECTED)
+
+
+@st.composite
+def topologies(draw):
+    letters = iter("abcdefgh")
+    dcs = tuple(
+        DataCentre(
+            name, tuple(even_rack(next(letters), draw(st.integers(1, 3))) for _ in range(draw(st.integers(1, 3))))
+        )
+        for name in draw(st.sampled_from([["east"], ["east", "west"]]))
+    )
+    return Topology(dcs, hash_tag=draw(st.sampled_from([None, "{}"])))
+
+
+keys = st.sampled_from([*KEYS, b"{tag}1", b"{tag}2", b""])
+reads = st.one_of(st.tuples(st.just(b"GET"), keys), st.lists(keys, min_size=1).map(lambda some: (b"MGET", *some)))
+writes = st.one_of(
+    st.tuples(st.just(b"SET"), keys, st.binary(max_size=3)),
+    st.tuples(st.just(b"INCR"), st.just(b"counter")),
+    st.lists(keys, min_size=1).map(lambda some: (b"DEL", *some)),
+    st.lists(st.tuples(keys, st.binary(max_size=3)), min_size=1).map(lambda some: (b"MSET", *sum(some, ()))),
+    st.just((b"FLUSHALL",)),
+)
+runs = st.one_of(
+    st.tuples(st.just(READ), st.lists(reads, min_size=1)), st.tuples(st.just(WRITE), st.lists(writes, min_size=1))
+)
+
+
+@given(topologies(), st.lists(runs, max_size=5), st.sampled_from(list(Level)), st.data())
+@settings(max_examples=150, deadline=None)
+def test_nodes_get_what_they_get_of_a_ring_that_is_given_words(topology, pipelines, level, data):
+    node = data.draw(st.sampled_from(topology.nodes))
+    wired, worded = Cluster(topology, node=node), {name: Node() for name in topology.nodes}
+    forwards = {name: Node() for name in wired.forwards}
+    plain = RingCoordinator(
+        node=node, topology=topology, channels=worded, forwards=forwards, runtime=SimRuntime(seed=1)
+    )
+    for kind, commands in pipelines:
+        answers = []
+        plain.submit(level, commands, answers.append)
+        assert wired.ask(kind, *commands, level=level) == answers[0]
+    for name in topology.nodes:
+        assert wired.nodes[name].words == worded[name].words
+    for name, forward in forwards.items():
+        assert wired.forwards[name].words == forward.words

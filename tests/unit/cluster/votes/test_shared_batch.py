@@ -1,0 +1,89 @@
+"""Goal: pipelines that travel together are answered as if each travelled alone. Method: all orders of answers."""
+
+from itertools import permutations, product
+
+import pytest
+
+from cluster.convoy import Convoy
+from cluster.votes.pipeline import Comparison, Failure
+from cluster.votes.rules import Rule
+from cluster.votes.statistics import CoordinatorStatistics
+from cluster.votes.vote import STORAGE_REFUSED, Level, ZoneFailure
+from engine.ports import ServerError
+
+REPLIES = ([b"A"], [b"B"], [ServerError("WRONGTYPE x")], ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
+ZONES = ["a", "b", "c"]
+MEMBERS = 2
+
+
+def told(outcomes):
+    return [outcome.answers if isinstance(outcome, Failure) else outcome for outcome in outcomes]
+
+
+def alone(level, answers, order):
+    """What the members are told, when, and the statistics, if each is a batch of its own."""
+    statistics = CoordinatorStatistics()
+    tally = statistics.tally(level, zones=ZONES)
+    heard = [[] for _ in range(MEMBERS)]
+    batches = [
+        Comparison([("SET",)], Rule(level, zones=3, reads=False), tally, heard[member].append)
+        for member in range(MEMBERS)
+    ]
+    times = []
+    for position in order:
+        for member, batch in enumerate(batches):
+            batch.answered(position, answers[position][member])
+        times.append([len(one) for one in heard])
+    return [told(one) for one in heard], times, statistics.as_dict()
+
+
+def together(level, answers, order):
+    statistics = CoordinatorStatistics()
+    tally = statistics.tally(level, zones=ZONES)
+    heard = [[] for _ in range(MEMBERS)]
+    convoy = Convoy(
+        [([("SET",)], heard[member].append) for member in range(MEMBERS)],
+        [("SET",)] * MEMBERS,
+        Rule(level, zones=3, reads=False),
+        tally,
+        b"packed",
+    )
+    times = []
+    for position in order:
+        convoy.answered(
+            position, answers[position] if isinstance(answers[position], ZoneFailure) else joined(answers[position])
+        )
+        times.append([len(one) for one in heard])
+    return [told(one) for one in heard], times, statistics.as_dict()
+
+
+def joined(shares):
+    failure = next((share for share in shares if isinstance(share, ZoneFailure)), None)
+    return failure or [reply for share in shares for reply in share]
+
+
+def zone_answers():
+    """What a zone may say to two members: any replies, or one failure for all."""
+    shares = [
+        pair for pair in product(REPLIES, repeat=MEMBERS) if not any(isinstance(one, ZoneFailure) for one in pair)
+    ]
+    return [*shares, (REPLIES[3], REPLIES[3])]
+
+
+@pytest.mark.parametrize("level", [Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_members_are_told_the_same_at_the_same_time_as_if_they_travelled_alone(level, order):
+    for answers in product(zone_answers(), repeat=3):
+        assert together(level, answers, order) == alone(level, answers, order), answers
+
+
+def test_a_member_that_is_decided_does_not_wait_for_one_that_is_not():
+    heard = [[], []]
+    members = [([("SET",)], heard[0].append), ([("SET",)], heard[1].append)]
+    tally = CoordinatorStatistics().tally(Level.DC_QUORUM, zones=ZONES)
+    convoy = Convoy(members, [("SET",)] * 2, Rule(Level.DC_QUORUM, zones=3, reads=False), tally, b"")
+    convoy.answered(0, [b"A", b"A"])
+    convoy.answered(1, [b"A", b"B"])
+    assert heard == [[[b"A"]], []]
+    convoy.answered(2, [b"A", b"B"])
+    assert heard == [[[b"A"]], [[b"B"]]]

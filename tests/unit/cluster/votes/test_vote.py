@@ -1,0 +1,370 @@
+"""Goal: votes end as Dynomite's do, in every case. Method: its truth table as literals, and votes with planted bugs.
+
+The rows are written from ``dyn_response_mgr.c`` and ``dyn_client.c``: letters are good replies that differ, E and F
+errors that differ, in order of arrival; a row says what the client gets and after how many replies.
+"""
+
+from itertools import permutations, product
+
+import pytest
+
+from cluster.votes.vote import (
+    NO_QUORUM,
+    ZONES_MAX,
+    Decision,
+    Level,
+    Vote,
+    ZoneFailure,
+    quorum,
+)
+from engine.ports import Reply, ServerError
+
+QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM
+
+# arrivals: (answer at DC_QUORUM, answer at DC_SAFE_QUORUM, replies used); "!" is the failure to achieve a quorum.
+TABLE = {
+    # one zone (where Dynomite's SAFE never succeeds, a defect that is not reproduced)
+    "A": ("A", "A", 1),
+    "E": ("E", "E", 1),
+    # two zones: no failure is tolerated
+    "AA": ("A", "A", 2),
+    "AB": ("A", "!", 2),
+    "AE": ("E", "E", 2),
+    "EA": ("E", "E", 1),
+    "EF": ("E", "E", 1),
+    # three zones, two equal replies first
+    "AAA": ("A", "A", 2),
+    "AAB": ("A", "A", 2),
+    "AAE": ("A", "A", 2),
+    # three zones, the third decides
+    "ABA": ("A", "A", 3),
+    "ABB": ("B", "B", 3),
+    "ABC": ("A", "!", 3),
+    "AEA": ("A", "A", 3),
+    "EAA": ("A", "A", 3),
+    "ABE": ("A", "!", 3),
+    "AEB": ("A", "!", 3),
+    "EAB": ("A", "!", 3),
+    # three zones, two errors
+    "EFG": ("E", "E", 2),
+    "EFA": ("E", "E", 2),
+    "EAF": ("E", "E", 3),
+    "AEF": ("E", "E", 3),
+}
+
+REPLIES: dict[str, Reply] = {
+    "A": b"one",
+    "B": None,
+    "C": 3,
+    "E": ServerError("ERR first"),
+    "F": ServerError("ERR second"),
+    "G": ServerError("ERR third"),
+    "!": ServerError(NO_QUORUM),
+}
+
+ROWS = [
+    pytest.param(arrivals, level, answer, used, id=f"{arrivals}-{level}")
+    for arrivals, (at_quorum, at_safe, used) in TABLE.items()
+    for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe))
+]
+
+
+def replies(arrivals: str) -> list[Reply]:
+    return [REPLIES[letter] for letter in arrivals]
+
+
+def vote_on(
+    level: Level, arrivals: list[Reply], *, kind: type[Vote] = Vote, zones: tuple[int, ...] | None = None
+) -> tuple[Vote, int]:
+    """The vote after all arrivals, and the number of replies after which it was decided."""
+    vote = kind(level, zones=len(arrivals))
+    used = 0
+    for number, (zone, reply) in enumerate(zip(zones or range(len(arrivals)), arrivals, strict=True), start=1):
+        assert vote.submit(zone, reply) == (vote.decided and used == 0)
+        if vote.decided and used == 0:
+            used = number
+    return vote, used
+
+
+def canonical(arrivals: str) -> str:
+    """The row of ``arrivals``: good replies renamed A, B, C and errors E, F, G, in order of first appearance."""
+    names: dict[str, str] = {}
+    for letter in arrivals:
+        kind = "ABC" if letter in "ABC" else "EFG"
+        if letter not in names:
+            names[letter] = kind[sum(other in kind for other in names.values())]
+    return "".join(names[letter] for letter in arrivals)
+
+
+def test_the_table_has_its_22_rows():
+    assert len(TABLE) == 22
+
+
+@pytest.mark.parametrize(("arrivals", "level", "answer", "used"), ROWS)
+def test_every_row_of_the_truth_table_ends_as_in_dynomite(arrivals, level, answer, used):
+    vote, decided_after = vote_on(level, replies(arrivals))
+    assert vote.answer == REPLIES[answer]
+    assert decided_after == used
+
+
+@pytest.mark.parametrize("level", [QUORUM, SAFE])
+@pytest.mark.parametrize("zones", [1, 2, 3])
+def test_which_zone_a_reply_comes_from_is_irrelevant_at_the_quorum_levels(zones, level):
+    for arrivals in (row for row in TABLE if len(row) == zones):
+        expected = vote_on(level, replies(arrivals))[0].answer
+        for order in permutations(range(zones)):
+            assert vote_on(level, replies(arrivals), zones=order)[0].answer == expected
+
+
+@pytest.mark.parametrize("level", [QUORUM, SAFE])
+def test_every_sequence_of_good_values_and_errors_ends_as_its_row_says(level):
+    for zones in (1, 2, 3):
+        for letters in product("ABCE", repeat=zones):
+            errors = iter("EFG")
+            sequence = "".join(next(errors) if letter == "E" else letter for letter in letters)
+            row = canonical(sequence)
+            at_quorum, at_safe, used = TABLE[row]
+            answer = at_quorum if level is QUORUM else at_safe
+            actual = dict(zip(row, sequence, strict=True)).get(answer, answer)
+            vote, decided_after = vote_on(level, replies(sequence))
+            assert (vote.answer, decided_after) == (REPLIES[actual], used), sequence
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "level", "decision"),
+    [
+        ("AAB", QUORUM, Decision.AGREED),
+        ("A", QUORUM, Decision.AGREED),
+        ("EAA", SAFE, Decision.AGREED),
+        ("ABA", QUORUM, Decision.MAJORITY),
+        ("ABB", SAFE, Decision.MAJORITY),
+        ("ABC", QUORUM, Decision.FIRST_ARRIVED),
+        ("EAB", QUORUM, Decision.FIRST_ARRIVED),
+        ("ABC", SAFE, Decision.NO_QUORUM),
+        ("AB", SAFE, Decision.NO_QUORUM),
+        ("EFA", SAFE, Decision.ERRORS),
+        ("AE", QUORUM, Decision.ERRORS),
+    ],
+)
+def test_the_decision_names_how_the_vote_ended(arrivals, level, decision):
+    assert vote_on(level, replies(arrivals))[0].decision is decision
+
+
+@pytest.mark.parametrize("local", [0, 1, 2])
+@pytest.mark.parametrize("own", ["A", "E"])
+def test_dc_one_takes_the_own_zones_answer_and_no_other(local, own):
+    for others in product("ABE", repeat=2):
+        letters = [*others[:local], own, *others[local:]]
+        for order in permutations(range(3)):
+            vote = Vote(Level.DC_ONE, zones=3, local=local)
+            decided_by = [zone for zone in order if vote.submit(zone, REPLIES[letters[zone]])]
+            assert decided_by == [local]
+            assert vote.answer == REPLIES[own]
+            assert vote.decision is Decision.LOCAL
+
+
+def test_nil_outvotes_a_value_that_two_zones_have_lost():
+    for level in (QUORUM, SAFE):
+        for order in set(permutations((b"value", None, None))):
+            assert vote_on(level, list(order))[0].answer is None
+
+
+def test_the_failure_to_agree_says_so_in_dynomites_words_and_that_replicas_keep_the_effect():
+    vote, _ = vote_on(SAFE, [1, 2, 3])
+    assert isinstance(vote.answer, ZoneFailure)
+    assert str(vote.answer) == "ERR Dynomite: Failed to achieve Quorum"
+    assert vote.answer.maybe_applied
+
+
+@pytest.mark.parametrize(("arrivals", "disagrees"), [("AAB", True), ("AAA", False), ("AAE", False), ("EFA", False)])
+def test_a_late_reply_changes_nothing_but_is_compared(arrivals, disagrees):
+    vote, used = vote_on(QUORUM, replies(arrivals))
+    assert used == 2
+    assert vote.answer == REPLIES[arrivals[0]]
+    assert vote.late_disagreement is disagrees
+
+
+def test_at_dc_one_other_zones_are_compared_whether_they_answer_before_or_after():
+    for order in ((0, 1, 2), (1, 0, 2), (1, 2, 0)):
+        vote = Vote(Level.DC_ONE, zones=3)
+        for zone in order:
+            vote.submit(zone, (1, 1, 0)[zone])
+        assert vote.late_disagreement, order
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "zones", "expected"),
+    [
+        ([ZoneFailure("a", maybe_applied=False)] * 3, 3, False),
+        ([ServerError("WRONGTYPE"), *[ZoneFailure("a", maybe_applied=False)] * 2], 3, False),
+        ([ZoneFailure("a", maybe_applied=False), ZoneFailure("b", maybe_applied=True)], 2, True),
+        ([ZoneFailure("a", maybe_applied=False)] * 2, 3, True),  # one zone has not answered yet
+        ([ZoneFailure("a", maybe_applied=False), None], 2, True),  # nil is an execution
+        ([ZoneFailure("a", maybe_applied=False), ZoneFailure("a", maybe_applied=False), 0], 3, True),
+        ([], 1, True),
+    ],
+)
+def test_a_vote_knows_whether_the_command_may_have_been_applied_anywhere(arrivals, zones, expected):
+    vote = Vote(QUORUM, zones=zones)
+    for zone, reply in enumerate(arrivals):
+        vote.submit(zone, reply)
+    assert vote.maybe_applied is expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (ServerError("ERR user_script:1: failed"), True),
+        (ServerError("NOSCRIPT No matching script"), False),
+        (ZoneFailure("a", maybe_applied=True), False),
+        (b"OK", False),
+    ],
+)
+def test_a_vote_knows_whether_a_server_failed_inside_the_command(reply, expected):
+    vote = Vote(QUORUM, zones=2)
+    vote.submit(0, reply)
+    vote.submit(1, ServerError("NOSCRIPT No matching script"))
+    assert vote.failed_inside is expected
+
+
+def test_a_vote_is_complete_when_every_zone_has_answered():
+    vote = Vote(QUORUM, zones=3)
+    states = []
+    for zone in range(3):
+        vote.submit(zone, b"OK")
+        states.append((vote.decided, vote.complete))
+    assert states == [(False, False), (True, False), (True, True)]
+
+
+def test_a_quorum_is_more_than_half():
+    assert [quorum(zones) for zones in range(1, 8)] == [1, 2, 2, 3, 3, 4, 4]
+
+
+@pytest.mark.parametrize("zones", [0, ZONES_MAX + 1])
+def test_a_vote_of_no_zone_or_of_too_many_is_refused(zones):
+    with pytest.raises(AssertionError):
+        Vote(QUORUM, zones=zones)
+
+
+def test_no_zone_answers_twice():
+    vote = Vote(QUORUM, zones=1)
+    vote.submit(0, 1)
+    with pytest.raises(AssertionError, match="twice"):
+        vote.submit(0, 1)
+
+
+class ErrorsCountAsGood(Vote):
+    """Planted: an error is one more reply to compare."""
+
+    def submit(self, zone, reply):
+        return super().submit(zone, str(reply) if isinstance(reply, ServerError) else reply)
+
+
+class KeepsLastError(Vote):
+    """Planted: a later error replaces the first."""
+
+    def submit(self, zone, reply):
+        if isinstance(reply, ServerError):
+            self._first_error = None
+        return super().submit(zone, reply)
+
+
+class DoesNotWaitForTheThird(Vote):
+    """Planted: two replies that differ end the vote."""
+
+    def _decide_by_quorum(self):
+        pending, self._pending = self._pending, 0 if len(self._good) >= self._quorum else self._pending
+        try:
+            return super()._decide_by_quorum()
+        finally:
+            self._pending = pending
+
+
+class NilIsNoAnswer(Vote):
+    """Planted: a nil is counted as a failure to find the key."""
+
+    def submit(self, zone, reply):
+        return super().submit(zone, ServerError("nil") if reply is None else reply)
+
+
+class WaitsForAll(Vote):
+    """Planted: nothing is decided before every zone has answered."""
+
+    def _decide_by_quorum(self):
+        return self._pending == 0 and super()._decide_by_quorum()
+
+
+class SafeTakesTheFirst(Vote):
+    """Planted: DC_SAFE_QUORUM is as lenient as DC_QUORUM."""
+
+    def __init__(self, level, *, zones, local=0):
+        super().__init__(QUORUM, zones=zones, local=local)
+
+
+class MajorityOfTheFirstOnly(Vote):
+    """Planted: the third reply is compared with the first alone."""
+
+    def _decide_by_quorum(self):
+        good = self._good
+        if len(good) == 3 and good[2] == good[1]:
+            return self._decide(Decision.FIRST_ARRIVED, good[0])
+        return super()._decide_by_quorum()
+
+
+def rows_that_fail(kind: type[Vote]) -> set[str]:
+    failing = set()
+    for arrivals, (at_quorum, at_safe, used) in TABLE.items():
+        for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe)):
+            vote, decided_after = vote_on(level, replies(arrivals), kind=kind)
+            if (getattr(vote, "answer", "undecided"), decided_after) != (REPLIES[answer], used):
+                failing.add(arrivals)
+    return failing
+
+
+def test_the_table_holds_for_the_vote_itself():
+    assert rows_that_fail(Vote) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "caught_by"),
+    [
+        (ErrorsCountAsGood, "AE"),
+        (KeepsLastError, "EAF"),
+        (DoesNotWaitForTheThird, "ABA"),
+        (NilIsNoAnswer, "AB"),
+        (WaitsForAll, "AAA"),
+        (SafeTakesTheFirst, "ABC"),
+        (MajorityOfTheFirstOnly, "ABB"),
+    ],
+)
+def test_the_table_catches_planted_bugs(kind, caught_by):
+    assert caught_by in rows_that_fail(kind)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "at_quorum", "at_safe", "used"),
+    [
+        ("AAAB", "A", "A", 3),
+        ("AABA", "A", "A", 4),
+        ("AABB", "A", "!", 4),
+        ("ABCA", "A", "!", 3),
+        ("ABACA", "A", "A", 5),
+        ("ABBCB", "B", "B", 5),
+        ("AEFAA", "A", "A", 5),
+        ("EFGAA", "E", "E", 3),
+        ("ABEFA", "A", "!", 5),
+        ("AABBCCB", "A", "!", 6),
+        ("AAAABBB", "A", "A", 4),
+    ],
+)
+def test_beyond_three_zones_a_quorum_of_equal_replies_is_needed(arrivals, at_quorum, at_safe, used):
+    for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe)):
+        vote, decided_after = vote_on(level, replies(arrivals))
+        assert (vote.answer, decided_after) == (REPLIES[answer], used)
+
+
+def test_each_is_safe_within_a_data_centre():
+    for letters in product("ABE", repeat=3):
+        safe, used = vote_on(SAFE, replies("".join(letters)))
+        each, used_at_each = vote_on(Level.DC_EACH_SAFE_QUORUM, replies("".join(letters)))
+        assert (safe.answer, used) == (each.answer, used_at_each)

@@ -1,0 +1,385 @@
+"""Goal: hardened queues show what they count under the names that other queues use, and do the same without metrics.
+
+Method: three simulated zones; each counter is moved by the situation it is for, and read off the page that Prometheus
+would read. What is sent, and how often the time is read, is compared with and without metrics.
+"""
+
+from dataclasses import fields
+
+import pytest
+from support.engine.hardened import KEYS, ZONES, commands_of, hardened_lab, message, run_in
+from support.engine.metrics_page import Page
+
+from cluster.votes.vote import Level
+from cluster.zone_reads import ZoneReads
+from engine.common.prometheus import Metrics
+from engine.common.timings import PER_MESSAGE, SIZES, TIMERS
+from engine.dyno.hardened import ReplicatedHosts, build_hardened_queue
+from engine.dyno.hardened.context import HardenedCounters
+from engine.dyno.hardened.totals import totals_of
+from engine.dyno.hosts import Host
+from engine.dyno.message_json import encode
+from engine.ports import Indeterminate
+
+TOTALS = [total.name for total in totals_of(HardenedCounters())]
+
+
+@pytest.fixture
+def lab():
+    with hardened_lab() as made:
+        yield made
+
+
+def shown(metrics, name, *, shard="a"):
+    return Page(metrics).value(name, queue=KEYS.queue, shard=shard)
+
+
+def moved(metrics, *, shard="a"):
+    """Totals that are not zero, misses among them."""
+    page = Page(metrics)
+    values = {name: page.value(f"{name}_total", queue=KEYS.queue, shard=shard) for name in ("queue_miss", *TOTALS)}
+    return {name: value for name, value in values.items() if value}
+
+
+async def use(queue):
+    """Every operation that is timed, acks four times."""
+    await queue.push([message(each) for each in "xyz"])
+    first, second = await queue.pop(2)
+    assert await queue.extend(first, lease_ms=500) is True
+    assert await queue.ack(first) is True
+    assert await queue.ack_all([second]) == [True]
+    assert await queue.ack(second) is False
+    assert (await queue.get("z")).payload == "work"
+    assert await queue.size() == 1
+    assert await queue.remove(["z"]) == [True]
+    assert await queue.pop(5) == []
+
+
+async def idle(queue):
+    assert queue.counters == HardenedCounters()
+
+
+async def using(lab, course=idle, **options):
+    await course(lab.queue(**options))
+
+
+def test_a_queue_that_did_nothing_shows_every_name_at_zero(lab):
+    metrics = Metrics()
+    run_in(lab, using(lab, metrics=metrics))
+    for name in (*TIMERS, *PER_MESSAGE, *SIZES):
+        for part in ("count", "sum", "min", "max", "mean"):
+            assert shown(metrics, f"{name}_{part}") == 0
+    assert moved(metrics) == {}
+    assert Page(metrics).classes() == {"QueueMonitor"}
+
+
+def test_each_operation_counts_under_its_name_and_batches_by_what_was_asked_for(lab):
+    metrics = Metrics()
+    run_in(lab, using(lab, use, metrics=metrics))
+    expected = {"push": 1, "pop": 2, "ack": 4, "get": 1, "size": 1, "remove": 1, "batchSize": 3, "peek": 0}
+    assert {name: shown(metrics, f"{name}_count") for name in expected} == expected
+    assert [shown(metrics, f"batchSize_{part}") for part in ("min", "max", "sum")] == [2, 5, 10]
+    assert shown(metrics, "push_sum") > 0
+    assert moved(metrics) == {"ack_refused": 1}
+
+
+def test_an_operation_that_fails_counts_too(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        for zone in ("b", "c"):
+            await lab.cluster.zones[zone].kill()
+        with pytest.raises(Indeterminate):
+            await queue.push([message()])
+        assert shown(metrics, "push_count") == 1
+
+    run_in(lab, program())
+
+
+def test_every_counter_of_the_queue_is_on_the_page():
+    names = [field.name for field in fields(HardenedCounters) if field.name != "misses"]
+    for name in names:
+        values = [total.value() for total in totals_of(HardenedCounters(**{name: 7}))]
+        assert sorted(values) == [0] * (len(names) - 1) + [7], name
+    assert len(TOTALS) == len(dict.fromkeys(TOTALS)) == len(names)
+
+
+def test_dead_letters_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics, deliveries_max=1)
+        await queue.push([message()])
+        await queue.pop(1)
+        await lab.sleep(230)
+        assert await queue.pop(1) == []
+        assert moved(metrics) == {"dead_letter": 1}
+
+    run_in(lab, program())
+
+
+def test_extensions_by_the_heartbeat_and_refused_acks_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        async with lab.queue(metrics=metrics, hold_max_ms=300, takeover_ms=60_000) as queue:
+            await queue.push([message()])
+            (delivery,) = await queue.pop(1)
+            await lab.sleep(250)
+            assert moved(metrics) == {"lease_extended": queue.counters.extended}
+            await lab.sleep(500)
+            assert await queue.ack(delivery) is False
+            assert moved(metrics) == {"lease_extended": queue.counters.extended, "ack_refused": 1}
+
+    run_in(lab, program())
+
+
+def test_mended_records_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        await queue.push([message()])
+        await lab.sleep(20)
+        await lab.ask("b", "DEL", KEYS.records, KEYS.messages, KEYS.ready("a"), KEYS.queue_of("a"))
+        assert await lab.statuses("m") == ["w", "-", "w"]
+        await queue.compare()
+        assert moved(metrics) == {"record_mended": 1}
+        await lab.sleep(20)
+        assert await lab.statuses("m") == ["w", "w", "w"]
+
+    run_in(lab, program())
+
+
+def test_takeovers_are_counted_where_they_happen(lab):
+    async def program():
+        metrics = Metrics()
+        async with lab.queue("a", metrics=metrics):
+            await lab.sleep(800)
+        assert moved(metrics) == {"shard_takeover": 2}
+
+    run_in(lab, program())
+
+
+def test_adopted_orphans_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        for zone in ZONES:
+            await lab.ask(zone, "HSET", KEYS.messages, "m", encode(message()))
+        async with lab.queue(metrics=metrics):
+            await lab.sleep(790)
+        assert moved(metrics).get("orphan_adopted") == 1
+
+    run_in(lab, program())
+
+
+async def take_elsewhere(lab, zone, message_id, *, for_ms):
+    """``zone`` thinks that another consumer has the message."""
+    ends_ms = lab.cluster.clock("a").now_ms() + for_ms
+    await lab.ask(zone, "HSET", KEYS.records, message_id, f"l a 1 1 1 {ends_ms} other")
+    await lab.ask(zone, "ZREM", KEYS.ready("a"), message_id)
+    await lab.ask(zone, "ZADD", KEYS.unack("a"), ends_ms, message_id)
+
+
+def test_leases_that_two_zones_prove_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        await queue.push([message("m1"), message("m2")])
+        await lab.sleep(20)
+        await take_elsewhere(lab, "b", "m1", for_ms=100)
+        await take_elsewhere(lab, "c", "m2", for_ms=100)
+        assert len(await queue.pop(2)) == 2
+        assert moved(metrics) == {"lease_proven": 2}
+
+    run_in(lab, program())
+
+
+def test_leases_that_nobody_won_are_counted(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        await queue.push([message()])
+        await lab.sleep(20)
+        await take_elsewhere(lab, "b", "m", for_ms=40)
+        await lab.cluster.zones["c"].kill()
+        with pytest.raises(Indeterminate):
+            await queue.pop(1)
+        assert moved(metrics) == {"lease_given_back": 1}
+
+    run_in(lab, program())
+
+
+def test_candidates_that_another_consumer_has_are_misses(lab):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        await queue.push([message()])
+        await lab.sleep(20)
+        for zone in ("b", "c"):
+            await take_elsewhere(lab, zone, "m", for_ms=100)
+        assert await queue.pop(1) == []
+        assert moved(metrics) == {"queue_miss": queue.counters.misses} == {"queue_miss": 1}
+
+    run_in(lab, program())
+
+
+def test_objects_of_one_shard_count_together_and_others_for_themselves(lab):
+    async def program():
+        metrics = Metrics()
+        queues = [lab.queue(zone, metrics=metrics) for zone in "aab"]
+        for queue in queues:
+            await queue.get("m")
+            queue.counters.mended += 2
+        assert (shown(metrics, "get_count"), shown(metrics, "record_mended_total")) == (2, 4)
+        assert (shown(metrics, "get_count", shard="b"), shown(metrics, "record_mended_total", shard="b")) == (1, 2)
+        assert Page(metrics).text.count("# TYPE dyno_queue_record_mended_total counter") == 1
+
+    run_in(lab, program())
+
+
+def test_the_builder_passes_metrics_on(lab):
+    metrics = Metrics()
+    hosts = {zone: Host(name=f"redis-{zone}", rack=f"eu-west-1{zone}") for zone in ZONES}
+
+    async def program():
+        cluster = lab.cluster
+        reads = {host: ZoneReads(cluster.coordinators["a"], zone, runtime=lab.runtime) for zone, host in hosts.items()}
+        queue = build_hardened_queue(
+            queue_name=KEYS.queue,
+            redis_key_prefix=KEYS.prefix,
+            unack_ms=200,
+            servers=ReplicatedHosts(
+                quorum=cluster.connection("a", Level.DC_QUORUM),
+                safe=cluster.connection("a", Level.DC_SAFE_QUORUM),
+                local=cluster.connection("a", Level.DC_ONE),
+                zones=reads,
+            ),
+            instance="a-1",
+            local_rack=hosts["a"].rack,
+            runtime=lab.runtime,
+            clock=cluster.clock("a"),
+            metrics=metrics,
+        )
+        await queue.get("m")
+
+    run_in(lab, program())
+    assert shown(metrics, "get_count") == 1
+
+
+class CountingTime:
+    """A runtime that counts how often the time is read."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.reads = 0
+
+    def now_ns(self):
+        self.reads += 1
+        return self._inner.now_ns()
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def course(metrics):
+    """What a queue with ``metrics`` sends in the course of every operation, how often it reads the time, and when it
+    is done.
+    """
+    with hardened_lab() as lab:
+
+        async def program():
+            clockwork = lab.runtime
+            lab.runtime = reading = CountingTime(clockwork)
+            queue = lab.queue(metrics=metrics)
+            lab.runtime = clockwork
+            sent = commands_of(queue)
+            reading.reads = 0
+            await use(queue)
+            return queue, sent, reading.reads, clockwork.now_ns()
+
+        return run_in(lab, program())
+
+
+def test_metrics_change_nothing_that_is_sent_and_without_them_no_time_is_read_for_them():
+    measured, measured_sent, measured_reads, measured_end_ns = course(Metrics())
+    plain, sent, reads, end_ns = course(None)
+    assert (plain.metrics, measured.metrics is None) == (None, False)
+    assert sent == measured_sent
+    assert end_ns == measured_end_ns
+    timed = 1 + 2 + 4 + 1 + 1 + 1
+    assert measured_reads == reads + 2 * timed
+    assert reads == 2 * 2 + 2  # a pop looks when it begins and when it has looked, and notes each delivery
+
+
+def test_without_metrics_nothing_is_registered(lab):
+    metrics = Metrics()
+
+    async def program():
+        await using(lab, zone="b", metrics=metrics)
+        await using(lab, use, zone="a")
+
+    run_in(lab, program())
+    assert [shard for _, _, shard in Page(metrics).samples if shard != "b"] == []
+    assert moved(metrics, shard="b") == {}
+
+
+def test_a_page_without_hardened_queues_has_none_of_their_totals():
+    assert not any(name in Page(Metrics()).text for name in TOTALS)
+
+
+def test_an_extension_that_is_refused_is_counted(lab):
+    async def program():
+        metrics = Metrics()
+        first, second = lab.queue(metrics=metrics), lab.queue()
+        await first.push([message()])
+        (delivery,) = await first.pop(1)
+        await second.remove(["m"])
+        assert await first.extend(delivery, lease_ms=500) is False
+        assert moved(metrics) == {"ack_refused": 1}
+
+    run_in(lab, program())
+
+
+def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeypatch):
+    async def program():
+        metrics = Metrics()
+        queue = lab.queue(metrics=metrics)
+        await queue.push([message("unreadable"), message("whole")])
+        await lab.sleep(20)
+        await lab.ask("a", "HSET", KEYS.messages, "unreadable", "{")
+        await lab.ask("b", "DEL", KEYS.records, KEYS.messages, KEYS.ready("a"), KEYS.queue_of("a"))
+
+        async def failing(*_, **__):
+            raise Indeterminate("no answer")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(queue._store, "set_aside", failing)
+            patch.setattr(queue._store, "mend", failing)
+            for _ in range(2):
+                with pytest.raises(Indeterminate):
+                    await queue.pop(1)
+                with pytest.raises(Indeterminate):
+                    await queue.compare()
+        assert moved(metrics) == {}
+        await queue.compare()
+        await lab.sleep(20)
+        await queue.pop(2)
+        assert moved(metrics) == {"record_mended": 2, "dead_letter": 1}
+
+    run_in(lab, program())
+
+
+def test_a_heartbeat_that_meets_an_ack_of_the_same_object_refuses_nothing(lab, monkeypatch):
+    async def program():
+        queue = lab.queue(lease_ms=60_000)
+        await queue.push([message()])
+        (delivery,) = await queue.pop(1)
+        extend = queue._store.extend
+
+        async def after_an_ack(held, *, ends_ms):
+            assert await queue.ack(delivery) is True
+            return await extend(held, ends_ms=ends_ms)
+
+        monkeypatch.setattr(queue._store, "extend", after_an_ack)
+        await queue._beat()
+        assert queue.counters.refused == 0
+
+    run_in(lab, program())

@@ -1,0 +1,54 @@
+"""Goal: wrong settings and strategies of a hardened queue are refused with what is accepted, and every mechanism that
+can be switched off is, in some test. Method: a table; the texts of the tests.
+"""
+
+from pathlib import Path
+
+import pytest
+from support.engine.hardened import hardened_lab, run_in
+
+from engine.dyno.hardened import HardenedSettings, Hardening
+from engine.message import Message
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def lab():
+    with hardened_lab() as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"instance": "a b"}, "without blanks, got 'a b'"),
+        ({"shard": "z"}, "shard must be one of a, b, got 'z'"),
+        ({"lease_ms": 0}, "lease_ms must be at least 1, got 0"),
+        ({"margin_ms": -1}, "margin_ms must be at least 0, got -1"),
+        ({"deliveries_max": 0}, "deliveries_max must be at least 1 or None, got 0"),
+        ({"shards": ("a", "a")}, "distinct names, got"),
+        ({"prefix": ""}, "non-empty string, got ''"),
+        ({"without": ("tokens",)}, "without must be among delivery-tokens, .*, got 'tokens'"),
+    ],
+)
+def test_settings_are_checked(wrong, told):
+    settings = {"prefix": "p", "shards": ("a", "b"), "shard": "a", "instance": "a-1", **wrong}
+    with pytest.raises(ValueError, match=told):
+        HardenedSettings(**settings)
+
+
+def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
+    async def program():
+        queue = lab.queue()
+        with pytest.raises(ValueError, match="one of a, b, c, got 'z'"):
+            await queue.push([Message(id="m"), Message(id="n", shard="z")])
+        assert await lab.statuses("m") == ["-", "-", "-"]
+
+    run_in(lab, program())
+
+
+@pytest.mark.parametrize("mechanism", Hardening)
+def test_a_test_of_the_engine_switches_each_mechanism_off(mechanism):
+    texts = [(HERE / name).read_text(encoding="utf-8") for name in ("test_hardened_queue.py", "test_dyno_windows.py")]
+    assert any(f"(Hardening.{mechanism.name}," in text for text in texts)

@@ -1,0 +1,208 @@
+"""Each operation of the pipelined queue sends the original's commands, in pipelines, over the right connection.
+
+Method: connections that note every pipeline, ``Q`` for the quorum and ``N`` for the local one, on a real server and a
+clock that stands still. With ``compat`` the pipelines are exactly those of the original.
+"""
+
+import pytest
+from support.engine.dyno import EPOCH_MS, SettableClock
+from support.engine.dyno_v2 import CuttingConnection, make_pipelined
+
+from engine.dyno.v2.steps import REQUEUE
+from engine.message import Message
+
+pytestmark = pytest.mark.real
+
+X = Message(id="id1", payload="p", priority=5)  # bucket 17
+Y = Message(id="1", payload="q")  # bucket 19
+LEASE_END = EPOCH_MS + 60_000
+
+
+class Bench:
+    def __init__(self, lab, **settings):
+        self.lab = lab
+        self.clock = SettableClock()
+        self.log = []
+        self.queue = make_pipelined(
+            CuttingConnection(lab.direct("a"), label="Q", log=self.log),
+            local=CuttingConnection(lab.direct("a"), label="N", log=self.log),
+            runtime=lab.runtime,
+            clock=self.clock,
+            **settings,
+        )
+        self.keys = self.queue.keys
+
+    def run(self, operation):
+        return self.lab.run(operation)
+
+    def sent(self, operation):
+        """What the operation sends, one entry a round trip, keys without what all have in common."""
+        self.log.clear()
+        self.run(operation)
+        return [
+            (label, *(" ".join(self._word(word) for word in command) for command in commands))
+            for label, commands in self.log
+        ]
+
+    def _word(self, word):
+        text = "requeue" if word == REQUEUE else word.decode() if isinstance(word, bytes) else str(word)
+        return text.replace("test.", "").replace(f".{self.keys.tag}", "")
+
+
+@pytest.fixture
+def make_bench():
+    return Bench
+
+
+def json_of(message, **changes):
+    fields = {"timeout": message.timeout_ms, "priority": message.priority, **changes}
+    return (
+        f'{{"id":"{message.id}","payload":"{message.payload}",'
+        f'"timeout":{fields["timeout"]},"priority":{fields["priority"]}}}'
+    )
+
+
+def test_push_is_one_pipeline_with_each_payload_before_its_id(either):
+    assert either.sent(either.queue.push([X, Y])) == [
+        (
+            "Q",
+            f"HSET MSG.17 id1 {json_of(X)}",
+            f"ZADD QUEUE {EPOCH_MS + 0.05} id1",
+            f"HSET MSG.19 1 {json_of(Y)}",
+            f"ZADD QUEUE {float(EPOCH_MS)} 1",
+        )
+    ]
+
+
+def test_a_push_of_nothing_sends_nothing(either):
+    assert either.sent(either.queue.push([])) == []
+
+
+@pytest.mark.parametrize(("mode", "ranges"), [("bench", "N"), ("original", "Q")])
+def test_pop_is_a_range_read_and_three_pipelines(request, mode, ranges):
+    bench = request.getfixturevalue(mode)
+    bench.run(bench.queue.push([Y, X]))
+    assert bench.sent(bench.queue.pop(2)) == [
+        (ranges, f"ZRANGEBYSCORE QUEUE 0 {EPOCH_MS + 1} LIMIT 0 2"),
+        ("Q", f"ZADD UNACK.19 NX {LEASE_END} 1", f"ZADD UNACK.17 NX {LEASE_END} id1"),
+        ("Q", "ZREM QUEUE 1", "ZREM QUEUE id1"),
+        ("Q", "HGET MSG.19 1", "HGET MSG.17 id1"),
+    ]
+
+
+def test_a_batch_ack_is_two_pipelines_and_deletes_only_what_had_a_lease(either):
+    either.run(either.queue.push([X]))
+    either.run(either.queue.pop(1))
+    assert either.sent(either.queue.ack_all(["id1", "1"])) == [
+        ("Q", "ZREM UNACK.17 id1", "ZREM UNACK.19 1"),
+        ("Q", "HDEL MSG.17 id1"),
+    ]
+    assert either.sent(either.queue.ack_all([])) == []
+
+
+def test_ack_of_one_is_two_round_trips_or_one_without_lease(either):
+    either.run(either.queue.push([X]))
+    either.run(either.queue.pop(1))
+    assert either.sent(either.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1"), ("Q", "HDEL MSG.17 id1")]
+    assert either.sent(either.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1")]
+
+
+def test_peek_reads_payloads_together_or_in_the_original_one_by_one(bench, original):
+    for each in (bench, original):
+        each.run(each.queue.push([Y, X]))
+    read = f"ZRANGEBYSCORE QUEUE 0 {EPOCH_MS + 1} LIMIT 0 5"
+    assert bench.sent(bench.queue.peek(5)) == [("N", read), ("N", "HGET MSG.19 1", "HGET MSG.17 id1")]
+    assert original.sent(original.queue.peek(5)) == [("Q", read), ("Q", "HGET MSG.19 1"), ("Q", "HGET MSG.17 id1")]
+
+
+def test_get_is_a_quorum_read(either):
+    assert either.sent(either.queue.get("id1")) == [("Q", "HGET MSG.17 id1")]
+
+
+def test_set_unack_timeout_reads_and_then_overwrites_the_lease(either):
+    either.run(either.queue.push([X]))
+    either.run(either.queue.pop(1))
+    assert either.sent(either.queue.set_unack_timeout("id1", timeout_ms=5)) == [
+        ("Q", "ZSCORE UNACK.17 id1"),
+        ("Q", f"ZADD UNACK.17 {EPOCH_MS + 5} id1"),
+    ]
+    assert either.sent(either.queue.set_unack_timeout("1", timeout_ms=5)) == [("Q", "ZSCORE UNACK.19 1")]
+
+
+@pytest.mark.parametrize(("mode", "flags"), [("bench", "XX CH "), ("original", "")])
+def test_set_timeout_keeps_the_priority_and_by_default_lists_only_what_waits(request, mode, flags):
+    bench = request.getfixturevalue(mode)
+    bench.run(bench.queue.push([X]))
+    assert bench.sent(bench.queue.set_timeout("id1", timeout_ms=7)) == [
+        ("Q", "HGET MSG.17 id1"),
+        ("Q", "ZSCORE QUEUE id1"),
+        ("Q", f"ZADD QUEUE {flags}{EPOCH_MS + 7.05} id1"),
+        ("Q", f"HSET MSG.17 id1 {json_of(X, timeout=7)}"),
+    ]
+
+
+def test_remove_clears_lease_list_and_payload(either):
+    assert either.sent(either.queue.remove("id1")) == [
+        ("Q", "ZREM UNACK.17 id1"),
+        ("Q", "ZREM QUEUE id1"),
+        ("Q", "HDEL MSG.17 id1"),
+    ]
+
+
+def test_size_reads_the_local_replica(either):
+    assert either.sent(either.queue.size()) == [("N", "ZCARD QUEUE")]
+
+
+def test_shard_sizes_reads_33_keys_in_one_pipeline_or_in_the_original_one_by_one(bench, original):
+    commands = ["ZCARD QUEUE", *(f"ZCARD UNACK.{bucket}" for bucket in range(32))]
+    assert bench.sent(bench.queue.shard_sizes()) == [("N", *commands)]
+    assert original.sent(original.queue.shard_sizes()) == [("N", command) for command in commands]
+
+
+def test_clear_deletes_65_keys_in_one_pipeline_or_in_the_original_one_by_one(bench, original):
+    buckets = [f"DEL {kind}.{bucket}" for bucket in range(32) for kind in ("UNACK", "MSG")]
+    assert bench.sent(bench.queue.clear()) == [("Q", "DEL QUEUE", *buckets)]
+    assert original.sent(original.queue.clear()) == [("Q", command) for command in ("DEL QUEUE", *buckets)]
+
+
+def test_ensure_asks_for_both_places_at_once(bench):
+    sent = bench.sent(bench.queue.ensure(X))
+    assert sent[0] == ("Q", "ZSCORE QUEUE id1", "ZSCORE UNACK.17 id1")
+    assert len(sent) == 2
+    assert bench.sent(bench.queue.ensure(X)) == [("Q", "ZSCORE QUEUE id1", "ZSCORE UNACK.17 id1")]
+
+
+def test_the_handler_reads_all_buckets_in_one_pipeline(bench):
+    bench.run(bench.queue.push([X, Y]))
+    bench.run(bench.queue.pop(2))
+    bench.run(bench.queue.push([Message(id="0")]))  # bucket 31: a lease whose payload will be gone
+    bench.run(bench.queue.pop(1))
+    bench.run(bench.lab.direct("a").execute(("HDEL", bench.keys.payload_of("0"), "0")))
+    bench.clock.advance(60_000)
+    now = LEASE_END
+    assert bench.sent(bench.queue.process_unacks()) == [
+        ("N", "ZCARD QUEUE"),
+        ("N", *(f"ZRANGEBYSCORE UNACK.{bucket} 0 {now} WITHSCORES LIMIT 0 1000" for bucket in range(32))),
+        ("Q", "HGET MSG.17 id1", "HGET MSG.19 1", "HGET MSG.31 0"),
+        ("Q", "ZREM UNACK.31 0"),
+        (
+            "Q",
+            f"EVAL requeue 2 QUEUE UNACK.17 {now} id1 {now + 0.05}",
+            f"EVAL requeue 2 QUEUE UNACK.19 {now} 1 {float(now)}",
+        ),
+    ]
+
+
+def test_the_originals_handler_goes_bucket_by_bucket_until_each_is_empty(original):
+    bench = original
+    bench.run(bench.queue.push([X]))
+    bench.run(bench.queue.pop(1))
+    bench.clock.advance(60_000)
+    sent = bench.sent(bench.queue.process_unacks())
+
+    def look(bucket):
+        return [("N", "ZCARD QUEUE"), ("Q", f"ZRANGEBYSCORE UNACK.{bucket} 0 {LEASE_END} WITHSCORES LIMIT 0 1000")]
+
+    moved = [("Q", "HGET MSG.17 id1"), ("Q", f"ZADD QUEUE {LEASE_END} id1", "ZREM UNACK.17 id1")]
+    expected = [line for bucket in range(32) for line in (*look(bucket), *(moved + look(17) if bucket == 17 else []))]
+    assert sent == expected

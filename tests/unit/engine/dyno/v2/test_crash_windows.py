@@ -1,0 +1,268 @@
+"""A client of the pipelined queue that dies, or loses a pipeline, leaves known states, and they mend as documented.
+
+Method: a connection that is cut at a chosen pipeline after a chosen number of its commands, on a real server, then the
+server's content as states: H payload, Q waiting, U leased. Most tests hold in both modes; where ``compat`` differs they
+say so.
+"""
+
+import pytest
+from support.engine.dyno import SettableClock
+from support.engine.dyno_v2 import CuttingConnection, make_pipelined, shard_content
+
+from engine.dyno import AckFailure, PushFailure
+from engine.dyno.v2 import BatchAckFailure, BatchPushFailure
+from engine.message import Message
+from engine.ports import Indeterminate, PortError, Unavailable
+
+pytestmark = pytest.mark.real
+
+LEASE_MS = 1000
+IDS = ["x", "y", "z"]
+BATCH = [Message(id=each, payload=f"first {each}", priority=7) for each in IDS]
+WAITING, LEASED, ORPHAN, BLOCKED, GONE = "H Q", "H U", "H", "H Q U", "-"
+
+
+class Bench:
+    """A queue of one shard, and a way to cut its next operation."""
+
+    def __init__(self, lab, *, compat):
+        self.lab = lab
+        self.compat = compat
+        self.clock = SettableClock()
+        self.connection = CuttingConnection(lab.direct("a"))
+        self.queue = self.instance()
+
+    def instance(self):
+        """Another program on the same shard."""
+        return make_pipelined(
+            self.connection,
+            name=self.queue.name if hasattr(self, "queue") else None,
+            runtime=self.lab.runtime,
+            clock=self.clock,
+            unack_ms=LEASE_MS,
+            compat=self.compat,
+        )
+
+    def states(self):
+        content = self.lab.run(shard_content(self.lab.direct("a"), self.queue.keys))
+        return [content.state(each) for each in IDS]
+
+    def cut(self, operation, *, after_pipelines, applied):
+        self.connection.cut(after_pipelines=after_pipelines, applied=applied)
+        with pytest.raises(PortError) as raised:
+            self.lab.run(operation)
+        self.connection.mend()
+        return raised.value
+
+    def pop(self, count=10):
+        return [delivery.message.id for delivery in self.lab.run(self.queue.pop(count))]
+
+    def lease_ends(self):
+        self.clock.advance(LEASE_MS)
+        return self.lab.run(self.queue.process_unacks())
+
+
+@pytest.fixture(params=[False, True], ids=["default", "compat"])
+def bench(request, server):
+    return Bench(server, compat=request.param)
+
+
+@pytest.fixture
+def default(server):
+    return Bench(server, compat=False)
+
+
+@pytest.fixture
+def original(server):
+    return Bench(server, compat=True)
+
+
+def pushed(bench):
+    bench.lab.run(bench.queue.push(BATCH))
+    assert bench.states() == [WAITING] * 3
+    return bench
+
+
+def leased(bench):
+    assert pushed(bench).pop() == IDS
+    assert bench.states() == [LEASED] * 3
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("applied", "states"),
+    [
+        (0, [GONE, GONE, GONE]),
+        (1, [ORPHAN, GONE, GONE]),
+        (2, [WAITING, GONE, GONE]),
+        (3, [WAITING, ORPHAN, GONE]),
+        (4, [WAITING, WAITING, GONE]),
+        (5, [WAITING, WAITING, ORPHAN]),
+        (6, [WAITING, WAITING, WAITING]),
+    ],
+)
+def test_a_cut_push_pipeline_leaves_a_prefix_and_never_an_id_without_payload(bench, applied, states):
+    raised = bench.cut(bench.queue.push(BATCH), after_pipelines=0, applied=applied)
+    assert isinstance(raised, BatchPushFailure)
+    assert isinstance(raised, PushFailure)
+    assert isinstance(raised, Indeterminate)
+    assert (raised.receipts, raised.failed_ids) == ((), ("x", "y", "z"))
+    assert bench.states() == states
+    bench.lab.run(bench.queue.push(BATCH))
+    assert bench.states() == [WAITING] * 3
+    assert bench.pop() == IDS
+
+
+def test_a_push_pipeline_that_was_never_sent_is_certainly_without_effect(bench):
+    raised = bench.cut(bench.queue.push(BATCH), after_pipelines=0, applied=None)
+    assert isinstance(raised, Unavailable)
+    assert bench.states() == [GONE] * 3
+
+
+@pytest.mark.parametrize(
+    ("after_pipelines", "applied", "states", "error"),
+    [
+        (0, None, [WAITING, WAITING, WAITING], Unavailable),  # range read
+        (1, None, [WAITING, WAITING, WAITING], Unavailable),  # leases
+        (1, 1, [BLOCKED, WAITING, WAITING], Indeterminate),
+        (1, 3, [BLOCKED, BLOCKED, BLOCKED], Indeterminate),
+        (2, None, [BLOCKED, BLOCKED, BLOCKED], Indeterminate),  # removals: died between the first two pipelines
+        (2, 2, [LEASED, LEASED, BLOCKED], Indeterminate),
+        (2, 3, [LEASED, LEASED, LEASED], Indeterminate),
+        (3, None, [LEASED, LEASED, LEASED], Indeterminate),  # payloads: died between the last two pipelines
+    ],
+)
+def test_a_pop_that_dies_between_its_pipelines_never_unlists_the_batch_and_it_comes_back_when_the_lease_ends(
+    bench, after_pipelines, applied, states, error
+):
+    pushed(bench)
+    raised = bench.cut(bench.queue.pop(10), after_pipelines=after_pipelines, applied=applied)
+    assert isinstance(raised, error)
+    assert bench.states() == states
+    assert bench.pop() == [each for each, state in zip(IDS, states, strict=True) if state == WAITING]
+    bench.lease_ends()
+    assert bench.states() == [WAITING] * 3
+    assert sorted(bench.pop()) == IDS
+    assert bench.states() == [LEASED] * 3
+
+
+def test_a_batch_that_died_between_lease_and_removal_blocks_until_its_lease_ends(bench):
+    pushed(bench)
+    bench.cut(bench.queue.pop(10), after_pipelines=2, applied=None)
+    before = bench.queue.counters.misses
+    assert bench.pop() == []
+    rounds = (1, 2) if bench.compat else (1,)  # the original looks twice if the first look was quick
+    assert bench.queue.counters.misses - before in [3 * each for each in rounds]
+    assert bench.lab.run(bench.queue.size()) == 3  # the size does not tell that none can be had
+
+
+@pytest.mark.parametrize(
+    ("after_pipelines", "applied", "states"),
+    [
+        (0, 0, [LEASED, LEASED, LEASED]),
+        (0, 2, [ORPHAN, ORPHAN, LEASED]),
+        (0, 3, [ORPHAN, ORPHAN, ORPHAN]),  # the reply to the first pipeline is lost
+        (1, None, [ORPHAN, ORPHAN, ORPHAN]),  # died between the two pipelines
+        (1, 1, [GONE, ORPHAN, ORPHAN]),
+        (1, 3, [GONE, GONE, GONE]),
+    ],
+)
+def test_a_broken_batch_ack_is_finished_by_the_retry_of_the_same_program(default, after_pipelines, applied, states):
+    bench = leased(default)
+    raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=after_pipelines, applied=applied)
+    assert isinstance(raised, BatchAckFailure)
+    assert isinstance(raised, AckFailure)
+    assert isinstance(raised, Indeterminate)
+    assert raised.failed_ids == ("x", "y", "z")
+    assert bench.states() == states
+    known = [True] * 3 if after_pipelines else [state != GONE for state in states]
+    assert bench.lab.run(bench.queue.ack_all(IDS)) == known
+    assert bench.states() == [GONE] * 3
+    bench.lease_ends()
+    assert bench.pop() == []
+
+
+@pytest.mark.parametrize(("after_pipelines", "applied"), [(0, 3), (1, None)])
+def test_in_the_original_a_broken_batch_ack_leaks_the_payloads_of_the_whole_batch(original, after_pipelines, applied):
+    bench = leased(original)
+    bench.cut(bench.queue.ack_all(IDS), after_pipelines=after_pipelines, applied=applied)
+    assert bench.lab.run(bench.queue.ack_all(IDS)) == [False] * 3
+    bench.lease_ends()
+    assert bench.states() == [ORPHAN] * 3
+    assert bench.lab.run(bench.queue.get("x")) == BATCH[0]  # it looks as if it were there, for ever
+
+
+def test_the_retry_of_a_broken_ack_spares_a_message_that_was_pushed_again_elsewhere(default):
+    bench = leased(default)
+    bench.cut(bench.queue.ack_all(IDS), after_pipelines=1, applied=None)
+    bench.lab.run(bench.instance().push([Message(id="y", payload="second")]))
+    assert bench.lab.run(bench.queue.ack_all(IDS)) == [True] * 3
+    assert bench.states() == [GONE, WAITING, GONE]
+    (delivery,) = bench.lab.run(bench.queue.pop(10))
+    assert delivery.message.payload == "second"
+
+
+def test_an_ack_that_was_never_sent_is_not_remembered(default):
+    bench = leased(default)
+    raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=0, applied=None)
+    assert isinstance(raised, Unavailable)
+    assert bench.lab.run(bench.instance().ack_all(IDS)) == [True] * 3
+    assert bench.lab.run(bench.queue.ack_all(IDS)) == [False] * 3
+
+
+@pytest.mark.parametrize("after_commands", [1, 2])
+def test_a_remove_that_dies_half_way_leaves_an_orphan_that_the_retry_deletes(bench, after_commands):
+    pushed(bench)
+    bench.cut(bench.queue.remove("x"), after_pipelines=after_commands, applied=None)
+    assert bench.states()[0] == (WAITING if after_commands == 1 else ORPHAN)
+    bench.lab.run(bench.queue.remove("x"))
+    assert bench.states() == [GONE, WAITING, WAITING]
+
+
+@pytest.mark.parametrize("state", ["waiting", "leased"])
+def test_remove_leaves_no_orphan_whatever_the_state(bench, state):
+    pushed(bench) if state == "waiting" else leased(bench)
+    removed = bench.lab.run(bench.queue.remove("x"))
+    assert bench.states()[0] == GONE
+    assert removed is (state == "waiting" or not bench.compat)
+
+
+def cut_requeue(bench, *, applied):
+    """Cut the pipeline that requeues, which is the last but reads; found on a twin of the bench."""
+    twin = leased(Bench(bench.lab, compat=bench.compat))
+    twin.connection.log.clear()
+    twin.lease_ends()
+    names = [commands[0][0] for _, commands in twin.connection.log]
+    before = names.index("ZADD" if bench.compat else "EVAL")
+    leased(bench)
+    bench.clock.advance(LEASE_MS)
+    raised = bench.cut(bench.queue.process_unacks(), after_pipelines=before, applied=applied)
+    assert isinstance(raised, Indeterminate)
+
+
+@pytest.mark.parametrize(("applied", "state"), [(1, BLOCKED), (2, WAITING)])
+def test_a_requeue_of_the_original_that_is_cut_leaves_its_messages_listed_and_the_next_run_ends_it(
+    original, applied, state
+):
+    cut_requeue(original, applied=applied)
+    assert sorted(original.states()) == sorted([state, LEASED, LEASED])
+    original.lab.run(original.queue.process_unacks())
+    assert original.states() == [WAITING] * 3
+
+
+@pytest.mark.parametrize(("applied", "waiting"), [(0, 0), (1, 1), (2, 2)])
+def test_a_requeue_that_is_cut_leaves_each_message_waiting_or_leased_and_the_next_run_ends_it(
+    default, applied, waiting
+):
+    cut_requeue(default, applied=applied)
+    assert sorted(default.states()) == sorted([WAITING] * waiting + [LEASED] * (3 - waiting))
+    default.lab.run(default.queue.process_unacks())
+    assert default.states() == [WAITING] * 3
+
+
+def test_a_clear_that_is_cut_is_finished_by_a_second_one(bench):
+    leased(bench)
+    raised = bench.cut(bench.queue.clear(), after_pipelines=20 if bench.compat else 0, applied=1)
+    assert isinstance(raised, Indeterminate)
+    bench.lab.run(bench.queue.clear())
+    assert bench.states() == [GONE] * 3

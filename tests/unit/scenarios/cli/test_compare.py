@@ -1,0 +1,41 @@
+"""Goal: ``zonelab compare`` shows two runs side by side. Method: compare two short simulated runs by its command."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.scenarios.commands import zonelab_here
+
+
+def zonelab(*words):
+    return zonelab_here(*map(str, words), cwd=Path.cwd(), columns=160)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    directories = []
+    for seed in ("1", "2"):
+        ran = zonelab(
+            "run", "steady", "--arm", "sim", "--seed", seed, "--json", "--runs", folder, "--set", "load.duration_s=5"
+        )
+        directories.append(json.loads(ran.stdout)["run"])
+    return directories
+
+
+def test_two_runs_of_one_scenario_are_shown_with_their_medians_and_intervals(runs):
+    ran = zonelab("compare", *runs)
+    assert ran.returncode == 0
+    assert "push p50, ms" in ran.stdout
+    assert "all medians" in ran.stdout
+
+
+def test_the_comparison_as_json_holds_every_metric(runs):
+    told = json.loads(zonelab("compare", *runs, "--json").stdout)
+    assert {metric["metric"] for metric in told["metrics"]} == {"push", "pop", "lease_step", "ack", "lateness"}
+
+
+def test_what_is_no_run_is_refused_in_one_line(runs):
+    ran = zonelab("compare", runs[0], "nowhere")
+    assert (ran.returncode, ran.stdout) == (64, "")
+    assert ran.stderr == "zonelab: nowhere: no such run directory\n"

@@ -1,0 +1,49 @@
+"""Goal: what goes wrong on the command line is told in one line, with the value given, and by its own exit code.
+
+Method: run command lines in this process, one that Ctrl-C ends among them.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+
+from scenarios import cli
+from scenarios.verbs import demo
+
+
+def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def ended() -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "library_names", ended)
+    assert cli.run_cli(["scenarios"]) == 2
+    assert capsys.readouterr().err == "zonelab: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["hunt", "steady", "--runs", "0"], "'--runs': Input should be greater than or equal to 1, got '0' "),
+        (["up", "--zones", "8"], "'--zones': Input should be less than or equal to 7, got '8' "),
+        (["run", "steady", "--level", "ALL"], "'--level': 'ALL' is not one of 'DC_ONE', "),
+    ],
+)
+def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+    assert cli.run_cli(words) == 64
+    err = capsys.readouterr().err
+    assert err.startswith(f"zonelab: Invalid value for {told}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed"])
+def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
+    performed = SimpleNamespace(record=SimpleNamespace(status=status), result=object())
+    assert demo._spark([performed], SimpleNamespace()) is None
+
+
+@pytest.mark.parametrize("words", [["run", "steady"], ["demo"]])
+def test_simulated_zones_run_in_nothing(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert cli.run_cli([*words, "--arm", "sim", "--zones", "docker"]) == 64
+    assert capsys.readouterr().err == (
+        "zonelab: --zones: got docker; accepted with --arm sim: none, since its zones are simulated\n"
+    )

@@ -1,0 +1,232 @@
+"""Goal: a crashed consumer sends nothing more, keeps its lease, and is followed by another process.
+
+Method: consumers in virtual time on a queue whose commands are counted; the history is compared row by row.
+"""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.runs.history import HistoryWriter
+from cluster.sim.runtime import SimRuntime
+from engine.message import Delivery, Message
+from engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
+from scenarios.clients.consumers import Consumers
+from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from scenarios.clients.recorder import Recorder
+from scenarios.spec import scenario as spec
+from scenarios.tasks import Crew, Halt
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+class CountingConnection:
+    """A server that answers ``delay_ns`` later, or as ``error`` says."""
+
+    def __init__(self, runtime: SimRuntime, *, delay_ns: int = 0) -> None:
+        self.sent: list[Command] = []
+        self.error: Exception | None = None
+        self._runtime = runtime
+        self._delay_ns = delay_ns
+
+    async def execute(self, *commands: Command) -> list[Reply]:
+        self.sent += commands
+        await self._runtime.sleep(self._delay_ns)
+        if self.error is not None:
+            raise self.error
+        return [1] * len(commands)
+
+
+class ToyQueue:
+    """Delivers a message per pop, in two commands, and acknowledges it in one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._popped = 0
+        self.closed = False
+
+    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+        await self._connection.execute(("LEASE",))
+        await self._connection.execute(("UNLIST",))
+        self._popped += 1
+        message = Message(id=f"m{self._popped}")
+        return [Delivery(message=message, shard="s", lease_start_ms=1, leased_ms=2, lease_end_ms=3)]
+
+    async def ack(self, message_id: str) -> bool:
+        await self._connection.execute(("ACK", message_id))
+        return True
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Stage:
+    """Consumers of zone b on toy queues."""
+
+    def __init__(
+        self, directory: Path, *, work: str = "constant:10ms", delay_ms: int = 0, poison: Collection[str] = ()
+    ) -> None:
+        self.runtime = SimRuntime(seed=1)
+        self.halt = Halt(self.runtime)
+        self.history = HistoryWriter(directory)
+        self.connection = CountingConnection(self.runtime, delay_ns=delay_ms * MS)
+        self.queues: list[ToyQueue] = []
+        self.consumers = Consumers(
+            settings=spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work),
+            open_queue=self._open,
+            recorder=Recorder(self.history, self.runtime),
+            runtime=self.runtime,
+            crew=Crew(self.runtime, self.halt),
+            poison=poison,
+        )
+        self._directory = directory
+
+    async def _open(self, zone: str, wrap: Callable[[Connection], Connection]) -> ToyQueue:
+        assert zone == "b"
+        self.queues.append(ToyQueue(wrap(self.connection)))
+        return self.queues[-1]
+
+    def rows(self) -> list[tuple[object, ...]]:
+        self.runtime.run_until_complete(self.consumers.stop())
+        self.history.close()
+        assert self.halt.error is None
+        table = pq.read_table(self._directory / "operations.parquet").to_pylist()
+        return [(row["process"], row["f"], row["type"], row["message_id"], row["error"]) for row in table]
+
+
+def test_a_consumer_pops_works_and_acknowledges_in_turn(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=15 * MS)
+    name = "consumer-b-0"
+    assert stage.rows()[:6] == [
+        (name, "pop", "invoke", None, None),
+        (name, "pop", "ok", "m1", None),
+        (name, "ack", "invoke", "m1", None),
+        (name, "ack", "ok", "m1", None),
+        (name, "pop", "invoke", None, None),
+        (name, "pop", "ok", "m2", None),
+    ]
+    assert stage.queues[0].closed
+
+
+def test_a_consumer_that_crashes_at_work_never_acknowledges(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=1 * S)
+    assert stage.connection.sent == [("LEASE",), ("UNLIST",)]
+    assert [row[1:4] for row in stage.rows()] == [("pop", "invoke", None), ("pop", "ok", "m1")]
+
+
+def test_a_consumer_that_crashes_in_the_middle_of_a_pop_leaves_it_unknown(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, delay_ms=10)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=1 * S)
+    assert stage.connection.sent == [("LEASE",)]
+    assert [row[1:] for row in stage.rows()] == [
+        ("pop", "invoke", None, None),
+        ("pop", "info", None, "consumer crashed"),
+    ]
+
+
+def test_whoever_gets_a_poison_message_dies_and_another_takes_its_place(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, poison=["m2"])
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=35 * MS)
+    delivered = [(process, f, message_id) for process, f, kind, message_id, _ in stage.rows() if kind == "ok"]
+    life = [("pop", "m1"), ("ack", "m1"), ("pop", "m2")]
+    assert (
+        delivered == [(name, *step) for name in ("consumer-b-0", "consumer-b-0.2") for step in life][: len(delivered)]
+    )
+    assert len(delivered) > len(life)
+
+
+def test_nobody_takes_the_place_of_a_poisoned_program_when_the_run_ends_or_a_fault_has_seen_to_it(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, poison=["m1"])
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.replace("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    assert [row[0] for row in stage.rows() if row[2] == "ok"] == ["consumer-b-0", "consumer-b-0.2"]
+
+
+@pytest.mark.parametrize("delay_ms", [0, 10], ids=["after the poison", "before the poison comes"])
+def test_a_fault_that_holds_a_consumer_down_holds_it_down_whatever_poison_does(tmp_path: Path, delay_ms: int) -> None:
+    stage = Stage(tmp_path, poison=["m1"], delay_ms=delay_ms)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=15 * MS)
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=100 * MS)
+    assert len(stage.queues) == 1
+    stage.consumers.replace("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    assert {row[0] for row in stage.rows()} == {"consumer-b-0", "consumer-b-0.2"}
+
+
+def test_a_fault_that_counts_commands_does_not_bring_the_dead_back() -> None:
+    switch = CrashSwitch()
+    switch.crash()
+    switch.crash(at_command=5)
+    assert switch.crashed
+    with pytest.raises(ProgramCrashed):
+        switch.check()
+
+
+def test_a_replacement_is_a_new_process_with_a_queue_of_its_own(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=5 * MS)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=15 * MS)
+    assert [row[:4] for row in stage.rows()[2:6]] == [
+        ("consumer-b-0.2", "pop", "invoke", None),
+        ("consumer-b-0.2", "pop", "ok", "m1"),
+        ("consumer-b-0.2", "ack", "invoke", "m1"),
+        ("consumer-b-0.2", "ack", "ok", "m1"),
+    ]
+    assert len(stage.queues) == 2
+
+
+@pytest.mark.parametrize(("error", "outcome"), [(Unavailable("down"), "fail"), (Indeterminate("late"), "info")])
+def test_a_consumer_backs_off_and_goes_on_when_the_cluster_fails(
+    tmp_path: Path, error: Exception, outcome: str
+) -> None:
+    stage = Stage(tmp_path)
+    stage.connection.error = error
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=1 * S)
+    stage.connection.error = None
+    stage.runtime.run(for_ns=1 * S)
+    rows = stage.rows()
+    failed = [row for row in rows if row[2] == outcome]
+    assert 6 <= len(failed) <= 20  # a pause of 50 to 150 ms after each
+    assert {row[4] for row in failed} == {str(error)}
+    assert ("consumer-b-0", "pop", "ok", "m1", None) in rows
+
+
+def test_an_exception_that_is_no_cluster_error_halts_the_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.connection.error = ZeroDivisionError("a bug")
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=1 * S)
+    assert isinstance(stage.halt.error, ZeroDivisionError)
+
+
+def test_nothing_inside_a_dead_program_can_handle_its_death() -> None:
+    switch = CrashSwitch()
+    switch.check()
+    switch.crash()
+    with pytest.raises(ProgramCrashed) as crashed:
+        switch.check()
+    assert not isinstance(crashed.value, Exception)

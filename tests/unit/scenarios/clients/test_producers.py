@@ -1,0 +1,258 @@
+"""Goal: the load is the same whenever the seed is, begins on time whatever the cluster does, and hides nothing.
+
+Method: plans are compared whole; producers run in virtual time against queues that answer late, never or not at all.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.runs.history import HistoryWriter
+from cluster.random_streams import Streams
+from cluster.sim.runtime import SimRuntime
+from engine.dyno import PushIndeterminate
+from engine.message import Message, Receipt
+from engine.ports import Indeterminate, ServerError, Unavailable
+from scenarios.clients import producers as workload
+from scenarios.clients.producers import PlannedPush, Producer, plan_pushes
+from scenarios.clients.recorder import Recorder
+from scenarios.queues.dyno import Wrap
+from scenarios.spec.scenario import Arrival, Load, Priority
+from scenarios.tasks import Halt
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+def planned(load: Load, *, seed: int = 1, zone: str = "a") -> list[PlannedPush]:
+    return list(plan_pushes(load, zone=zone, random=Streams(seed).stream))
+
+
+LOAD = Load(duration_s=20, rate_per_s=50, delay="uniform:0ms:500ms", priority=Priority(min=2, max=5), payload_bytes=40)
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    assert _whole(planned(LOAD)) == _whole(planned(LOAD))
+
+
+def test_another_seed_gives_another_plan() -> None:
+    assert _whole(planned(LOAD)) != _whole(planned(LOAD, seed=2))
+
+
+def test_what_is_in_the_messages_does_not_move_their_times() -> None:
+    other = LOAD.model_copy(update={"delay": "0", "priority": Priority(min=0, max=99)})
+    assert [push.offset_ns for push in planned(LOAD)] == [push.offset_ns for push in planned(other)]
+
+
+def test_ids_are_unique_and_name_zone_and_order() -> None:
+    ids = [message.id for push in planned(LOAD) for message in push.messages]
+    assert ids == [f"a-{number:06d}" for number in range(len(ids))]
+
+
+def test_a_poisson_load_has_the_asked_rate_and_exponential_gaps() -> None:
+    offsets = [push.offset_ns / S for push in planned(Load(duration_s=400, rate_per_s=50))]
+    gaps = [later - earlier for earlier, later in pairwise(offsets)]
+    mean = sum(gaps) / len(gaps)
+    deviation = (sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) ** 0.5
+    assert mean == pytest.approx(1 / 50, rel=0.03)
+    assert deviation == pytest.approx(mean, rel=0.05)
+
+
+def test_a_constant_load_has_equal_gaps_and_zones_do_not_beat_together() -> None:
+    load = Load(duration_s=5, rate_per_s=10, arrival=Arrival.CONSTANT)
+    offsets = [push.offset_ns for push in planned(load)]
+    assert len(offsets) == 50
+    assert {round((later - earlier) / MS) for earlier, later in pairwise(offsets)} == {100}
+    assert offsets[0] != planned(load, zone="b")[0].offset_ns
+
+
+def test_messages_keep_within_what_was_asked() -> None:
+    messages = [message for push in planned(LOAD) for message in push.messages]
+    assert {message.priority for message in messages} == {2, 3, 4, 5}
+    assert all(0 <= message.timeout_ms <= 500 for message in messages)
+    assert {len(message.payload) for message in messages} == {40}
+
+
+def test_a_batch_divides_the_calls_and_not_the_messages() -> None:
+    single, batched = planned(LOAD), planned(LOAD.model_copy(update={"batch": 5}))
+    assert {len(push.messages) for push in batched} == {5}
+    assert len(batched) * 5 == pytest.approx(len(single), rel=0.25)
+
+
+def test_a_zone_without_a_rate_pushes_nothing() -> None:
+    assert planned(Load(duration_s=5, rate_per_s={"b": 3.0})) == []
+
+
+class SlowQueue:
+    """Answers each push ``delay_ns`` after it was asked, or as ``error`` says, be it only ``failures`` times."""
+
+    def __init__(
+        self, runtime: SimRuntime, *, delay_ns: int, error: Exception | None = None, failures: int | None = None
+    ) -> None:
+        self._runtime = runtime
+        self._failures_left = failures
+        self._delay_ns = delay_ns
+        self._error = error
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        await self._runtime.sleep(self._delay_ns)
+        if self._error is not None and self._failures_left != 0:
+            if self._failures_left is not None:
+                self._failures_left -= 1
+            raise self._error
+        return [Receipt(id=message.id, shard="s", due_ms=7) for message in messages]
+
+    async def close(self) -> None:
+        pass
+
+
+def rows_of_a_run(
+    tmp_path: Path,
+    *,
+    delay_ns: int,
+    error: Exception | None = None,
+    load: Load | None = None,
+    failures: int | None = None,
+    crash_after_ns: int | None = None,
+) -> list[dict[str, object]]:
+    """The history of one producer; ``failures``: only so many pushes fail. It crashes after ``crash_after_ns``."""
+    runtime = SimRuntime(seed=1)
+    halt = Halt(runtime)
+    history = HistoryWriter(tmp_path)
+    queue = SlowQueue(runtime, delay_ns=delay_ns, error=error, failures=failures)
+    load = load or Load(duration_s=2, rate_per_s=20)
+
+    async def opened(zone: str, wrap: Wrap) -> SlowQueue:
+        return queue
+
+    producer = Producer(
+        zone="a",
+        open_queue=opened,
+        recorder=Recorder(history, runtime),
+        runtime=runtime,
+        halt=halt,
+        retries=load.retries,
+        retry_after_ms=load.retry_after_ms,
+    )
+
+    async def run() -> None:
+        await producer.start()
+        if crash_after_ns is not None:
+            runtime.call_later(crash_after_ns, producer.crash)
+        await producer.run(plan_pushes(load, zone="a", random=Streams(1).stream), begin_ns=1 * S)
+        while producer.in_flight:
+            await runtime.sleep(MS)
+        await producer.close()
+
+    runtime.run_until_complete(run())
+    assert halt.error is None
+    history.close()
+    rows: list[dict[str, object]] = pq.read_table(tmp_path / "operations.parquet").to_pylist()
+    return rows
+
+
+def test_every_push_begins_at_its_intended_time_however_slow_the_earlier_ones_are(tmp_path: Path) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=10 * S)
+    begun = [row for row in rows if row["type"] == "invoke"]
+    plan = planned(Load(duration_s=2, rate_per_s=20))
+    assert [row["time_ns"] for row in begun] == [1 * S + push.offset_ns for push in plan]
+    assert [row["time_ns"] for row in begun] == [row["intended_ns"] for row in begun]
+
+
+def test_a_confirmed_push_is_recorded_with_its_receipt(tmp_path: Path) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=MS)
+    (first,) = [row for row in rows if row["type"] == "ok" and row["message_id"] == "a-000000"]
+    assert (first["shard"], first["due_ms"], first["priority"], first["f"]) == ("s", 7, 0, "push")
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(Unavailable("down"), "fail"), (Indeterminate("late"), "info"), (ServerError("ERR no"), "fail")],
+)
+def test_a_push_without_receipt_is_recorded_as_what_is_known_of_it(
+    tmp_path: Path, error: Exception, outcome: str
+) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error)
+    ended = [row for row in rows if row["type"] != "invoke"]
+    assert {(row["type"], row["error"]) for row in ended} == {(outcome, str(error))}
+    assert len(ended) == len(rows) // 2
+
+
+def test_a_batch_that_stops_in_the_middle_gives_each_message_its_own_outcome(tmp_path: Path) -> None:
+    cause = Indeterminate("late")
+    error = PushIndeterminate(cause, receipts=(Receipt(id="a-000000", shard="s", due_ms=7),), failed_id="a-000001")
+    error.__cause__ = cause
+    load = Load(duration_s=1, rate_per_s=3, batch=3, arrival=Arrival.CONSTANT)
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=load)
+    assert [(row["message_id"], row["type"], row["error"]) for row in rows if row["type"] != "invoke"] == [
+        ("a-000001", "info", "late"),
+        ("a-000002", "fail", "late"),
+        ("a-000000", "ok", None),
+    ]
+
+
+ONE_PUSH = {"duration_s": 1, "operations": [{"at_ms": 5, "zone": "a", "id": "m", "delay_ms": 40}]}
+
+
+def attempts(rows: list[dict[str, object]]) -> list[tuple[object, object, object]]:
+    return [(row["time_ns"], row["type"], row["due_ms"]) for row in rows]
+
+
+def test_what_is_not_confirmed_is_pushed_again_after_a_while_until_it_is(tmp_path: Path) -> None:
+    load = Load(**ONE_PUSH, retries=3, retry_after_ms=20.0)
+    rows = rows_of_a_run(tmp_path, delay_ns=2 * MS, error=Indeterminate("late"), load=load, failures=2)
+    assert attempts(rows) == [
+        (S + 5 * MS, "invoke", None),
+        (S + 7 * MS, "info", 40),
+        (S + 27 * MS, "invoke", None),
+        (S + 29 * MS, "info", 40),
+        (S + 49 * MS, "invoke", None),
+        (S + 51 * MS, "ok", 7),
+    ]
+    assert {row["message_id"] for row in rows} == {"m"}
+    assert len({row["op_id"] for row in rows}) == 3
+    assert [row["intended_ns"] for row in rows] == [row["invoke_ns"] or row["time_ns"] for row in rows]
+
+
+@pytest.mark.parametrize("error", [Unavailable("down"), Indeterminate("late"), ServerError("ERR no")])
+def test_a_producer_gives_up_after_the_last_retry(tmp_path: Path, error: Exception) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=Load(**ONE_PUSH, retries=3))
+    assert [row["type"] for row in rows].count("invoke") == 4
+
+
+def test_of_a_batch_only_what_was_not_confirmed_is_pushed_again(tmp_path: Path) -> None:
+    cause = Indeterminate("late")
+    error = PushIndeterminate(cause, receipts=(Receipt(id="a-000000", shard="s", due_ms=7),), failed_id="a-000001")
+    error.__cause__ = cause
+    load = Load(duration_s=1, rate_per_s=3, batch=3, arrival=Arrival.CONSTANT, retries=1)
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=load, failures=1)
+    assert [row["message_id"] for row in rows if row["type"] == "invoke"][3:] == ["a-000001", "a-000002"]
+
+
+def test_a_dead_producer_does_not_try_again(tmp_path: Path) -> None:
+    load = Load(**ONE_PUSH, retries=3, retry_after_ms=20.0)
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=Indeterminate("late"), load=load, crash_after_ns=S + 10 * MS)
+    assert [row["type"] for row in rows] == ["invoke", "info"]
+
+
+def test_a_push_beyond_the_limit_is_recorded_as_failed_and_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workload, "IN_FLIGHT_MAX", 4)
+    rows = rows_of_a_run(tmp_path, delay_ns=100 * S)
+    outcomes = [row["type"] for row in rows if row["type"] != "invoke"]
+    assert outcomes.count("ok") == 4
+    assert outcomes.count("fail") == len(planned(Load(duration_s=2, rate_per_s=20))) - 4
+    assert {row["error"] for row in rows if row["type"] == "fail"} == {workload.OVERLOADED}
+
+
+def _whole(plan: list[PlannedPush]) -> list[tuple[object, ...]]:
+    """Messages are equal when their ids are, so their other parts are compared one by one."""
+    return [
+        (push.offset_ns, message.id, message.payload, message.timeout_ms, message.priority)
+        for push in plan
+        for message in push.messages
+    ]

@@ -1,0 +1,390 @@
+"""Goal: every fault does to the cluster what its name says, and undoes it; what it breaks is seen, and nothing else is.
+
+Method: the actions of one fault on a simulated cluster, begun and ended by hand; then short runs in virtual time beside
+the same run without the fault, or with a milder one.
+"""
+
+import json
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+from support.scenarios.sim_runs import run_in_memory, small
+
+from analysis.checkers.verdict import MessageClass, Verdict
+from analysis.runs.history import FAULTS, OPERATIONS
+from cluster.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
+from cluster.links.link import Cut
+from cluster.sim.cluster import SimCluster
+from cluster.votes.vote import Level
+from cluster.zone import ZoneState
+from scenarios.clients.recorder import PRODUCER_CRASHED
+from scenarios.faults import COLOURS, PlannedFault, plan_faults
+from scenarios.run.simulated import settings_of
+from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME, MemoryTables
+from scenarios.spec.scenario import AnyFault, Scenario
+
+MS = 1_000_000
+ZONES = ("a", "b", "c")
+LOAD = {"duration_s": 2, "rate_per_s": 40}
+BACKLOG = {**LOAD, "delay": "constant:700ms"}
+ALONE = {"topology": {"zones": ["a"]}, "level": "DC_ONE"}
+
+
+class Stage:
+    """A cluster of three zones, and the one fault of its scenario."""
+
+    def __init__(self, **fault: Any) -> None:
+        self.scenario = small(load=LOAD, persistence="aof-no", faults=[{"at_s": 0.5, "for_s": 1, **fault}])
+        self.cluster = SimCluster(ZONES, settings_of(self.scenario))
+        self.runtime = self.cluster.runtime
+        self.runtime.run_until_complete(self.cluster.start())
+        self.fault: PlannedFault = plan_faults(self.scenario, self.cluster, consumers=None, producers={})[0]  # type: ignore[arg-type]
+
+    def begin(self) -> None:
+        self.runtime.run_until_complete(self.fault.action.begin())
+
+    def end(self) -> None:
+        self.runtime.run_until_complete(self.fault.action.end())
+
+    def pass_ms(self, duration_ms: int) -> None:
+        self.runtime.run(for_ns=duration_ms * MS)
+
+    def write(self, zone: str = "a") -> None:
+        connection = self.cluster.connection(zone, Level.DC_ONE)
+        self.runtime.run_until_complete(connection.execute(("SET", "k", "v")))
+
+    def cut_links(self) -> list[str]:
+        return [f"{source}>{target}" for (source, target), link in self.cluster.links.items() if link.cut_mode]
+
+
+def ran(**changes: Any) -> tuple[list[dict[str, Any]], Verdict]:
+    """The operations and the verdict of a run that went to its end."""
+    done, tables, verdict = run_in_memory(small(**changes))
+    assert (done.record.status, done.record.error) == ("complete", None)
+    return rows(tables, OPERATIONS_NAME), verdict
+
+
+def rows(tables: MemoryTables, name: str) -> list[dict[str, Any]]:
+    schema = {OPERATIONS_NAME: OPERATIONS, FAULTS_NAME: FAULTS}[name]
+    found: list[dict[str, Any]] = tables(name, schema).batch(None).to_pylist()
+    return found
+
+
+def violated(verdict: Verdict) -> set[MessageClass]:
+    return {name for name in verdict.forbid if verdict.counts[name]}
+
+
+def latencies_ms(operations: list[dict[str, Any]], f: str, zone: str | None = None) -> list[float]:
+    return sorted(
+        (row["time_ns"] - row["invoke_ns"]) / MS
+        for row in operations
+        if row["f"] == f and row["type"] == "ok" and zone in (None, row["zone"])
+    )
+
+
+CATALOGUE: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "power_failure", "zone": "b", "torn": True, "for_s": 0.05}, "b"),
+    ({"kind": "slow", "zone": "c", "factor": 20.0}, "c"),
+    ({"kind": "clock", "zone": "a", "offset_ms": -50, "drift_ppm": 200}, "a"),
+    ({"kind": "loss", "link": "a>b", "share": 0.2}, "a>b"),
+    ({"kind": "duplicate", "share": 0.2, "after_ms": 3}, "all links"),
+    ({"kind": "clog", "zone": "c"}, "c"),
+    ({"kind": "swizzle_clog", "order": 3}, "all links"),
+    ({"kind": "producer_crash", "zone": "b", "at_command": 4}, "producer-b"),
+    ({"kind": "coordinator_crash", "zone": "b"}, "b"),
+]
+
+
+def test_every_fault_of_a_run_is_recorded_with_its_name_its_times_and_its_colour() -> None:
+    faults = [{"for_s": 0.1, "at_s": round(0.2 * index, 1), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
+    done, tables, _ = run_in_memory(small(load=LOAD, faults=faults))
+    assert (done.record.status, done.record.error) == ("complete", None)
+    begin_ns = done.record.phases["load"][0]
+    for index, (row, fault, (_, target)) in enumerate(zip(rows(tables, FAULTS_NAME), faults, CATALOGUE, strict=True)):
+        assert (row["fault"], row["kind"]) == (f"{index}:{fault['kind']} {target}", fault["kind"])
+        assert row["colour"] == COLOURS[fault["kind"]]
+        assert json.loads(row["detail"]).items() >= fault.items()
+        assert row["begin_ns"] - begin_ns == pytest.approx(fault["at_s"] * 1e9)
+        assert row["end_ns"] - begin_ns >= (fault["at_s"] + fault["for_s"]) * 1e9 - 1
+
+
+def test_every_kind_has_a_colour_of_its_own() -> None:
+    kinds = [model.model_fields["kind"].annotation.__args__[0] for model in _models()]
+    assert sorted(COLOURS) == sorted(kinds)
+    assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def _models() -> list[Any]:
+    return list(get_args(get_args(AnyFault)[0]))
+
+
+def test_a_fault_that_begins_when_another_ends_waits_until_the_server_is_back() -> None:
+    pair = [
+        {"kind": "kill", "zone": "a", "at_s": 0.2, "for_s": 0.1},
+        {"kind": "kill", "zone": "a", "at_s": 0.3, "for_s": 0.1},
+    ]
+    for seed in range(5):
+        done, tables, _ = run_in_memory(small(seed=seed, faults=pair))
+        assert (done.record.status, done.record.error) == ("complete", None)
+        first, second = rows(tables, FAULTS_NAME)
+        assert first["end_ns"] <= second["begin_ns"] < second["end_ns"]
+
+
+class TestPowerFailure:
+    @pytest.mark.parametrize(("torn", "left"), [(False, {None}), (True, {None, b"v"})])
+    def test_the_zone_is_dead_and_comes_back_without_what_was_not_flushed(self, torn: bool, left: set[Any]) -> None:
+        stage = Stage(kind="power_failure", zone="a", torn=torn)
+        zone = stage.cluster.zones["a"]
+        stage.write()
+        assert zone.server.disk.unflushed == 1
+        stage.begin()
+        assert zone.state is ZoneState.DEAD
+        stage.end()
+        assert zone.state is ZoneState.RUNNING
+        assert zone.server.disk.unflushed == 0
+        stage.pass_ms(1_000)
+        replies = stage.runtime.run_until_complete(stage.cluster.direct("a").execute(("GET", "k")))
+        assert set(replies) <= left
+        assert stage.cluster.zones["b"].server.disk.unflushed == 1  # another machine
+
+    def test_without_flushes_acknowledged_messages_are_lost_and_with_one_for_each_write_none(self) -> None:
+        fault = {"zone": "a", "at_s": 1, "for_s": 0.05}
+
+        def lost(kind: str, persistence: str) -> int:
+            _, verdict = ran(persistence=persistence, load=BACKLOG, faults=[{**fault, "kind": kind}], **ALONE)
+            return verdict.counts[MessageClass.LOST]
+
+        assert lost("power_failure", "aof-no") > 10
+        assert lost("power_failure", "aof-always") == 0
+        assert lost("kill", "aof-no") == 0
+
+    def test_a_torn_file_keeps_a_part_and_what_was_acknowledged_comes_back(self) -> None:
+        fault = {"kind": "power_failure", "torn": True, "zone": "a", "at_s": 1, "for_s": 0.05}
+        _, verdict = ran(persistence="aof-no", load=BACKLOG, faults=[fault], **ALONE)
+        assert violated(verdict) == {MessageClass.LOST, MessageClass.RESURRECTED}
+
+
+class TestSlow:
+    def test_a_command_takes_so_many_times_as_long_and_then_as_long_as_before(self) -> None:
+        stage = Stage(kind="slow", zone="a", factor=400.0)
+
+        def write_ms() -> float:
+            begin_ns = stage.runtime.now_ns()
+            stage.write()
+            return (stage.runtime.now_ns() - begin_ns) / MS
+
+        before_ms = write_ms()
+        stage.begin()
+        assert write_ms() - before_ms == pytest.approx(399 * 0.005)
+        stage.end()
+        assert write_ms() == before_ms
+
+    def test_the_clients_of_the_slow_zone_wait(self) -> None:
+        fault = {"kind": "slow", "zone": "b", "factor": 400.0, "at_s": 0, "for_s": 1.9}
+        slow, verdict = ran(load=LOAD, level="DC_ONE", faults=[fault])
+        assert violated(verdict) == set()
+        assert latencies_ms(slow, "push", "b")[len(latencies_ms(slow, "push", "b")) // 2] > 4
+        assert latencies_ms(slow, "push", "a")[len(latencies_ms(slow, "push", "a")) // 2] < 1
+
+
+class TestClock:
+    def test_it_jumps_drifts_and_is_right_again(self) -> None:
+        stage = Stage(kind="clock", zone="a", offset_ms=-70, drift_ppm=1_000)
+        clock = stage.cluster.clock("a")
+        stage.begin()
+        assert clock.offset_ns == -70 * MS
+        stage.pass_ms(1_000)
+        assert clock.offset_ns == -69 * MS
+        assert stage.cluster.clock("b").offset_ns == 0
+        stage.end()
+        stage.pass_ms(1_000)
+        assert clock.offset_ns == 0
+
+    @pytest.mark.parametrize("wrong", [{"offset_ms": 1_000}, {"offset_ms": 300, "drift_ppm": 400_000}])
+    def test_a_clock_that_jumps_ahead_ends_leases_that_hold(self, wrong: dict[str, int]) -> None:
+        work = {"processing": "constant:300ms", "per_zone": 10, "batch": 1}
+        fault = {"kind": "clock", "zone": "b", "at_s": 0.5, "for_s": 1, **wrong}
+        _, right = ran(load={"duration_s": 2, "rate_per_s": 15}, consumers=work)
+        _, verdict = ran(load={"duration_s": 2, "rate_per_s": 15}, consumers=work, faults=[fault])
+        assert violated(right) == set()
+        assert verdict.counts[MessageClass.CONCURRENT] > 0
+
+    @pytest.mark.parametrize("wrong", [{"offset_ms": 1_000}, {"offset_ms": -300}, {"drift_ppm": 500_000}])
+    def test_delays_are_cut_short_by_consumers_that_are_ahead_and_producers_that_are_behind(
+        self, wrong: dict[str, int]
+    ) -> None:
+        fault = {"kind": "clock", "zone": "b", "at_s": 0.5, "for_s": 1, **wrong}
+        _, verdict = ran(load={**LOAD, "delay": "constant:300ms"}, faults=[fault])
+        assert verdict.counts[MessageClass.EARLY] > 5
+
+    def test_the_history_tells_true_times(self) -> None:
+        fault = {"kind": "clock", "zone": "b", "at_s": 0.3, "for_s": 1.5, "offset_ms": 60_000}
+        operations, _ = ran(load=LOAD, level="DC_ONE", faults=[fault])
+        epoch_ms = 1_700_000_000_000
+        leases = [row for row in operations if row["f"] == "pop" and row["lease_end_ms"]]
+        assert len(leases) > 100
+        for row in leases:
+            begin_ms, end_ms = row["invoke_ns"] / MS + epoch_ms, row["time_ns"] / MS + epoch_ms
+            assert begin_ms - 1 <= row["lease_start_ms"] <= row["leased_ms"] <= end_ms + 1
+            assert row["lease_end_ms"] - row["leased_ms"] <= 400
+
+
+class TestLoss:
+    def test_links_lose_so_much_and_then_as_much_as_before(self) -> None:
+        stage = Stage(kind="loss", zone="a", share=0.4)
+        stage.cluster.links["a", "b"].set_loss(0.1)
+        stage.begin()
+        assert {pair: link.loss for pair, link in stage.cluster.links.items()} == {
+            pair: 0.4 if "a" in pair else 0.0 for pair in stage.cluster.links
+        }
+        stage.end()
+        assert stage.cluster.links["a", "b"].loss == 0.1
+        assert stage.cluster.links["b", "a"].loss == 0.0
+
+    def test_what_is_lost_is_sent_again_after_200_milliseconds(self) -> None:
+        fault = {"kind": "loss", "share": 0.02, "at_s": 0.1, "for_s": 1.8}
+        factor = {"time_factor": 1.0}
+        lossy, _ = ran(load=LOAD, level="DC_SAFE_QUORUM", replication=factor, faults=[fault], drain={"bound_s": 20})
+        whole, _ = ran(load=LOAD, level="DC_SAFE_QUORUM", replication=factor, drain={"bound_s": 20})
+        assert latencies_ms(whole, "push")[-1] < 100
+        assert latencies_ms(lossy, "push")[-1] > 200
+
+
+class TestDuplicate:
+    def test_what_is_sent_arrives_again_and_then_no_more(self) -> None:
+        stage = Stage(kind="duplicate", link="a>b", share=1.0, after_ms=20)
+        stage.begin()
+        stage.write()
+        stage.pass_ms(10)
+        assert stage.cluster.links["a", "b"].in_flight == 1
+        assert stage.cluster.links["a", "c"].in_flight == 0
+        stage.end()
+        stage.pass_ms(100)
+        stage.write()
+        stage.pass_ms(10)
+        assert stage.cluster.links["a", "b"].in_flight == 0
+
+    def test_copies_that_come_at_once_harm_no_queue_and_late_ones_bring_back_what_was_acknowledged(self) -> None:
+        fault = {"kind": "duplicate", "share": 1.0, "at_s": 0.2, "for_s": 1.5}
+        _, at_once = ran(load=LOAD, faults=[fault])
+        _, late = ran(load=LOAD, faults=[{**fault, "after_ms": 500}])
+        assert violated(at_once) == set()
+        assert late.counts[MessageClass.RESURRECTED] > 10
+
+
+class TestClogs:
+    @pytest.mark.parametrize(
+        ("target", "cut"), [({"link": "a>b"}, ["a>b"]), ({"zone": "b"}, ["a>b", "b>a", "b>c", "c>b"])]
+    )
+    def test_a_clogged_link_holds_what_is_sent_and_lets_it_go(self, target: dict[str, str], cut: list[str]) -> None:
+        stage = Stage(kind="clog", **target)
+        stage.begin()
+        assert stage.cut_links() == cut
+        assert {link.cut_mode for link in stage.cluster.links.values() if link.cut_mode} == {Cut.HOLD}
+        stage.write()
+        stage.pass_ms(100)
+        assert stage.cluster.links["a", "b"].in_flight == 1
+        stage.end()
+        stage.pass_ms(100)
+        assert stage.cut_links() == []
+        assert stage.runtime.run_until_complete(stage.cluster.direct("b").execute(("GET", "k"))) == [b"v"]
+
+    def test_a_swizzle_clogs_link_after_link_and_frees_them_in_another_order(self) -> None:
+        stage = Stage(kind="swizzle_clog", for_s=1.2)
+        stage.begin()
+        stage.pass_ms(50)
+        seen = [stage.cut_links()]
+        for _ in range(12):
+            stage.pass_ms(100)
+            seen.append(stage.cut_links())
+        assert [len(links) for links in seen] == [1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 0]
+        clogged = [(set(later) - set(earlier)).pop() for earlier, later in zip([[], *seen[:5]], seen[:6], strict=True)]
+        freed = [(set(earlier) - set(later)).pop() for earlier, later in pairwise(seen[6:])]
+        assert sorted(clogged) == sorted(freed)
+        assert clogged != freed
+
+    def test_the_order_is_that_of_its_number_and_an_early_end_frees_all(self) -> None:
+        def clogged(order: int) -> list[str]:
+            stage = Stage(kind="swizzle_clog", zone="b", order=order)
+            stage.begin()
+            first = stage.cut_links()
+            stage.pass_ms(300)
+            second = stage.cut_links()
+            stage.end()
+            stage.pass_ms(2_000)
+            assert stage.cut_links() == []
+            return [*first, *second]
+
+        assert clogged(1) == clogged(1)
+        assert len({tuple(clogged(order)) for order in range(5)}) > 1
+
+    def test_a_push_that_needs_every_zone_takes_as_long_as_the_clog(self) -> None:
+        fault = {"kind": "clog", "zone": "b", "at_s": 0.5, "for_s": 0.4}
+        factor = {"time_factor": 1.0}
+        operations, verdict = ran(
+            load=LOAD, level="DC_SAFE_QUORUM", replication=factor, faults=[fault], drain={"bound_s": 20}
+        )
+        assert violated(verdict) == set()
+        assert latencies_ms(operations, "push", "b")[-1] == pytest.approx(400, abs=50)
+
+
+class TestProducerCrash:
+    def test_open_pushes_are_unknown_and_nobody_pushes_until_another_takes_its_place(self) -> None:
+        fault = {"kind": "producer_crash", "zone": "b", "at_s": 0.5, "for_s": 0.5}
+        lag = {"lag": "constant:30ms"}
+        operations, verdict = ran(load={"duration_s": 2, "rate_per_s": {"b": 40}}, links=lag, faults=[fault])
+        begun = [row for row in operations if row["f"] == "push" and row["type"] == "invoke" and row["zone"] == "b"]
+        unknown = [row for row in operations if row["f"] == "push" and row["error"] == PRODUCER_CRASHED]
+        assert {row["process"] for row in begun} == {"producer-b", "producer-b.2"}
+        last_ns = max(row["time_ns"] for row in begun if row["process"] == "producer-b")
+        first_ns = min(row["time_ns"] for row in begun if row["process"] == "producer-b.2")
+        assert 400 * MS < first_ns - last_ns < 700 * MS
+        assert unknown
+        assert {(row["zone"], row["type"]) for row in unknown} == {("b", "info")}
+        assert violated(verdict) == set()
+
+    def test_before_its_second_command_it_leaves_a_payload_that_no_zone_lists(self) -> None:
+        fault = {"kind": "producer_crash", "zone": "b", "at_s": 0.5, "for_s": 0.5, "at_command": 2}
+        operations, verdict = ran(load={"duration_s": 2, "rate_per_s": {"b": 10}}, faults=[fault])
+        assert sum(row["error"] == PRODUCER_CRASHED for row in operations) == 1
+        assert verdict.counts[MessageClass.ORPHAN] == 3  # one in every zone
+        assert violated(verdict) == set()
+
+    def test_a_producer_that_does_not_come_to_the_command_of_its_crash_lives_on(self) -> None:
+        fault = {"kind": "producer_crash", "zone": "b", "at_s": 0.5, "for_s": 0.5, "at_command": 10_000}
+        operations, _ = ran(load=LOAD, faults=[fault])
+        assert {row["process"] for row in operations if row["f"] == "push" and row["zone"] == "b"} == {"producer-b"}
+        assert not any(row["error"] == PRODUCER_CRASHED for row in operations)
+
+
+class TestCoordinatorCrash:
+    def test_its_links_are_reset_and_it_serves_again_once_it_is_replaced(self) -> None:
+        stage = Stage(kind="coordinator_crash", zone="b")
+        stage.begin()
+        assert stage.cut_links() == ["a>b", "b>a", "b>c", "c>b"]
+        assert {link.cut_mode for link in stage.cluster.links.values() if link.cut_mode} == {Cut.DROP}
+        assert [name for name, each in stage.cluster.coordinators.items() if each.connected] == []
+        stage.write("a")
+        stage.end()
+        assert stage.cut_links() == []
+        stage.pass_ms(2_000)
+        assert [name for name, each in stage.cluster.coordinators.items() if each.connected] == list(ZONES)
+        stage.write("b")
+
+    @pytest.mark.parametrize("level", ["DC_QUORUM", "DC_SAFE_QUORUM"])
+    def test_what_was_sent_is_unknown_and_then_nobody_is_served(self, level: str) -> None:
+        fault = {"kind": "coordinator_crash", "zone": "b", "at_s": 0.5, "for_s": 0.5}
+        operations, _ = ran(load=LOAD, links={"lag": "constant:20ms"}, level=level, faults=[fault])
+        told = [row for row in operations if row["error"] in (COORDINATOR_DIED, COORDINATOR_DOWN)]
+        found = {(row["f"], row["type"], row["error"]) for row in told}
+        assert {row["zone"] for row in told} == {"b"}
+        assert ("push", "info", COORDINATOR_DIED) in found
+        assert ("push", "fail", COORDINATOR_DOWN) in found
+        assert ("push", "fail", COORDINATOR_DIED) not in found
+
+
+def test_a_scenario_with_every_fault_is_the_same_run_twice() -> None:
+    faults = [{"for_s": 0.1, "at_s": round(0.2 * index, 1), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
+    scenario: Scenario = small(load=LOAD, faults=faults)
+    assert run_in_memory(scenario)[0].trace_hash == run_in_memory(scenario)[0].trace_hash

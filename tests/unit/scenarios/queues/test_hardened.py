@@ -1,0 +1,53 @@
+"""Goal: a scenario can choose the hardened queue, and its history shows what the heartbeat does. Method: short runs."""
+
+import pytest
+from support.scenarios.sim_runs import run_in_memory, small
+
+from analysis.checkers.verdict import MessageClass
+from analysis.runs.history import OPERATIONS
+from scenarios.run_files.tables import OPERATIONS_NAME
+from scenarios.spec.reading import ScenarioError
+
+LONG_WORK = {"consumers": {"processing": "0.8*constant:2ms + 0.2*constant:900ms"}, "drain": {"bound_s": 20}}
+
+
+def rows_of(tables):
+    return [dict(zip(OPERATIONS.names, row, strict=True)) for row in tables.tables[OPERATIONS_NAME].rows]
+
+
+def test_hardened_is_chosen_by_its_mode_and_has_no_defects_to_reproduce():
+    assert small(queue={"mode": "hardened"}).queue.mode == "hardened"
+    with pytest.raises(ScenarioError, match=r"queue\.compat: got True; accepted: false with queue\.mode hardened"):
+        small(queue={"mode": "hardened", "compat": True})
+
+
+def test_dead_letters_and_producers_of_v1_need_hardened_mode():
+    hardened = small(queue={"mode": "hardened", "deliveries_max": 2, "v1_producers": True}).queue
+    assert (hardened.deliveries_max, hardened.v1_producers) == (2, True)
+    with pytest.raises(
+        ScenarioError, match=r"queue\.deliveries_max: got 2; accepted: nothing unless queue\.mode is har"
+    ):
+        small(queue={"deliveries_max": 2})
+    with pytest.raises(
+        ScenarioError, match=r"queue\.v1_producers: got True; accepted: false unless queue\.mode is har"
+    ):
+        small(queue={"v1_producers": True})
+
+
+def test_work_beyond_the_lease_is_done_once_and_its_extensions_are_in_the_history():
+    hardened = small(queue={"mode": "hardened"}, **LONG_WORK)
+    _, tables, verdict = run_in_memory(hardened)
+    extensions = [row for row in rows_of(tables) if row["f"] == "extend" and row["type"] == "ok"]
+    popped = {row["op_id"] for row in rows_of(tables) if row["f"] == "pop" and row["type"] == "ok"}
+    assert extensions
+    assert {row["delivery"] for row in extensions} <= popped
+    assert verdict.valid is True
+    assert [verdict.counts[name] for name in (MessageClass.REDELIVERED, MessageClass.ZOMBIE_ACK)] == [0, 0]
+    _, _, original = run_in_memory(small(**LONG_WORK))
+    assert original.counts[MessageClass.REDELIVERED] > 0
+
+
+def test_a_hardened_run_repeats_event_by_event():
+    scenario = small(queue={"mode": "hardened"}, faults=[{"kind": "kill", "at_s": 0.2, "for_s": 0.3, "zone": "b"}])
+    first, second = (run_in_memory(scenario)[0] for _ in range(2))
+    assert first.trace_hash == second.trace_hash

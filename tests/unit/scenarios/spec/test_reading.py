@@ -1,0 +1,284 @@
+"""Goal: a bad scenario is refused with one line per error that names file, path, value and what is accepted.
+
+Method: one good scenario, changed in one place per case; the whole line is compared.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster.votes.vote import Level
+from scenarios.spec.reading import ScenarioError, dump_scenario, library_names, load_scenario
+
+GOOD = """
+name: small
+load: {duration_s: 10, rate_per_s: 20}
+faults:
+  - {kind: kill, at_s: 2, for_s: 3, zone: b}
+  - {kind: cut, at_s: 2, for_s: 3, isolate: b}
+"""
+
+KINDS = (
+    "kill, wipe, power_failure, pause, slow, clock, lag, loss, duplicate, cut, clog, swizzle_clog, consumer_crash, "
+    "producer_crash, coordinator_crash"
+)
+LINKS = "a link of the topology (a>b, a>c, b>a, b>c, c>a, c>b)"
+
+REFUSED = {
+    "faults[0].zone=d": "faults[0].zone: got 'd'; accepted: a zone of the topology (a, b, c)",
+    "faults[0].kind=explode": f"faults[0].kind: got 'explode'; accepted: {KINDS}",
+    "faults[0].at_s=90": "faults[0].at_s: got 90.0; accepted: less than load.duration_s (10)",
+    "faults[0].for_s=9": "faults[0].for_s: got 9.0; accepted: at most 8: all heals with the load",
+    "faults[0].for_s=0": "faults[0].for_s: got 0; accepted: greater than 0",
+    "faults[0].restart=wipe": "faults[0].restart: got 'wipe'; accepted: keep, warm",
+    "faults[2]={kind: pause, at_s: 4, for_s: 2, zone: b}": (
+        "faults[2].at_s: got pause at 4 s for 2 s; accepted: a time when "
+        "faults[0] (kill, 2 to 5 s) does not already hold zone b"
+    ),
+    "faults[2]={kind: cut, at_s: 4, for_s: 2, one_way: a>b}": (
+        "faults[2].at_s: got cut at 4 s for 2 s; accepted: a time when "
+        "faults[1] (cut, 2 to 5 s) does not already hold cut of a>b"
+    ),
+    "faults[2]={kind: consumer_crash, at_s: 4, for_s: 2, zone: b, consumer: 7}": (
+        "faults[2].consumer: got 7; accepted: 0..1 or all"
+    ),
+    "faults[2]={kind: consumer_crash, at_s: 4, for_s: 2, zone: b, consumer: x}": (
+        "faults[2].consumer: got 'x'; accepted: a consumer's number, from 0, or all"
+    ),
+    "faults[2]={kind: lag, at_s: 4, for_s: 2, lag: 0, zone: b, link: a>b}": (
+        "faults[2].link: got 'a>b'; accepted: zone or link, not both"
+    ),
+    "faults[2]={kind: lag, at_s: 4, for_s: 2, lag: 0, link: a>a}": f"faults[2].link: got 'a>a'; accepted: {LINKS}",
+    "faults[2]={kind: lag, at_s: 4, for_s: 2, lag: 0, link: ab}": (
+        "faults[2].link: got 'ab'; accepted: a link written FROM>TO, e.g. a>b"
+    ),
+    "faults[2]={at_s: 1}": f"faults[2].kind: missing; accepted: {KINDS}",
+    "faults[1].halves=[a, b, c]": "faults[1]: got isolate and halves; accepted: one of isolate, halves, one_way",
+    "faults[1].isolate=null": "faults[1]: got no target; accepted: one of isolate, halves, one_way",
+    "faults[1]={kind: cut, at_s: 1, for_s: 1, halves: [a, b, c]}": (
+        "faults[1].halves: got ['a', 'b', 'c']; accepted: some zones, but not all"
+    ),
+    "faults[2]={kind: power_failure, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2].kind: got 'power_failure'; accepted: on real servers any other kind; this one needs arm: sim"
+    ),
+    "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2].kind: got 'slow'; accepted: on real servers any other kind; this one needs arm: sim"
+    ),
+    "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b, factor: 1}": (
+        "faults[2].factor: got 1; accepted: greater than 1"
+    ),
+    "faults[2]={kind: clock, at_s: 6, for_s: 1, zone: b}": (
+        "faults[2]: got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0"
+    ),
+    "faults[2]={kind: clock, at_s: 6, for_s: 1, zone: b, drift_ppm: 900000}": (
+        "faults[2].drift_ppm: got 900000; accepted: less than or equal to 500000"
+    ),
+    "faults[2]={kind: loss, at_s: 6, for_s: 1, share: 1}": "faults[2].share: got 1; accepted: less than 1",
+    "faults[2]={kind: duplicate, at_s: 6, for_s: 1, link: a>d}": f"faults[2].link: got 'a>d'; accepted: {LINKS}",
+    "faults[2]={kind: clog, at_s: 4, for_s: 1, link: a>b}": (
+        "faults[2].at_s: got clog at 4 s for 1 s; accepted: a time when "
+        "faults[1] (cut, 2 to 5 s) does not already hold cut of a>b"
+    ),
+    "faults[2]={kind: swizzle_clog, at_s: 4, for_s: 1, zone: d}": (
+        "faults[2].zone: got 'd'; accepted: a zone of the topology (a, b, c)"
+    ),
+    "faults[2]={kind: coordinator_crash, at_s: 4, for_s: 1, zone: a}": (
+        "faults[2].at_s: got coordinator_crash at 4 s for 1 s; accepted: a time when "
+        "faults[1] (cut, 2 to 5 s) does not already hold cut of a>b, cut of b>a"
+    ),
+    "faults[2]={kind: producer_crash, at_s: 6, for_s: 1, zone: b, at_command: 0}": (
+        "faults[2].at_command: got 0; accepted: greater than or equal to 1"
+    ),
+    "faults=3": "faults: got 3; accepted: a list",
+    "level=DC_TWO": "level: got 'DC_TWO'; accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM, DC_EACH_SAFE_QUORUM",
+    "seed=-1": "seed: got -1; accepted: greater than or equal to 0",
+    "seed=x": "seed: got 'x'; accepted: an integer",
+    "name=Bad Name": "name: got 'Bad Name'; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit",
+    "topology.zones=[a, b, c, d, e, f, g, h]": (
+        "topology.zones: got ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']; accepted: 1 to 7 different zone names"
+    ),
+    "topology.zones=[a, a]": "topology.zones: got ['a', 'a']; accepted: 1 to 7 different zone names",
+    "topology.zones=[]": "topology.zones: got []; accepted: 1 to 7 different zone names",
+    "topology.zones=[a, B]": (
+        "topology.zones[1]: got 'B'; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter"
+    ),
+    "load.duration_s=abc": "load.duration_s: got 'abc'; accepted: a number",
+    "load.duration_s=true": "load.duration_s: got True; accepted: a number",
+    "load.duration_s=.inf": "load.duration_s: got inf; accepted: a finite number",
+    "load.rate_per_s=-1": (
+        "load.rate_per_s: got -1; accepted: a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
+    ),
+    "load.retries=-1": "load.retries: got -1; accepted: greater than or equal to 0",
+    "load.retries=101": "load.retries: got 101; accepted: less than or equal to 100",
+    "load.retry_after_ms=-1": "load.retry_after_ms: got -1; accepted: greater than or equal to 0",
+    "load.rate_per_s={a: 1, z: 2}": "load.rate_per_s.z: got 'z'; accepted: a zone of the topology (a, b, c)",
+    "load.priority.max=100": "load.priority.max: got 100; accepted: less than or equal to 99",
+    "load.priority.min=5": "load.priority.min: got 5; accepted: at most load.priority.max (0)",
+    "load.payload_bytes=1.5": "load.payload_bytes: got 1.5; accepted: an integer",
+    "load.batch=0": "load.batch: got 0; accepted: greater than or equal to 1",
+    "load=": "load: got None; accepted: a mapping",
+    "links.overrides={q: 0}": "links.overrides.q: got 'q'; accepted: a link written FROM>TO, e.g. a>b",
+    "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
+    "queue.foo=1": (
+        "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
+        "compat, deliveries_max, v1_producers"
+    ),
+    "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
+    "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
+    "checks.forbid=[lost, dropped]": (
+        "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, abandoned, undecided, recovered, unexpected, "
+        "redelivered, concurrent, resurrected, early, zombie_ack, orphan, phantom, priority_inversion, dead_letter"
+    ),
+    "about=[1]": "about: got [1]; accepted: a string",
+    "drain.bound_s=1": (
+        "drain.bound_s: got 1.0; accepted: at least 3.5: one lease and one look for ended leases (2.5 s) "
+        "after the longest reconnection (1 s)"
+    ),
+}
+
+BAD_OVERRIDES = {
+    "faults[3].zone=b": "faults is a list, got 3; accepted: an index 0..1",
+    "faults[x].zone=b": "faults is a list, got 'x'; accepted: an index 0..1",
+    "name.y=1": "name is 'small' and has no 'y'",
+    "=3": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
+    "seed": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
+    "a..b=3": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
+}
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    path = tmp_path / "good.yaml"
+    path.write_text(GOOD)
+    return str(path)
+
+
+def refusal(source: str, *overrides: str) -> list[str]:
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(source, overrides=overrides)
+    return list(refused.value.lines)
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_a_bad_value_is_refused_with_path_value_and_what_is_accepted(good: str, override: str) -> None:
+    assert REFUSED[override] in [line.split(": ", 1)[1] for line in refusal(good, override)]
+
+
+@pytest.mark.parametrize("override", BAD_OVERRIDES)
+def test_an_override_that_leads_nowhere_is_refused(good: str, override: str) -> None:
+    assert refusal(good, override) == [f"--set {override}: {BAD_OVERRIDES[override]}"]
+
+
+def test_an_error_says_whether_the_value_came_from_the_file_or_from_an_override(good: str) -> None:
+    changed = Path(good).read_text().replace("zone: b", "zone: z")
+    Path(good).write_text(changed)
+    lines = refusal(good, "faults[1].isolate=y")
+    accepted = "accepted: a zone of the topology (a, b, c)"
+    assert lines == [f"{good}: faults[0].zone: got 'z'; {accepted}", f"--set: faults[1].isolate: got 'y'; {accepted}"]
+
+
+@pytest.mark.parametrize("lag", ["constant:-2ms", "-2", "uniform:5ms:1ms", "trace:/no/such/file", "exponential:0ms"])
+def test_a_bad_lag_is_refused_where_it_stands(good: str, lag: str) -> None:
+    (line,) = refusal(good, f"links.lag={lag}")
+    assert line.startswith("--set: links.lag: ")
+    assert lag.removeprefix("trace:").rsplit(":", 1)[-1].rstrip("ms") in line
+
+
+def test_a_lease_that_no_consumer_can_keep_is_refused(good: str) -> None:
+    lines = refusal(good, "queue.unack_ms=20", "consumers.processing=constant:30ms")
+    assert lines == [
+        "--set: queue.unack_ms: got 20; accepted: more than the shortest processing time (30 ms), "
+        "or no ack could come in time"
+    ]
+
+
+def test_retries_end_before_the_drain_does(good: str) -> None:
+    lines = refusal(good, "load.retries=20", "load.retry_after_ms=2000", "drain.bound_s=15")
+    assert lines == [
+        "--set: load.retry_after_ms: got 2000.0; accepted: so little that 20 retries end within drain.bound_s (15 s)"
+    ]
+
+
+def test_a_crash_needs_a_consumer(good: str) -> None:
+    crash = "faults[2]={kind: consumer_crash, at_s: 4, for_s: 2, zone: b}"
+    lines = refusal(good, crash, "consumers.per_zone=0")
+    assert lines == ["--set: consumers.per_zone: got 0; accepted: at least 1, as faults[2] crashes a consumer"]
+
+
+def test_every_error_of_a_file_is_told_at_once(good: str) -> None:
+    assert len(refusal(good, "seed=x", "level=y", "load.batch=z")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [", "line 1, column 5: not valid YAML"),
+        ("just words", "got 'just words'; accepted: a mapping with name, about, "),
+        ("", "got None; accepted: a mapping with name, about, "),
+    ],
+)
+def test_a_file_that_is_no_scenario_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    (line,) = refusal(str(path))
+    assert line.startswith(f"{path}: {told}")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(b"name: \xff")
+    (line,) = refusal(str(path))
+    assert line.startswith(f"{path}: is not UTF-8 text")
+
+
+def test_an_unknown_name_is_refused_with_the_names_that_there_are() -> None:
+    (line,) = refusal("no-such-scenario")
+    assert line == (
+        f"no-such-scenario: no such scenario; accepted: {', '.join(library_names())}, or the path of a scenario file"
+    )
+
+
+def test_overrides_reach_lists_mappings_and_new_sections(good: str) -> None:
+    scenario = load_scenario(
+        good,
+        overrides=["level=DC_ONE", "faults.0.zone=c", "load.rate_per_s={a: 5}", "links.overrides[a>b]=constant:1ms"],
+    )
+    assert scenario.level is Level.DC_ONE
+    assert scenario.faults[0].model_dump()["zone"] == "c"
+    assert [scenario.load.rate_of(zone) for zone in "abc"] == [5, 0, 0]
+    assert scenario.links.overrides == {"a>b": "constant:1ms"}
+
+
+def test_a_fault_can_be_appended_and_all_of_them_removed(good: str) -> None:
+    added = load_scenario(good, overrides=["faults[2]={kind: pause, at_s: 6, for_s: 1, zone: b}"])
+    assert [fault.kind for fault in added.faults] == ["kill", "cut", "pause"]
+    assert load_scenario(good, overrides=["faults=[]"]).faults == ()
+
+
+def test_the_same_zone_may_fail_again_once_it_is_back(good: str) -> None:
+    scenario = load_scenario(good, overrides=["faults[2]={kind: pause, at_s: 5, for_s: 1, zone: b}"])
+    assert len(scenario.faults) == 3
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_a_library_scenario_is_valid_explains_itself_and_survives_being_printed(name: str, tmp_path: Path) -> None:
+    scenario = load_scenario(name)
+    assert scenario.name == name
+    assert len(scenario.about.split()) > 20
+    printed = tmp_path / "printed.yaml"
+    printed.write_text(dump_scenario(scenario))
+    assert load_scenario(str(printed)) == scenario
+
+
+def test_the_printed_scenario_spells_out_every_default(good: str) -> None:
+    printed = yaml.safe_load(dump_scenario(load_scenario(good)))
+    assert printed["replication"] == {
+        "time_factor": 0.1,
+        "read_level": None,
+        "read_repair": False,
+        "hinted_handoff": None,
+        "votes": "value",
+        "anti_entropy": None,
+    }
+    assert printed["faults"][0] == {"at_s": 2.0, "for_s": 3.0, "kind": "kill", "zone": "b", "restart": "keep"}

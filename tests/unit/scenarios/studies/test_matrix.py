@@ -1,0 +1,300 @@
+"""Goal: the guarantee matrix shows what is known of the queue, whoever computes it. Method: few seeds of some cells."""
+
+import json
+from itertools import product
+
+import pytest
+
+from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from engine.dyno.hardened.upkeep import replica_repair as mending
+from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
+from scenarios.spec.reading import load_scenario
+from scenarios.spec.rules import problems
+from scenarios.spec.scenario import Load
+from scenarios.studies.matrix import (
+    CELLS,
+    Cell,
+    CellResult,
+    Failure,
+    Matrix,
+    MatrixState,
+    Shown,
+    chosen,
+    counterexamples,
+    fill,
+    share_bound,
+)
+from scenarios.studies.matrix_report import MatrixReport, fill_matrix
+from scenarios.trial import attempt
+
+LEVELS = list(LEVELS_OF_ONE_DC)
+ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
+UNRETRIED = {name: Load.model_fields[name].default for name in ("retries", "retry_after_ms")}
+AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
+
+
+def cell(fault_class, *, level=Level.DC_QUORUM, mode=EngineMode.DEFAULT):
+    return Cell(fault_class=fault_class, level=level, mode=mode)
+
+
+def shown(seed, problem=None, **violated):
+    return Shown(
+        seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=42, problem=problem
+    )
+
+
+def result_of(one_cell, *, runs):
+    return fill([one_cell], runs=runs, jobs=1).cells[one_cell]
+
+
+@pytest.mark.parametrize("mode", ORIGINAL)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "fault_class", [FaultClass.NONE, FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED]
+)
+def test_what_must_hold_holds(fault_class, level, mode):
+    result = result_of(cell(fault_class, level=level, mode=mode), runs=3)
+    assert (result.runs, result.failing, result.problems) == (3, {}, {})
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_zone_that_comes_back_with_old_files_sticks_at_every_level(level):
+    result = result_of(cell(FaultClass.ZONE_KILLED_KEEP, level=level), runs=3)
+    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("mode", ORIGINAL)
+def test_a_wiped_zone_at_dc_one_loses_or_sticks(mode):
+    result = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=mode), runs=3)
+    assert {seed for name in AFTER_LOSS for seed in result.seeds(name)} == {1, 2, 3}
+
+
+def test_only_prefetched_ids_turn_a_wipe_at_dc_one_into_losses():
+    """The original leases ids that it read before the wipe, finds no payload, and its handler then drops them."""
+    lossy = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), runs=4)
+    default = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), runs=4)
+    assert lossy.seeds(MessageClass.LOST)
+    assert not default.seeds(MessageClass.LOST)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_a_reset_link_drops_sticks_at_every_level(level):
+    result = result_of(cell(FaultClass.CUT_DROP, level=level), runs=3)
+    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
+
+
+def test_a_pause_beyond_the_time_outs_sticks_where_a_shorter_one_does_not():
+    assert MessageClass.STUCK in result_of(cell(FaultClass.ZONE_PAUSED_LONG), runs=4).broken
+
+
+def harmless(operation):
+    return operation.model_copy(update={"poison": False})
+
+
+@pytest.mark.parametrize("seed", [7, 54])
+def test_the_load_of_a_seed_is_the_same_in_every_cell(seed):
+    """But whether producers try again, which messages are poison, and how long the run waits for orphans."""
+    loads = {one: one.scenario(seed).load for one in CELLS}
+    plain = {**UNRETRIED, "duration_s": LOAD_S}
+    told = [
+        load.model_copy(update={**plain, "operations": tuple(map(harmless, load.operations))})
+        for load in loads.values()
+    ]
+    assert len({load.model_dump_json() for load in told}) == 1
+    for fault_class in FaultClass:
+        assert len({loads[one].model_dump_json() for one in chosen(fault_classes=[fault_class])}) == 1
+    assert {one.fault_class for one in CELLS if loads[one].retries} <= {FaultClass.ANY_OF_ONE_ZONE}
+    assert {one.fault_class for one in CELLS if loads[one].poison} == {FaultClass.POISON}
+    assert {one.fault_class for one in CELLS if loads[one].duration_s > LOAD_S} == {FaultClass.V1_PRODUCERS_CRASH}
+    assert CELLS[0].scenario(7).load != CELLS[0].scenario(8).load
+
+
+def test_in_half_of_the_seeds_of_any_fault_producers_try_again():
+    loads = [cell(FaultClass.ANY_OF_ONE_ZONE).scenario(seed).load for seed in range(1, 201)]
+    assert 80 <= sum(load.retries > 0 for load in loads) <= 120
+    assert {load.retries for load in loads} == set(range(7))
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+def test_a_retried_push_that_zones_keep_in_different_shards_is_found_by_the_matrix(level, monkeypatch):
+    """The planted bug is one that the engine had: nobody moved such a message to one shard, and nobody looked there."""
+    scenario = cell(FaultClass.ANY_OF_ONE_ZONE, level=level, mode=EngineMode.HARDENED).scenario(54)
+    assert scenario.load.retries > 0
+    assert attempt(scenario).violated == ()
+    monkeypatch.setattr(mending, "_move", lambda there, *, zones: None)
+    assert attempt(scenario).violated == (MessageClass.STUCK,)
+    assert attempt(scenario.model_copy(update={"load": scenario.load.model_copy(update=UNRETRIED)})).violated == ()
+
+
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_scenarios_of_every_class_break_no_rule(fault_class):
+    assert [problem for seed in range(50) for problem in problems(cell(fault_class).scenario(seed))] == []
+
+
+def test_a_matrix_has_every_level_class_and_mode_once():
+    assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(LEVELS_OF_ONE_DC) * len(EngineMode)
+
+
+def test_two_processes_find_what_one_finds():
+    cells = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), cell(FaultClass.CONSUMER_CRASH)]
+    assert fill(cells, runs=4, jobs=1) == fill(cells, runs=4, jobs=2)
+
+
+def test_ctrl_c_keeps_what_there_is():
+    def told(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    cells = [cell(FaultClass.NONE, level=level) for level in (Level.DC_ONE, Level.DC_QUORUM)]
+    found = fill(cells, runs=5, jobs=1, told=told)
+    assert not found.complete
+    assert [result.runs for result in found.cells.values()] == [2, 1]
+
+
+@pytest.mark.parametrize("runs", [1, 10, 100, 3_000])
+def test_the_bound_of_a_cell_that_held_is_the_exact_one_behind_the_rule_of_three(runs):
+    assert (1 - share_bound(runs)) ** runs == pytest.approx(0.05)
+    if runs >= 100:
+        assert share_bound(runs) == pytest.approx(3 / runs, rel=0.02)
+
+
+def test_a_counterexample_repeats_event_by_event(tmp_path):
+    wiped = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT)
+    found = fill([wiped], runs=1, jobs=1)
+    written = counterexamples(found, tmp_path / "files", jobs=1, shrink_runs=40)
+    assert set(written) == {Failure(cell=wiped, message_class=name, seed=1) for name in found.cells[wiped].broken}
+    for failure, path in written.items():
+        scenario = load_scenario(str(path))
+        assert scenario.arm == "sim"
+        trial = attempt(scenario)
+        assert failure.message_class in trial.violated
+        assert trial.run.trace_hash == scenario.found.trace_hash
+        original = scenario_of_class(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT, seed=1)
+        assert len(scenario.load.operations) < len(original.load.operations)
+
+
+@pytest.fixture
+def told(tmp_path):
+    result = CellResult()
+    for one in (shown(1), shown(2, lost=1, stuck=2), shown(3, problem="no end state was recorded"), shown(4, lost=3)):
+        result.add(one)
+    held = CellResult()
+    held.add(shown(1))
+    broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
+    return MatrixReport(
+        matrix=Matrix(cells={broken: result, cell(FaultClass.NONE): held}, complete=False),
+        files={Failure(cell=broken, message_class=MessageClass.LOST, seed=2): tmp_path / "files" / "lost.yaml"},
+        command="zonelab matrix",
+        took_s=2.0,
+    )
+
+
+def test_a_cell_counts_seeds_not_cases(told):
+    document = json.loads(json.dumps(told.to_json()))
+    classes = document["cells"][0]["classes"]
+    assert list(classes) == [str(name) for name in FORBIDDEN_DEFAULT]
+    assert (classes["lost"]["failing"], classes["lost"]["first_seed"]) == (2, 2)
+    assert classes["lost"]["share"]["low"] < 0.5 < classes["lost"]["share"]["high"]
+    assert classes["early"] == {"failing": 0, "share_below": share_bound(4)}
+    assert document["problems"] == ["zone-wiped-DC_ONE-default, seed 3: no end state was recorded"]
+
+
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class):
+    one = cell(fault_class)
+    result = CellResult()
+    for seed in range(1, 9):
+        result.add(shown(seed))
+    report = MatrixReport(matrix=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
+    (told,) = report.to_json()["cells"]
+    for seed in range(1, 9):
+        assert set(told["classes"]) <= set(one.scenario(seed).checks.forbid)
+
+
+def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tmp_path):
+    page = told.page(tmp_path / "page.md")
+    assert "| zone-wiped | lost 50.0%, stuck 25.0%, 1 undecided |" in page
+    assert "| none |  | held (< 95.0%) |" in page
+    assert "| zone-wiped | DC_ONE | default | lost | 2 of 4 | 6.8% to 93.2% | 2 | [yaml](files/lost.yaml) |" in page
+    assert "broken off" in page
+
+
+def test_a_run_without_verdict_is_a_problem_and_no_violation():
+    class Broken:
+        scenario = cell(FaultClass.NONE).scenario(5)
+        verdict = None
+        violated = ()
+
+        class run:
+            class record:
+                error = "the lab broke"
+
+    assert Shown.of(Broken) == Shown(seed=5, violated={}, pushed=0, problem="the lab broke")
+
+
+def test_the_first_failing_seed_is_named_and_no_other():
+    result = CellResult()
+    for one in (shown(3, stuck=1), shown(5, stuck=1, lost=1)):
+        result.add(one)
+    found = Matrix(cells={cell(FaultClass.NONE): result}, complete=True)
+    assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+@pytest.mark.parametrize("fault_class", FaultClass)
+def test_hardened_mode_holds_where_the_original_does_not(fault_class, level):
+    """In the first seed; in the second, for every cell that is published as held: ``test_counterexamples``."""
+    result = result_of(cell(fault_class, level=level, mode=EngineMode.HARDENED), runs=1)
+    assert (result.failing, result.problems) == ({}, {})
+
+
+def test_cells_are_chosen_by_mode_level_and_class():
+    found = chosen(
+        modes=[EngineMode.HARDENED], levels=[Level.DC_ONE], fault_classes=[FaultClass.NONE, FaultClass.CUT_DROP]
+    )
+    assert {(one.mode, one.level) for one in found} == {(EngineMode.HARDENED, Level.DC_ONE)}
+    assert [one.fault_class for one in found] == [FaultClass.NONE, FaultClass.CUT_DROP]
+    assert chosen() == CELLS
+
+
+def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
+    cells, path = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), cell(FaultClass.NONE)], tmp_path / "state"
+
+    def told(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    assert not fill(cells, runs=3, jobs=1, told=told, state=MatrixState(path)).complete
+    path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
+    known = MatrixState(path)
+    assert [known.of(*task) is not None for task in product(cells, (1, 2))] == [True, False, True, False]
+    assert fill(cells, runs=3, jobs=1, state=known) == fill(cells, runs=3, jobs=1)
+    assert len(path.read_text().splitlines()) == 1 + 6
+
+
+def test_only_runs_that_were_asked_for_count_as_made_before(tmp_path):
+    def filled(one, *, runs):
+        settings = {"jobs": 1, "out": None, "files": tmp_path / "files", "shrink_runs": 1, "state": tmp_path / "state"}
+        return fill_matrix([one], runs=runs, **settings).known
+
+    one, other = cell(FaultClass.NONE, level=Level.DC_ONE), cell(FaultClass.NONE)
+    assert [filled(one, runs=2), filled(other, runs=1), filled(one, runs=1), filled(one, runs=3)] == [0, 0, 1, 2]
+
+
+def test_a_state_of_another_program_is_begun_anew(tmp_path):
+    one, path = cell(FaultClass.NONE), tmp_path / "state"
+    fill([one], runs=1, jobs=1, state=MatrixState(path))
+    path.write_text(path.read_text().replace(path.read_text().splitlines()[0], "0" * 12))
+    assert MatrixState(path).of(one, 1) is None
+
+
+@pytest.mark.parametrize("mode", ORIGINAL)
+@pytest.mark.parametrize(
+    ("fault_class", "found"),
+    [(FaultClass.POISON, MessageClass.STUCK), (FaultClass.V1_PRODUCERS_CRASH, MessageClass.ORPHAN)],
+)
+def test_the_original_keeps_poison_and_orphans_for_ever(fault_class, found, mode):
+    result = result_of(cell(fault_class, mode=mode), runs=2)
+    assert found in result.broken
+    assert result.seeds(found) == [1, 2]

@@ -1,0 +1,118 @@
+"""Goal: the table of options compares equal runs, shows what an option prevents, and calls nothing an effect by chance.
+
+Method: a few simulated runs of two places; tables whose counts are given.
+"""
+
+import json
+
+import pytest
+
+from analysis.runs.accesses import WorkloadKind
+from scenarios import option_ablation
+from scenarios.cli import run_cli
+from scenarios.fault_draws.fault_classes import FaultClass
+from scenarios.option_ablation import (
+    PLACES,
+    ROWS,
+    Measured,
+    Option,
+    OptionResult,
+    OptionResults,
+    Place,
+    ablate_options,
+    scenario_of,
+)
+from scenarios.option_report import OptionReport
+
+SETS = Place(WorkloadKind.SET, FaultClass.CUT_DROP)
+REGISTERS = Place(WorkloadKind.REGISTER, FaultClass.LAG_HEAVY)
+NONE = ()
+
+
+def measured(**cases):
+    return Measured(cases=cases, begun=10, answered=9, done={"repairs": 2})
+
+
+def test_runs_of_a_seed_differ_by_the_options_alone():
+    for place in PLACES:
+        plain, *others = (scenario_of(row, place, seed=3) for row in ROWS)
+        for other in others:
+            assert other.replication != plain.replication
+            same = {"replication": plain.replication, "about": plain.about}
+            assert other.model_copy(update=same) == plain
+
+
+def test_what_anti_entropy_and_hints_prevent_in_sets_is_seen_and_what_read_repair_does_not():
+    rows = (NONE, (Option.READ_REPAIR,), (Option.HINTED_HANDOFF,), (Option.ANTI_ENTROPY,))
+    found = ablate_options(runs=16, jobs=1, rows=rows, places=(SETS,))
+    assert found.complete
+    assert found.runs == 64
+    failing = [found.cells[row, SETS].failing for row in rows]
+    assert failing[0] == failing[1] >= 14
+    assert failing[2] == failing[3] == 0
+    assert [found.changed((row, SETS)) for row in rows[1:]] == [((), ()), (("divergent",), ()), (("divergent",), ())]
+    assert found.cells[rows[3], SETS].done["anti-entropy copied"] > 0
+    assert all(not result.problems for result in found.cells.values())
+
+
+def test_the_number_of_processes_changes_nothing():
+    arguments = {"runs": 2, "rows": (NONE, (Option.VERSION_VOTES,)), "places": (REGISTERS, SETS)}
+    assert ablate_options(jobs=1, **arguments) == ablate_options(jobs=2, **arguments)
+
+
+def test_a_run_without_a_verdict_of_true_or_false_is_a_problem(monkeypatch):
+    def short_of_budget(*run, seed):
+        scenario = scenario_of(*run, seed=seed)
+        return scenario.model_copy(
+            update={"workload": scenario.workload.model_copy(update={"budget_configurations": 1})}
+        )
+
+    monkeypatch.setattr(option_ablation, "scenario_of", short_of_budget)
+    (result,) = ablate_options(runs=1, jobs=1, rows=(NONE,), places=(REGISTERS,)).cells.values()
+    assert result.failing == 0
+    assert "too costly to decide" in result.problems[0]
+
+
+@pytest.mark.parametrize(("fewer", "more", "told"), [(30, 0, True), (30, 29, False), (5, 0, False), (0, 0, False)])
+def test_an_effect_is_what_chance_does_not_explain(fewer, more, told):
+    result = OptionResult()
+    for _ in range(fewer):
+        result.add(measured(), measured(divergent=1))
+    for _ in range(more):
+        result.add(measured(divergent=2), measured(divergent=1))
+    cell = ((Option.ANTI_ENTROPY,), SETS)
+    results = OptionResults(cells={cell: result}, runs=fewer + more, complete=True)
+    assert results.changed(cell) == ((("divergent",) if told else ()), ())
+    assert result.failing == more
+
+
+def test_the_page_has_a_row_a_cell_and_says_where_an_option_does_nothing():
+    cells = {(row, place): OptionResult() for row in (NONE, (Option.READ_REPAIR,)) for place in (SETS, REGISTERS)}
+    for (row, place), result in cells.items():
+        for _ in range(40):
+            without = measured(divergent=1)
+            result.add(measured() if row and place is REGISTERS else without, without)
+    page = OptionReport(results=OptionResults(cells=cells, runs=160, complete=True), command="c", took_s=1.0).page()
+    assert "| set, cut-drop | read-repair | 1000 (912 to 1000) | divergent 1000 | 90.0 | repairs 2.0 | – |" in page
+    assert "| register, lag-heavy | read-repair | 0 (0 to 88) | none | 90.0 | repairs 2.0 | fewer: divergent |" in page
+    assert (
+        "- **read-repair**: Fewer divergent (register, lag-heavy). Nothing that chance would not do: set, cut-drop."
+        in page
+    )
+
+
+def test_the_command_refuses_what_is_of_the_other_table(capsys):
+    assert run_cli(["ablate", "--options", "--off", "lease-nx"]) == 64
+    assert "one or the other" in capsys.readouterr().err
+
+
+def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "scenarios.option_report.ablate_options", lambda **given: ablate_options(**given, places=(SETS,))
+    )
+    out = tmp_path / "page.md"
+    assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["on"] for row in told["rows"]] == [list(row) for row in ROWS]
+    assert told["command"] == f"zonelab ablate --options --runs 1 --jobs 1 --out {out}"
+    assert f"`{told['command']}` made this page" in out.read_text()

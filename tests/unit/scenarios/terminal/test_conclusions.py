@@ -1,0 +1,94 @@
+"""Goal: what the demo says in words and in its table follows from the verdicts, and from nothing else.
+
+Method: runs made by hand with known outcomes; whole sentences are compared.
+"""
+
+import json
+from pathlib import Path
+
+from analysis.checkers.verdict import MessageClass
+from analysis.runs.builder import RunBuilder
+from scenarios.terminal.conclusions import conclusion, listed_by
+from scenarios.terminal.run_table import Result, console, result_table
+from scenarios.verbs.check import examine
+
+
+def good(path: Path, *, level: str) -> RunBuilder:
+    run = RunBuilder(path, level=level)
+    for number in range(4):
+        run.push(f"m{number}", at_ms=10 * number, took_ms=2, due_ms=10 * number, intended_ms=10 * number)
+        pop = run.pop(f"m{number}", at_ms=10 * number + 5, took_ms=1)
+        run.ack(f"m{number}", pop, at_ms=10 * number + 8, took_ms=1)
+    return run
+
+
+def finished(run: RunBuilder, path: Path, *, title: str) -> Result:
+    run.write()
+    return examine(path, title=title)
+
+
+def results(tmp_path: Path) -> list[Result]:
+    fine = finished(good(tmp_path / "1", level="DC_QUORUM"), tmp_path / "1", title="DC_QUORUM")
+    run = good(tmp_path / "2", level="DC_ONE")
+    run.push("gone", at_ms=50, took_ms=2, due_ms=60)
+    run.push("left", at_ms=50, took_ms=2, due_ms=60)
+    run.push("open", at_ms=50, took_ms=2, due_ms=60, outcome="info")
+    for zone in "ac":
+        run.listed("left", zone=zone)
+    return [finished(run, tmp_path / "2", title="DC_ONE"), fine]
+
+
+def test_the_conclusion_counts_what_is_missing_and_names_who_kept_the_promise(tmp_path: Path) -> None:
+    promise, missing, price = conclusion(results(tmp_path))
+    assert promise == (
+        "DC_QUORUM kept; DC_ONE broke the promise that an acknowledged message is delivered, on time and by one lease "
+        "at a time."
+    )
+    assert missing == (
+        "Acknowledged messages that their consumers never finished: 2 of 6 at DC_ONE (1 lost and 1 stuck, most of them "
+        "listed by a and c alone, 33.3 %); none at DC_QUORUM."
+    )
+    assert price == (
+        "What that cost the producers, in pushes: DC_ONE: 1 not confirmed, p99 2.0 ms; DC_QUORUM: all confirmed, "
+        "p99 2.0 ms."
+    )
+
+
+def test_a_good_run_alone_is_told_in_two_sentences(tmp_path: Path) -> None:
+    promise, missing = conclusion([finished(good(tmp_path, level="DC_ONE"), tmp_path, title="DC_ONE")])
+    assert promise.startswith("DC_ONE kept the promise")
+    assert missing == "Every acknowledged message was delivered and acknowledged by its consumer."
+
+
+def test_zones_that_hold_the_payload_only_do_not_list_a_message(tmp_path: Path) -> None:
+    bad, _ = results(tmp_path)
+    assert listed_by(bad.directory, MessageClass.STUCK) == "a and c"
+    assert listed_by(bad.directory, MessageClass.ABANDONED) == ""
+
+
+def test_the_table_has_a_column_per_run_and_fits_100_columns(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(result_table(results(tmp_path), title="two runs"))
+    lines = captured.get().splitlines()
+    assert max(map(len, lines)) <= 100
+    cells = {
+        line.split("│")[0].strip(): [cell.strip() for cell in line.split("│")[1:]] for line in lines if "│" in line
+    }
+    assert cells["stuck"] == ["1", "0"]
+    assert cells["indeterminate"] == ["1", "0"]
+    assert cells["verdict"] == ["invalid", "valid"]
+
+
+def test_a_lab_that_was_kept_from_running_for_long_says_so_beside_its_result(tmp_path: Path) -> None:
+    for stall_ms, cautions in ((90.0, 0), (110.0, 1)):
+        path = tmp_path / str(stall_ms)
+        result = finished(good(path, level="DC_ONE"), path, title="DC_ONE")
+        told = json.loads((path / "run.json").read_text())
+        (path / "run.json").write_text(
+            json.dumps({**told, "longest_stall_ms": stall_ms, "shortest_time_out_ms": 500.0})
+        )
+        found = [line for line in conclusion([result]) if line.startswith("Caution: ")]
+        assert len(found) == cautions
+    assert "110 ms at DC_ONE, where the shortest time-out is 500 ms" in found[0]
