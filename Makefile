@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
 OUTSIDE := real or docker or java or chromium
 
-.PHONY: demo test lint image bench clean
+.PHONY: demo test lint hashes hashes-again mutants mutants-all image bench clean
 .DELETE_ON_ERROR:
 # Modules and rewritten assertions are compiled once, not by every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,6 +23,13 @@ lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Whether simulated runs do what they did at the commit that tests/hashes/table.txt names; and the table for the last commit.
+hashes: $(READY)
+	@$(BIN)/python tests/hashes/table.py check
+
+hashes-again: $(READY)
+	@$(BIN)/python tests/hashes/table.py again
 
 image: $(READY)
 	@$(BIN)/zonelab image
@@ -41,6 +48,14 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+# A small fault at a time, each against the tests and simulated runs that are known to notice it.
+mutants: $(READY)
+	@PYTHONPATH=tests $(BIN)/python -m mutants
+
+# Without limits, which takes hours; writes docs/mutants.md.
+mutants-all: $(READY)
+	@PYTHONPATH=tests $(BIN)/python -m mutants --all
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

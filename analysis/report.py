@@ -11,9 +11,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
-from analysis.checkers.verdict import DESCRIPTIONS, MessageClass, Offender, Validity, Verdict
+from analysis.checkers.verdict import Offender, Validity, Verdict
 from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.figures.session_plot import plot_session
+from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
 from analysis.statistics import QUANTILES

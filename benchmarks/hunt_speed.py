@@ -21,11 +21,11 @@ from environment import environment
 from analysis.checkers.queue.queue import check_recorded
 from cluster.sim.cluster import SimCluster
 from cluster.testbed import Testbed
-from scenarios.hunt.seeds import Outcome, Quarry, hunt_seed
+from scenarios.hunt.seeds import HuntTarget, Outcome, hunt_seed
 from scenarios.run.simulated import recorded, simulate
+from scenarios.run.trial import attempt
 from scenarios.run_files.tables import MemoryTables
 from scenarios.spec.reading import scenario_of
-from scenarios.trial import attempt
 
 TURNS = 5
 SEEDS_PER_TURN = 8
@@ -60,14 +60,14 @@ KINDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 class Measured:
     """What the schedules of one kind took, by turn, and what they did."""
 
-    quarry: Quarry
+    target: HuntTarget
     spent_s: list[float] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
 
     def turn(self, seeds: range) -> None:
         found: list[Outcome] = []
-        spent_s = seconds(lambda: found.extend(hunt_seed(self.quarry, seed) for seed in seeds))
+        spent_s = seconds(lambda: found.extend(hunt_seed(self.target, seed) for seed in seeds))
         # One seed in twenty is run twice.
         runs = [outcome for outcome in found for _ in range(1 + outcome.repeated)]
         self.spent_s.append(spent_s)
@@ -78,9 +78,9 @@ class Measured:
         return sum(map(amount, self.outcomes)) / sum(self.spent_s)
 
 
-def quarry_of(changes: Mapping[str, Mapping[str, Any]]) -> Quarry:
+def target_of(changes: Mapping[str, Mapping[str, Any]]) -> HuntTarget:
     sections = {section: {**SCENARIO[section], **changed} for section, changed in changes.items()}
-    return Quarry(scenario=scenario_of({**SCENARIO, **sections}, source="hunt_speed.py"), messages=100)
+    return HuntTarget(scenario=scenario_of({**SCENARIO, **sections}, source="hunt_speed.py"), messages=100)
 
 
 def seconds(body: Callable[[], object]) -> float:
@@ -101,7 +101,7 @@ def bare_simpy() -> None:
     bare.run()
 
 
-def link_messages(quarry: Quarry, seed: int) -> int:
+def link_messages(target: HuntTarget, seed: int) -> int:
     """What the links between the coordinators carried in the schedule of ``seed``; not timed."""
     clusters: list[SimCluster] = []
 
@@ -109,17 +109,17 @@ def link_messages(quarry: Quarry, seed: int) -> int:
         clusters.append(cluster)
         return cluster
 
-    attempt(quarry.run_of(seed), observe=observe)
+    attempt(target.run_of(seed), observe=observe)
     return sum(link.sent for link in clusters[0].links.values())
 
 
-def beside_the_run_ms(quarry: Quarry, seeds: range) -> tuple[float, float]:
+def beside_the_run_ms(target: HuntTarget, seeds: range) -> tuple[float, float]:
     """What drawing a schedule takes, and checking it."""
     drawn_s = checked_s = 0.0
     for seed in seeds:
-        drawn_s += seconds(lambda seed=seed: quarry.run_of(seed))  # type: ignore[misc]
-        scenario, tables = quarry.run_of(seed), MemoryTables()
-        run = recorded(scenario, simulate(scenario, tables, make_queue=quarry.make_queue), tables)
+        drawn_s += seconds(lambda seed=seed: target.run_of(seed))  # type: ignore[misc]
+        scenario, tables = target.run_of(seed), MemoryTables()
+        run = recorded(scenario, simulate(scenario, tables, make_queue=target.make_queue), tables)
         checked_s += seconds(lambda run=run: check_recorded(run))  # type: ignore[misc]
     return 1e3 * drawn_s / len(seeds), 1e3 * checked_s / len(seeds)
 
@@ -127,8 +127,8 @@ def beside_the_run_ms(quarry: Quarry, seeds: range) -> tuple[float, float]:
 def report(name: str, kind: Measured, bare_per_s: float) -> None:
     schedules_per_s, events_per_s = kind.a_second(lambda _: 1), kind.a_second(lambda one: one.events)
     seeds = range(1, 1 + SEEDS_PER_TURN)
-    carried = sum(link_messages(kind.quarry, seed) for seed in seeds) / len(seeds)
-    drawn_ms, checked_ms = beside_the_run_ms(kind.quarry, seeds)
+    carried = sum(link_messages(kind.target, seed) for seed in seeds) / len(seeds)
+    drawn_ms, checked_ms = beside_the_run_ms(kind.target, seeds)
     took_ms, events = 1e3 / schedules_per_s, events_per_s / schedules_per_s
     low, high = min(kind.per_s), max(kind.per_s)
     rows = {
@@ -145,9 +145,9 @@ def report(name: str, kind: Measured, bare_per_s: float) -> None:
 
 
 def main() -> None:
-    kinds = {name: Measured(quarry_of(changes)) for name, changes in KINDS.items()}
+    kinds = {name: Measured(target_of(changes)) for name, changes in KINDS.items()}
     for kind in kinds.values():
-        attempt(kind.quarry.run_of(0))
+        attempt(kind.target.run_of(0))
     bare_s = 0.0
     for turn in range(TURNS):
         bare_s += seconds(bare_simpy)

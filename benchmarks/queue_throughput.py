@@ -22,10 +22,10 @@ from typing import Any, Protocol
 import uvloop
 from environment import environment
 
+from cluster.coordinators.direct import SingleZoneReads
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings
 from engine.dyno.hardened import HardenedQueue, HardenedSettings
 from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
@@ -206,7 +206,7 @@ def site(cluster: RealCluster, zone: str, setting: str, name: str, sent: Sent) -
         for level in (Level(setting), Level.DC_ONE, Level.DC_SAFE_QUORUM)
     )
     coordinator = cluster.coordinators[zone]
-    reads = {one: Counting(ZoneReads(coordinator, one, runtime=cluster.runtime), sent) for one in ZONES}
+    reads = {one: Counting(SingleZoneReads(coordinator, one, runtime=cluster.runtime), sent) for one in ZONES}
     return Site(cluster, name, zone, ZONES, quorum, local, safe, reads)
 
 

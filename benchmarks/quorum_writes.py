@@ -20,11 +20,11 @@ import hiredis
 import uvloop
 from environment import environment
 
-from cluster.coordinator import Coordinator
+from cluster.coordinators.coordinator import Coordinator
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
+from cluster.votes.levels import Level
 from cluster.votes.pipeline import Outcome
-from cluster.votes.vote import Level
 from engine.ports import Connection
 
 WRITES = {1: 5_000, 50: 50_000, 800: 80_000}

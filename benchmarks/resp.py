@@ -29,7 +29,7 @@ from environment import environment
 from cluster.real.zones import ZoneSet, zones
 from cluster.resp.commands.busy_poll import BUSY_POLL_US
 from cluster.resp.gateway.program import allow_files
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 PLAIN = "plain"
 ZONES = ("a", "b", "c")

@@ -12,12 +12,12 @@ from statistics import median
 
 import simpy
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.redis import RedisModel
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings
 from engine.message import Message
 

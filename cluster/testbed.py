@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from cluster.clock import NodeClock
-from cluster.coordinator import Coordinator
+from cluster.coordinators.coordinator import Coordinator
 from cluster.links.link import Link
-from cluster.votes.vote import Setting
+from cluster.votes.levels import Setting
 from cluster.zone import Zone
 from engine.ports import Connection, Runtime
 

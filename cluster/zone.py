@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class ClusterError(Exception):
@@ -82,3 +82,22 @@ class Zone(Protocol):
 
     async def restart(self, mode: Restart, *, warm_from: "Zone | None" = None) -> None:
         """DEAD → RUNNING. ``WARM`` copies the data of ``warm_from`` before it returns."""
+
+
+@runtime_checkable
+class LosesPower(Protocol):
+    """A zone whose machine can lose its power; only simulated ones can."""
+
+    async def fail_power(self, *, torn: bool = False) -> None:
+        """RUNNING or PAUSED → DEAD, and what was not flushed to the disk is lost.
+
+        With ``torn`` a random part of that, as it comes in the file, had reached the disk after all.
+        """
+
+
+@runtime_checkable
+class SlowsDown(Protocol):
+    """A zone whose server can be made slow; only simulated ones can."""
+
+    def slow_down(self, factor: float) -> None:
+        """Let every command take ``factor`` times as long as set; 1 is the normal speed."""

@@ -1,1 +1,8 @@
-"""Queue engines: pure logic over the ports of ``engine.ports``, the same on real servers and in simulation."""
+"""Queue engines: delay queues as pure logic over the ports, the same on real servers and in simulation.
+
+Read first: ``engine.ports`` (what an engine may ask of the world) and ``engine.queue`` (what it offers), then
+``engine.dyno.v1.queue``. ``engine.common`` has what any engine may use, ``engine.dyno`` the queues of Netflix
+dyno-queues and our hardened mode, ``engine.sync`` a face for ordinary blocking programs.
+
+Imports none of the other packages: no socket, clock, thread or random number comes in except through the ports.
+"""

@@ -3,20 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from analysis.runs.history import FAULTS
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
 from scenarios.clients.recorder import Outcome
-from scenarios.faults import FaultSchedule, PlannedFault
-from scenarios.run_files.directory import LOGGER
+from scenarios.faults.schedule import FaultSchedule, PlannedFault
+from scenarios.logs import LOGGER
+from scenarios.run_files.record import RunRecord
 from scenarios.run_files.tables import FAULTS_NAME, OpenTable
 from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Crew, Halt, at_end
-
-Status = Literal["complete", "interrupted", "failed"]
+from scenarios.tasks import Halt, TaskGroup, at_end
 
 HEAL_BOUND_S = 60.0
 """Restarting a server may take this long; then the lab itself has failed."""
@@ -42,20 +41,6 @@ class Watcher(Protocol):
         """Seconds since the phase began, and messages so far by (operation, outcome)."""
 
 
-@dataclass(kw_only=True)
-class RunRecord:
-    """What a run leaves behind beside its tables; see ``analysis.runs.directory.RunInfo`` for the meaning."""
-
-    status: Status = "complete"
-    error: str | None = None
-    server: str | None = None
-    phases: dict[str, tuple[int, int]] = field(default_factory=dict)
-    drained: bool = False
-    unread_zones: list[str] = field(default_factory=list)
-    shards: dict[str, str] = field(default_factory=dict)
-    coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
     """What one run works with. ``tables`` closes, at the end, what the run has opened."""
@@ -72,7 +57,7 @@ class RunContext:
 class RunPhases(ABC):
     """One run on a testbed that is started. What its clients do is up to the subclass, which sets ``_faults``."""
 
-    def __init__(self, context: RunContext, *, crews: tuple[str, ...]) -> None:
+    def __init__(self, context: RunContext, *, groups: tuple[str, ...]) -> None:
         self._scenario = context.scenario
         self._testbed = context.testbed
         self._runtime = context.testbed.runtime
@@ -80,7 +65,7 @@ class RunPhases(ABC):
         self._halt = context.halt
         self._watcher = context.watcher
         self._record = context.record
-        self._crews = {name: Crew(self._runtime, self._halt) for name in ("progress", "faults", *crews)}
+        self._groups = {name: TaskGroup(self._runtime, self._halt) for name in ("progress", "faults", *groups)}
         self._faults = FaultSchedule([], runtime=self._runtime, halt=self._halt)
         context.tables.callback(self._write_faults)
         self._phase_begin_ns = self._runtime.now_ns()
@@ -118,7 +103,7 @@ class RunPhases(ABC):
         self._faults = FaultSchedule(faults, runtime=self._runtime, halt=self._halt)
 
     async def phases(self) -> None:
-        self._crews["progress"].spawn(self._report_progress(), name="progress")
+        self._groups["progress"].spawn(self._report_progress(), name="progress")
         async with at_end(self._dismiss):
             self._record.server = await self._server()
             await self._load()
@@ -130,8 +115,8 @@ class RunPhases(ABC):
                 await self._read_end_state()
 
     async def _dismiss(self) -> None:
-        for crew in self._crews.values():
-            await crew.dismiss()
+        for group in self._groups.values():
+            await group.dismiss()
         await self._close()
 
     async def _load(self) -> None:
@@ -141,14 +126,14 @@ class RunPhases(ABC):
         begin_ns = runtime.now_ns() + _LEAD_NS
         self._start(begin_ns)
         for fault in self._faults.faults:
-            self._crews["faults"].spawn(self._faults.run(fault, load_begin_ns=begin_ns), name=fault.name)
+            self._groups["faults"].spawn(self._faults.run(fault, load_begin_ns=begin_ns), name=fault.name)
         await self._halt.sleep(begin_ns + round(duration_s * 1e9) - runtime.now_ns())
         self._record.phases["load"] = (begin_ns, runtime.now_ns())
 
     async def _heal(self) -> None:
         """Every fault ends within the load, but a server may still be starting."""
         self._begin_phase("heal", None)
-        if not await self._crews["faults"].wait(HEAL_BOUND_S):
+        if not await self._groups["faults"].wait(HEAL_BOUND_S):
             raise ClusterError(f"not every fault had ended {HEAL_BOUND_S:g} s after the load")
         await self._faults.heal()
 

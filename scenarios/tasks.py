@@ -77,7 +77,7 @@ class Halt:
             self._wake(key)
 
 
-class Crew:
+class TaskGroup:
     """Tasks that belong together. An exception in one of them halts the run."""
 
     def __init__(self, runtime: Runtime, halt: Halt) -> None:

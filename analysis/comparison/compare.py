@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from analysis.checkers.verdict import DUPLICATE_CAUSES, Totals, Verdict
+from analysis.checkers.verdict import Totals, Verdict
 from analysis.comparison.metrics import (
     PERMUTATIONS,
     RESAMPLES,
@@ -24,6 +24,7 @@ from analysis.comparison.metrics import (
     compare_series,
 )
 from analysis.comparison.samples import Metric, read_series
+from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.statistics import Interval, newcombe_interval
 from analysis.summary.queue_summary import LOSSES, load_verdict

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 
 NANOSECONDS_PER_MS = 1_000_000

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import DUPLICATE_CAUSES, Verdict
+from analysis.checkers.verdict import Verdict
+from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory, RunError
 from analysis.statistics import Interval, proportion_interval, quantile_interval, quantiles, rate_interval
 

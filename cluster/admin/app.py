@@ -31,7 +31,7 @@ from cluster.admin.serving import serving
 from cluster.admin.settings import AdminSettings
 from cluster.admin.view import GatewayView
 from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import ClusterError
 
 BODY_BYTES_MAX = 64 * 1024

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from cluster.resp.server import RespServer
+from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
-from cluster.votes.vote import Level
 
 FIRST_S = 20e-6
 """Upper bound of the first bucket."""

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from cluster.links.lag import Lag, parse_lag
+from cluster.links.lag import Lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut, Link
 from cluster.zone import ClusterError
 

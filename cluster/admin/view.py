@@ -33,12 +33,11 @@ class GatewayView:
 
     def health(self) -> dict[str, Any]:
         """``healthy``: its own zone's server is reached, so clients are served at least at DC_ONE."""
-        connected = self._connected()
+        connected = self._gateway.connected_to
         return {"zone": self.zone, "healthy": connected[self.zone], "connected": connected}
 
     def topology(self) -> dict[str, Any]:
-        told = self._gateway.topology()
-        return {**told, "links": self.links.described()}
+        return {**self._gateway.topology(), "links": self.links.described()}
 
     def statistics(self) -> dict[str, Any]:
         """Counts since the coordinator began.
@@ -59,7 +58,7 @@ class GatewayView:
             "divergence": sum(map(_disagreements, levels.values())),
             "repairs": sum(options.get(name, 0) for name in _REPAIRS),
             "options": options,
-            "connected": self._connected(),
+            "connected": self._gateway.connected_to,
             "peers": told["peers"],
             "remote": {what: coordinator[f"remote_{what}"] for what in REMOTE} if told["peers"] else {},
             "links": self.links.described(),
@@ -68,12 +67,6 @@ class GatewayView:
 
     def set_levels(self, *, read: Any, write: Any) -> None:
         self._gateway.set_level(read=read, write=write)
-
-    def _connected(self) -> dict[str, bool]:
-        coordinator = self._gateway.coordinator
-        return {
-            coordinator.zone_name(position): channel.connected for position, channel in enumerate(coordinator.channels)
-        }
 
     def _quantiles_ms(self) -> dict[str, float | None]:
         counts = [sum(column) for column in zip(*(one.counts for one in self.probe.histograms.values()), strict=True)]

@@ -7,8 +7,8 @@ here has one key, its first argument, or goes by it, as in Dynomite (``redis_par
 
 from collections.abc import Callable, Sequence
 
+from cluster.commands.list_replies import elements, reply_of
 from cluster.commands.routes import LOCAL_READS, upper
-from cluster.votes.list_vote import elements, reply_of
 from engine.ports import Argument, Command, Reply
 
 _LOCAL_WITH_KEY = frozenset({"HGETALL", "HKEYS", "HSCAN", "HVALS", "SSCAN", "ZSCAN"})

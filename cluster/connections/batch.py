@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from cluster.votes.vote import ZoneFailure
+from cluster.connections.failures import ZoneFailure
 from engine.ports import Command, Reply
 
 Answer = list[Reply] | ZoneFailure
@@ -13,9 +13,9 @@ Answer = list[Reply] | ZoneFailure
 class Batch:
     """Commands that travel and are executed together, in order. One batch may go to several zones.
 
-    ``writes`` tells whether any of them may change something. ``packed`` is the wire form of all of them, if whoever
-    made the batch has it; otherwise the first real connection that needs it makes it, for all. ``prepared`` is what the
-    first simulated server makes of them, for all.
+    ``writes``: any of them may change something. ``packed``: the wire form of all of them. Without it, the first real
+    connection that needs it fills it in for all zones. ``prepared``: what the first simulated server that executes the
+    batch keeps for the others.
     """
 
     __slots__ = ("commands", "packed", "prepared", "writes")

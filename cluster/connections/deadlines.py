@@ -1,4 +1,4 @@
-"""When the oldest unanswered request on a connection has waited too long, with one timer for all of them."""
+"""Time-outs of a connection's requests, with one timer for all of them."""
 
 from collections.abc import Callable
 
@@ -11,8 +11,8 @@ class Deadlines:
     """Calls ``expired`` once a request on the connection is past its deadline.
 
     ``earliest_ns`` gives the earliest deadline among the requests in flight, or None. It is asked only when the timer
-    fires, so a request that is answered in time costs one comparison, with ``armed_ns``: nobody needs to tell of a
-    request whose deadline is not before it.
+    fires. ``watch`` need not be called for a request whose deadline is not before ``armed_ns``, so that a request which
+    is answered in time costs one comparison.
     """
 
     def __init__(self, *, runtime: Runtime, earliest_ns: Callable[[], int | None], expired: Callable[[], None]) -> None:

@@ -11,15 +11,15 @@ from typing import Protocol
 from cluster.connections.backoff import Reconnect
 from cluster.connections.batch import Answer, Batch
 from cluster.connections.deadlines import Deadlines
+from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.connections.server import OnAnswer
 from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Link
-from cluster.votes.vote import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from engine.ports import Runtime
 
 
-class _Flight:
-    """One batch on its way there and back."""
+class _Request:
+    """One batch on its way to the far end, and its answer on the way back."""
 
     __slots__ = ("_batch", "_done", "_lost", "_peer", "_reached", "answer", "answered", "deadline_ns")
 
@@ -40,20 +40,20 @@ class _Flight:
         if self._lost:
             return
         if self._reached:
-            self._peer.datastore.submit(self._batch, _unheard)
+            self._peer.far_end.submit(self._batch, _ignore)
             return
         self._reached = True
-        self._peer.datastore.submit(self._batch, self)
+        self._peer.far_end.submit(self._batch, self)
 
     def __call__(self, answer: Answer) -> None:
         """The server's answer sets out on the way back."""
         self.answer = answer
-        self._peer.inbound.send(self.land)
+        self._peer.inbound.send(self.answer_arrived)
 
-    def land(self) -> None:
+    def answer_arrived(self) -> None:
         if not self.answered:
             self.answered = True
-            self._peer.flights.pop(self, None)
+            self._peer.requests.pop(self, None)
             self._done(self.answer)
 
     def fail(self, text: str, *, lost_if_not_there: bool) -> None:
@@ -63,11 +63,11 @@ class _Flight:
         self._done(ZoneFailure(text, maybe_applied=not self._lost))
 
 
-def _unheard(answer: Answer) -> None:
+def _ignore(answer: Answer) -> None:
     pass
 
 
-class Far(Protocol):
+class FarEnd(Protocol):
     """What a peer passes requests to: the far zone's server, or its coordinator."""
 
     @property
@@ -76,24 +76,24 @@ class Far(Protocol):
     def in_flight(self) -> int: ...
     def submit(self, batch: Batch, done: OnAnswer) -> None: ...
     def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
-        """As ``Datastore.redirect``."""
+        """As ``ServerConnection.redirect``."""
 
 
 class Peer:
     """A channel to another zone (``dyn_dnode_peer.c``). Not connected: fails at once and nothing is kept.
 
-    While both links are clear, what is sent goes straight to the far server's connection, and its answer straight back.
-    That would be no different with a flight each, since a server that stalls is noticed there before it is here. Once a
-    link is not clear any more, all that is at the server goes on as a flight.
+    While both links are clear, batches go straight to the far server's connection and answers straight back, without a
+    ``_Request`` each. The outcome is the same: the server's connection times out before the peer's. As soon as a link
+    is no longer clear, every batch that waits at the server gets its ``_Request``.
     """
 
-    def __init__(self, *, datastore: Far, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts) -> None:
-        self.datastore = datastore
+    def __init__(self, *, far_end: FarEnd, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts) -> None:
+        self.far_end = far_end
         self.outbound = outbound
         self.inbound = inbound
         self._runtime = runtime
         self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
-        self.flights: dict[_Flight, None] = {}  # those that have not been answered, in order of departure
+        self.requests: dict[_Request, None] = {}  # those that have not been answered, in order of departure
         self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
         self._reconnect = Reconnect(runtime=runtime, timeouts=timeouts, attempt=self._connect)
         self._up = True
@@ -107,11 +107,11 @@ class Peer:
 
     @property
     def connected(self) -> bool:
-        return self._up and self.datastore.connected
+        return self._up and self.far_end.connected
 
     @property
     def in_flight(self) -> int:
-        return self.datastore.in_flight if self._straight else len(self.flights)
+        return self.far_end.in_flight if self._straight else len(self.requests)
 
     def close(self) -> None:
         self._closed = True
@@ -120,33 +120,33 @@ class Peer:
 
     def submit(self, batch: Batch, done: OnAnswer) -> None:
         if self._straight:
-            self.datastore.submit(batch, done)
+            self.far_end.submit(batch, done)
         elif self._up:
-            self.outbound.send(self._take_off(batch, done, self._runtime.now_ns()).arrive)
+            self.outbound.send(self._begin(batch, done, self._runtime.now_ns()).arrive)
         else:
             done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
 
-    def _take_off(self, batch: Batch, done: OnAnswer, sent_ns: int) -> _Flight:
+    def _begin(self, batch: Batch, done: OnAnswer, sent_ns: int) -> _Request:
         deadline_ns = sent_ns + self._timeouts_ns[batch.writes]
-        flight = _Flight(self, batch, done, deadline_ns)
-        self.flights[flight] = None
+        request = _Request(self, batch, done, deadline_ns)
+        self.requests[request] = None
         if deadline_ns < self._deadlines.armed_ns:
             self._deadlines.watch(deadline_ns)
-        return flight
+        return request
 
     def _reconsider(self) -> None:
-        """The way is clear now, or no longer."""
+        """Send straight to the far end, or no longer, as the links are clear now or not."""
         straight = self._up and self._slower and self.outbound.clear and self.inbound.clear
         if self._straight and not straight:
-            self.datastore.redirect(self._to_flight)
+            self.far_end.redirect(self._to_request)
         self._straight = straight
 
-    def _to_flight(self, batch: Batch, done: OnAnswer, sent_ns: int) -> OnAnswer:
-        if isinstance(done, _Flight) or done is _unheard:
+    def _to_request(self, batch: Batch, done: OnAnswer, sent_ns: int) -> OnAnswer:
+        if isinstance(done, _Request) or done is _ignore:
             return done
-        flight = self._take_off(batch, done, sent_ns)
-        flight._reached = True
-        return flight
+        request = self._begin(batch, done, sent_ns)
+        request._reached = True
+        return request
 
     def _connect(self) -> None:
         cut = self.outbound.cut_mode or self.inbound.cut_mode
@@ -158,7 +158,7 @@ class Peer:
             self._reconnect.down()
 
     def _earliest_ns(self) -> int | None:
-        return min((flight.deadline_ns for flight in self.flights), default=None)
+        return min((request.deadline_ns for request in self.requests), default=None)
 
     def _expire(self) -> None:
         # What is held on the way still sits in socket buffers and is applied when the way opens again.
@@ -175,7 +175,7 @@ class Peer:
         self._up = False
         self._reconsider()
         self._deadlines.clear()
-        failed = list(self.flights)
-        self.flights.clear()
-        for flight in failed:
-            flight.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)
+        failed = list(self.requests)
+        self.requests.clear()
+        for request in failed:
+            request.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from cluster.connections.backoff import Reconnect
 from cluster.connections.batch import Answer, Batch, Upstream
 from cluster.connections.deadlines import Deadlines
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.connections.timeouts import Timeouts
-from cluster.votes.vote import STORAGE_REFUSED, ZoneFailure
 from engine.ports import Reply, Runtime
 
 OnAnswer = Callable[[Answer], None]
 
 
-class Datastore:
-    """Dynomite's rules for the datastore connection (``dyn_server.c``, ``dyn_connection_pool.c``).
+class ServerConnection:
+    """Follows Dynomite's rules for its datastore connection (``dyn_server.c``, ``dyn_connection_pool.c``).
 
     Not connected: fails at once and nothing is kept. No reply within the time-out, or the connection breaks:
     everything in flight fails, with the same text as a refusal, and may have been applied.
@@ -66,9 +66,9 @@ class Datastore:
         self._upstream.send(batch, self._on_replies)
 
     def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
-        """Whoever ``way`` names gets the answer instead, for everything in flight.
+        """For everything in flight: the answer goes to what ``way`` returns.
 
-        It is given the batch, who would have got the answer, and when the batch was sent.
+        ``way`` is called with the batch, the function that would have got the answer, and the time of sending.
         """
         timeout_ns = self._timeout_ns
         self._in_flight = deque(
@@ -86,7 +86,7 @@ class Datastore:
             self.on_connected()
 
     def _replied(self, replies: list[Reply]) -> None:
-        """Replies come in order, so these are for the oldest request. After a break nobody calls."""
+        """Replies come in order, so these are for the oldest request. After a break this is not called any more."""
         self._in_flight.popleft()[2](replies)
 
     def _earliest_ns(self) -> int | None:

@@ -1,13 +1,13 @@
-"""The far end of a connection between data centres: that node's coordinator passes what comes to all of its zones."""
+"""Hands writes from another data centre to a coordinator of this one, which passes them to all of its zones."""
 
 from collections.abc import Callable, Mapping
 
 from cluster.connections.batch import Batch
+from cluster.connections.failures import PEER_REFUSED, ZoneFailure
 from cluster.connections.server import OnAnswer
-from cluster.coordinator import Coordinator
+from cluster.coordinators.coordinator import Coordinator
 from cluster.coordinators.token_ring import RingCoordinator
 from cluster.votes.pipeline import Outcome
-from cluster.votes.vote import PEER_REFUSED, ZoneFailure
 from engine.ports import Runtime
 
 
@@ -16,7 +16,7 @@ class _Waiting:
 
     __slots__ = ("_far", "batch", "done", "sent_ns")
 
-    def __init__(self, far: "FarCoordinator", batch: Batch, done: OnAnswer, sent_ns: int) -> None:
+    def __init__(self, far: "RemoteCoordinator", batch: Batch, done: OnAnswer, sent_ns: int) -> None:
         self._far = far
         self.batch = batch
         self.done = done
@@ -27,10 +27,10 @@ class _Waiting:
         self.done(outcome if isinstance(outcome, list) else outcome.answers)
 
 
-class FarCoordinator:
-    """Where a peer's requests end that are for a coordinator (``DMSG_REQ_FORWARD`` in ``dyn_dnode_client.c``).
+class RemoteCoordinator:
+    """The far end of a ``Peer`` that leads to a coordinator (``DMSG_REQ_FORWARD`` in ``dyn_dnode_client.c``).
 
-    ``coordinators``: those of the network, which need not be there yet.
+    ``coordinators``: those of the network, by node; that of ``node`` may be added later.
     """
 
     def __init__(self, node: str, coordinators: Mapping[str, Coordinator], *, runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""Putting one answer together where parts of a pipeline, or of a command, went to different nodes and data centres."""
+"""Makes one answer of many where parts of a pipeline, or of a command, went to different nodes and data centres."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, 
 
 
 class Fragment:
-    """What one group of nodes is asked of one command. ``replies``: one a data centre asked, the own one first."""
+    """The part of a command that goes to one group of nodes. ``replies``: by data centre, of which 0 is the own one."""
 
     __slots__ = ("command", "positions", "replies")
 
@@ -18,7 +18,7 @@ class Fragment:
         self.replies: dict[int, Reply] = {}
 
     def reply(self) -> Reply:
-        """The own data centre's, unless any answered with an error: then the first of these, the own one's if it is."""
+        """The first error, in order of the data centres; without errors the reply of the own data centre."""
         for dc in sorted(self.replies):
             if isinstance(self.replies[dc], ServerError):
                 return self.replies[dc]
@@ -30,7 +30,7 @@ class Fragment:
         return any(refused) and not all(refused)
 
 
-class Assembly:
+class SplitCommand:
     """One command of a client: its fragments, and how their replies are joined.
 
     ``join`` is called with the fragments' replies and the positions of their keys, if none of them is an error.
@@ -61,11 +61,11 @@ class Assembly:
         return (any(failed) and not all(failed)) or any(fragment.inconsistent() for fragment in self.fragments)
 
 
-class Joint:
+class SplitPipeline:
     """A pipeline in parts. ``done`` is called once all parts have been answered."""
 
-    def __init__(self, assemblies: Sequence[Assembly], *, parts: int, done: Done) -> None:
-        self._assemblies = assemblies
+    def __init__(self, commands: Sequence[SplitCommand], *, parts: int, done: Done) -> None:
+        self._commands = commands
         self._left = parts
         self._done = done
         self._outcomes: list[tuple[Sequence[Fragment], Outcome]] = []
@@ -80,7 +80,7 @@ class Joint:
             self.conclude()
 
     def conclude(self) -> None:
-        answers = [assembly.answer() for assembly in self._assemblies]
+        answers = [command.answer() for command in self._commands]
         refused = any(isinstance(answer, ServerError) for answer in answers)
         self._done(Failure(self, answers) if refused else answers)
 
@@ -106,7 +106,7 @@ class Joint:
             return unclear
         if errors:
             return Indeterminate(*errors[0].args) if self.anything_applied() else errors[0]
-        half = next((each for each in self._assemblies if is_write(each.command) and each.half_done()), None)
+        half = next((each for each in self._commands if is_write(each.command) and each.half_done()), None)
         return None if half is None else Indeterminate(*_arguments(half.answer()))
 
 

@@ -1,7 +1,7 @@
 """The coordinator of one node where zones have several nodes, or where there are several data centres.
 
-By composition: keys have a token, a token has an owner in every zone of a data centre, and there is one plain
-``Coordinator`` for every combination of owners, so routing is here and votes are where they always are.
+Keys have a token, and a token has an owner in every zone of a data centre. There is one ``PlainCoordinator`` for every
+combination of owners: that one sends and votes, this module finds out which one it is.
 
 * A command goes to the owners of its first key. ``MGET``, ``MSET``, ``DEL``, ``EXISTS``, ``UNLINK`` and ``TOUCH`` are
   taken apart by owners, each part under the rules of the level, and their replies joined; that is not atomic.
@@ -19,13 +19,15 @@ from typing import Protocol
 from cluster.commands.keys import joiner, keys_of, must_share_a_node, part
 from cluster.commands.routes import READING, Route, route
 from cluster.connections.batch import Answer, Batch, Channel
-from cluster.convoy import Member
-from cluster.coordinator import Coordinator
-from cluster.coordinators.split_commands import Assembly, Fragment, Joint
+from cluster.connections.failures import ZoneFailure
+from cluster.coordinators.coordinator import Coordinator
+from cluster.coordinators.plain import PlainCoordinator
+from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
 from cluster.topology.topology import DataCentre, Topology
+from cluster.votes.levels import Level, Setting, read_level, write_level
 from cluster.votes.pipeline import Done
+from cluster.votes.shared_batch import Member
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Level, Setting, ZoneFailure, read_level, write_level
 from engine.ports import Command, Runtime, ServerError
 
 KEYS_APART = "ERR Dynomite: Keys in the script cannot span multiple nodes"
@@ -42,7 +44,7 @@ class RingStatistics(CoordinatorStatistics):
 
 
 class MakeCoordinator(Protocol):
-    """Makes the coordinator of a group of owners, such as ``Coordinator``."""
+    """Makes the coordinator of a group of owners, such as ``PlainCoordinator``."""
 
     def __call__(
         self, *, zone: str, channels: Mapping[str, Channel], runtime: Runtime, statistics: CoordinatorStatistics
@@ -62,83 +64,69 @@ class RingCoordinator(Coordinator):
         channels: Mapping[str, Channel],
         forwards: Mapping[str, Channel],
         runtime: Runtime,
-        make: MakeCoordinator = Coordinator,
+        make: MakeCoordinator = PlainCoordinator,
         statistics: RingStatistics | None = None,
     ) -> None:
         self._topology = topology
         self._make = make
         self._dc = topology.places[node].dc
         self._rack = topology.places[node].rack
-        own = topology.places[node].zone.nodes
-        token = next(each.token for each in own if each.name == node)
-        home = {name: channels[name] for name in self._dc.owners(token)}
-        super().__init__(zone=node, channels=home, runtime=runtime, statistics=statistics or RingStatistics())
-        self._nodes = list(channels)
-        self.channels = [channels[node], *(channel for name, channel in channels.items() if name != node)]
+        super().__init__(zone=node, channels=channels, runtime=runtime, statistics=statistics or RingStatistics())
         self.channel_of = channels
         self.forwards = forwards
         self._groups: dict[tuple[str, ...], Coordinator] = {}
         self.elsewhere = CoordinatorStatistics()  # of votes in other data centres
         self._others = [dc for dc in topology.dcs if dc is not self._dc]
-        self._alone = Coordinator(
+        self._alone = PlainCoordinator(
             zone=node, channels={node: channels[node]}, runtime=runtime, statistics=self.statistics
         )
-
-    def zone_name(self, position: int) -> str:
-        return [self.zone, *(name for name in self._nodes if name != self.zone)][position]
 
     def crash(self) -> None:
         super().crash()
         for channel in self.forwards.values():
             channel.reset()
 
-    def submit(self, level: Setting, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
-        if commands:
-            self._in_order(self._serve, level, commands, done, packed)
-        else:
-            done([])
-
-    def submit_together(
-        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
-    ) -> None:
-        for its_commands, done in members:
-            self.submit(level, its_commands, done)
-
     def forwarded(self, batch: Batch, done: Done) -> None:
         """Writes from another data centre: they go to all zones of this one, and no further."""
         self._in_order(self._pass_on, batch, done)
 
     def _pass_on(self, batch: Batch, done: Done) -> None:
-        self._carry_out(Level.DC_ONE, [self._assembly(command) for command in batch.commands], done)
+        self._carry_out(Level.DC_ONE, [self._split(command) for command in batch.commands], done)
 
-    def _serve(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
-        assemblies = [self._assembly(command) for command in commands]
-        self._forward(level, assemblies)
-        self._carry_out(level, assemblies, done, packed)
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+        split_commands = [self._split(command) for command in commands]
+        self._forward(level, split_commands)
+        self._carry_out(level, split_commands, done, packed)
+
+    def _send_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        for its_commands, done in members:
+            self._send(level, its_commands, done, None)
 
     def _carry_out(
-        self, level: Setting, assemblies: Sequence[Assembly], done: Done, packed: bytes | None = None
+        self, level: Setting, split_commands: Sequence[SplitCommand], done: Done, packed: bytes | None = None
     ) -> None:
         parts: dict[tuple[int, int, Coordinator], list[Fragment]] = {}
         section = 0  # what is for every node is neither overtaken nor overtakes
-        for assembly in assemblies:
-            for fragment in assembly.fragments:
+        for each in split_commands:
+            for fragment in each.fragments:
                 apart = self._is_for_everybody(fragment)
                 section += apart
                 for dc, group in () if fragment.replies else self._asked(level, fragment):
                     parts.setdefault((section, dc, group), []).append(fragment)
                 section += apart
-        joint = Joint(assemblies, parts=len(parts), done=done)
+        split = SplitPipeline(split_commands, parts=len(parts), done=done)
         if not parts:
-            joint.conclude()
-        if len(parts) == 1 and all(assembly.join is None for assembly in assemblies):
+            split.conclude()
+        if len(parts) == 1 and all(each.join is None for each in split_commands):
             ((_, _, group), fragments) = next(iter(parts.items()))
-            if len(fragments) == len(assemblies):
+            if len(fragments) == len(split_commands):
                 self._ask(group, level, fragments, done, packed)
                 return
         for (_, dc, group), fragments in parts.items():
             its_level = level if dc == 0 else Level.DC_SAFE_QUORUM
-            self._ask(group, its_level, fragments, partial(joint.answered, dc, fragments))
+            self._ask(group, its_level, fragments, partial(split.answered, dc, fragments))
 
     def _ask(
         self,
@@ -158,21 +146,21 @@ class RingCoordinator(Coordinator):
     ) -> None:
         group.submit(level, [fragment.command for fragment in fragments], done, packed=packed)
 
-    def _assembly(self, command: Command) -> Assembly:
+    def _split(self, command: Command) -> SplitCommand:
         keys = keys_of(command)
         if must_share_a_node(command) and len(dict.fromkeys(map(self._owners, keys))) > 1:
             refused = Fragment(command, ())
             refused.replies[0] = ServerError(KEYS_APART)
-            return Assembly(command, [refused])
+            return SplitCommand(command, [refused])
         join = joiner(command)
         if join is None or len(keys) < 2:
-            return Assembly(command, [Fragment(command, range(len(keys)))])
+            return SplitCommand(command, [Fragment(command, range(len(keys)))])
         owned: dict[tuple[str, ...], list[int]] = {}
         for position, key in enumerate(keys):
             owned.setdefault(self._owners(key), []).append(position)
         if len(owned) == 1:
-            return Assembly(command, [Fragment(command, range(len(keys)))])
-        return Assembly(command, [Fragment(part(command, its), its) for its in owned.values()], join)
+            return SplitCommand(command, [Fragment(command, range(len(keys)))])
+        return SplitCommand(command, [Fragment(part(command, its), its) for its in owned.values()], join)
 
     def _owners(self, key: bytes) -> tuple[str, ...]:
         """The owner of ``key`` in every zone of every data centre."""
@@ -209,9 +197,8 @@ class RingCoordinator(Coordinator):
 
     def _tell_everybody(self, fragments: Sequence[Fragment]) -> None:
         batch = self._batch(fragments)
-        for name in self._nodes:
-            if name != self.zone:
-                self.channel_of[name].submit(batch, _unheard)
+        for name in self.zones[1:]:
+            self.channel_of[name].submit(batch, _ignore)
 
     def _batch(self, fragments: Sequence[Fragment]) -> Batch:
         """Writes that are sent without a vote."""
@@ -237,13 +224,13 @@ class RingCoordinator(Coordinator):
         chosen = names[own_names.index(self._dc.racks[self._rack].name) % len(names)]
         return [rack.name for rack in dc.racks].index(chosen)
 
-    def _forward(self, level: Setting, assemblies: Sequence[Assembly]) -> None:
+    def _forward(self, level: Setting, split_commands: Sequence[SplitCommand]) -> None:
         if not self._others or write_level(level) is Level.DC_EACH_SAFE_QUORUM:
             return
         keyed = [
             (self._token(keys[0]), fragment)
-            for assembly in assemblies
-            for fragment in assembly.fragments
+            for each in split_commands
+            for fragment in each.fragments
             if not fragment.replies and self._route(fragment) is Route.WRITE and (keys := self._keys(fragment))
         ]
         for dc in self._others if keyed else ():
@@ -269,5 +256,5 @@ class RingCoordinator(Coordinator):
             self.statistics.remote_failed += 1
 
 
-def _unheard(answer: Answer) -> None:
+def _ignore(answer: Answer) -> None:
     pass

@@ -28,12 +28,19 @@ class Cut(StrEnum):
 class Link:
     """The way from ``source`` to ``target``. All settings may change while messages are on the way.
 
-    ``clear`` tells that it has no lag and no fault, and nothing on the way: what is sent is there. Who watches that can
-    do without ``send`` for as long.
+    ``clear`` is true while the link has no lag, no fault and nothing on the way: a message would arrive as it is sent.
+    A caller that follows ``clear`` with ``on_clear`` may skip ``send`` for that time and deliver by itself.
 
     A drawn delay holds for ``coherence_ns``: messages sent within that time take equally long, as packets that share a
-    queue on their way do. With 0 every message draws its own delay. As none may overtake, each then also waits for the
-    slowest of those just before it, and the delays on a busy link are far above the distribution that was asked for.
+    queue on their way do. With 0 every message draws its own delay. Since no message may overtake another, each one
+    then also waits for the slowest just before it, so a busy link is much slower than the distribution asked for.
+
+    Example::
+
+        link.set_lag(parse_lag("exponential:2ms"))
+        link.cut(Cut.HOLD)
+        link.send(lambda: print("arrived"))  # nothing happens until
+        link.mend()  # and then the lag passes
     """
 
     def __init__(
@@ -87,7 +94,7 @@ class Link:
         self._on_break.append(listener)
 
     def on_clear(self, listener: Callable[[], None]) -> None:
-        """Call ``listener`` whenever ``clear`` has changed, before anything else is sent or told."""
+        """Call ``listener`` whenever ``clear`` has changed, before the link carries anything else."""
         self._on_clear.append(listener)
 
     def set_lag(self, lag: Lag) -> None:
@@ -107,7 +114,7 @@ class Link:
     def set_duplication(self, probability: float, *, after_ns: int = 0) -> None:
         """A copy of each message sets out ``after_ns`` after it with ``probability``, if the link is not cut by then.
 
-        TCP never does this. A proxy between the zones does that tries again what may have arrived.
+        TCP never does this. A proxy between the zones does, if it retries requests that may have arrived.
         """
         if not 0 <= probability <= 1:
             raise ValueError(f"duplication must be 0 to 1, got {probability}")

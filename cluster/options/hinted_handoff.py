@@ -1,14 +1,17 @@
 """Hinted handoff, an option of ours: what a zone missed while it could not be reached is kept and sent to it later.
 
-Dynomite keeps nothing (issues 190 and 552); the idea is Dynamo's (DeCandia et al., SOSP 2007, section 4.6). Only
-batches that certainly never reached the server are kept, so nothing is applied twice by this; what was under way when
-a connection broke may be missing all the same. Only writes with keys are kept: a message or a FLUSHALL that comes late
-would do something else than it was meant to. Hints go out before anything newer from this coordinator, so its own
-order of writes holds. They do not know what other coordinators have written since, and may overwrite it. Whoever asked
-for a write of which a hint is kept is told that it may have been applied: it will be.
+Dynomite keeps nothing (issues 190 and 552); the idea is Dynamo's (DeCandia et al., SOSP 2007, section 4.6). A
+hint is such a write.
 
-Hints go out a window at a time, because a connection breaks when too much waits on it, and all that is under way with
-it. What comes meanwhile waits behind them.
+- Only a batch that certainly never reached the server becomes a hint, so hints apply nothing twice. What was under way
+  when a connection broke may still be missing.
+- Only writes with keys become hints: a PUBLISH or a FLUSHALL that comes late would do something else than was meant.
+- Hints are sent before anything newer from this coordinator, which keeps its own order of writes. Writes that other
+  coordinators have sent since are not known here, and a hint may overwrite them.
+- The client whose write became a hint is told that it may have been applied, because it will be.
+
+Hints are sent a window at a time: a connection on which too much waits breaks, and loses all that is under way. What
+clients send meanwhile waits behind the hints.
 """
 
 from collections import deque
@@ -19,12 +22,12 @@ from functools import partial
 from cluster.commands.keys import key_bytes, keys_of
 from cluster.commands.routes import Route, route
 from cluster.connections.batch import Answer, Batch, Channel
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.options.codec import Codec, PlainCodec
-from cluster.votes.vote import STORAGE_REFUSED, ZoneFailure
 from engine.ports import Command, Runtime
 
 WINDOW = 256
-"""So many commands of those that were kept are under way at a time, or one batch if that has more."""
+"""So many commands out of the queue are under way at a time, or one batch if that has more."""
 
 WINDOW_BYTES = 1024 * 1024
 
@@ -33,8 +36,8 @@ WINDOW_BYTES = 1024 * 1024
 class HandoffSettings:
     """``queue``: so many writes are kept for each zone, of ``queue_bytes`` in wire form; those beyond are dropped.
 
-    Looks every ``look_ns`` for a way. What came after hints waits ``wait_ns`` for them to be sent, then it is answered
-    with a failure and a write is a hint itself.
+    Every ``look_ns`` it looks whether the server is reached again. What clients send waits up to ``wait_ns`` behind the
+    hints; then it is answered with a failure, and becomes a hint if it is a write.
     """
 
     queue: int = 100_000
@@ -53,9 +56,10 @@ class HandoffSettings:
 
 
 class _Kept:
-    """A batch that waits or is under way: a hint, or, with ``done``, newer than every hint and owed an answer.
+    """A batch in the queue, or under way out of it: a hint, or, with ``done``, a client's batch behind the hints.
 
-    ``way``: it takes this one, once what was sent before it has been answered, and never becomes a hint.
+    ``done`` is called with the answer; the client waits until ``deadline_ns``. With ``way`` the batch is sent on that
+    channel, once all that was sent before it has been answered, and never becomes a hint.
     """
 
     __slots__ = ("batch", "bytes", "deadline_ns", "done", "way")
@@ -76,9 +80,9 @@ class _Kept:
 
 
 class HintedChannel:
-    """``channel``, with a queue for what it refuses. ``count`` is told how many were stored, replayed and dropped.
+    """``channel``, with a queue of the writes that it refused.
 
-    ``codec`` reads the commands.
+    ``count`` is told how many commands were stored, replayed and dropped; ``codec`` reads the commands.
     """
 
     def __init__(
@@ -98,7 +102,7 @@ class HintedChannel:
         self._hints: deque[_Kept] = deque()
         self._behind: deque[_Kept] = deque()  # newer than every hint
         self._sent = self._sent_commands = self._sent_bytes = 0
-        self._refused: list[_Kept] = []  # of those sent; back they go, before all others, once every one has an answer
+        self._refused: list[_Kept] = []  # of those sent; they go back to the front once all have answers
         self._commands = 0
         self._bytes = 0
         self._pumping = self._looking = self._ending = False
@@ -109,7 +113,7 @@ class HintedChannel:
 
     @property
     def hints(self) -> int:
-        """Commands that wait or are on their way, hints and what came after them."""
+        """Commands that wait or are under way out of the queue: hints, and what clients sent after them."""
         return self._commands
 
     @property
@@ -119,7 +123,7 @@ class HintedChannel:
 
     @property
     def at_rest(self) -> bool:
-        """No hint waits or is on its way."""
+        """The queue is empty and nothing out of it is under way."""
         return not self._waits and not self._sent
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
@@ -132,7 +136,7 @@ class HintedChannel:
         self._channel.submit(batch, partial(self._answered, batch, done) if batch.writes else done)
 
     def submit_after(self, way: Channel, batch: Batch, done: Callable[[Answer], None]) -> None:
-        """Send ``batch`` by another way to the same zone, once no hint waits or is on its way to it."""
+        """Send ``batch`` on ``way``, another channel to the same server, once no hint waits or is under way."""
         if self._channel.connected:
             self._pump()
         if self.at_rest:
@@ -141,7 +145,7 @@ class HintedChannel:
             done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
 
     def reset(self) -> None:
-        """The process that kept the hints may be gone; they were in its memory."""
+        """Drop every hint: the coordinator process, in whose memory they were, may be gone."""
         self._ending = True
         try:
             self._channel.reset()
@@ -161,7 +165,7 @@ class HintedChannel:
         return bool(self._hints or self._behind or self._refused)
 
     def _answered(self, batch: Batch, done: Callable[[Answer], None], answer: Answer) -> None:
-        """What was sent past the queue, which was empty."""
+        """A batch that was sent at once, since the queue was empty, has this answer."""
         if isinstance(answer, ZoneFailure) and not answer.maybe_applied:
             hint = self._hint(batch)
             if hint is not None:
@@ -170,7 +174,7 @@ class HintedChannel:
         done(answer)
 
     def _hint(self, batch: Batch) -> _Kept | None:
-        """A hint of what ``batch`` writes; none if that is nothing, or there is no room."""
+        """A hint of what ``batch`` writes; None if it writes nothing that can be one, or there is no room."""
         made = _writes_of(batch, self._codec)
         if made is None or self._ending:
             return None
@@ -183,7 +187,7 @@ class HintedChannel:
         return hint
 
     def _queue(self, batch: Batch, done: Callable[[Answer], None], *, way: Channel | None = None) -> bool:
-        """Behind the hints. Reads that have no room there are not queued, writes are refused."""
+        """Put ``batch`` behind the hints; False if there is no room. A write without room is refused here and now."""
         deadline_ns = self._runtime.now_ns() + self._settings.wait_ns
         waiting = _Kept(batch, done, deadline_ns=deadline_ns, way=way)
         if self._has_room_for(waiting):
@@ -232,7 +236,7 @@ class HintedChannel:
             self._look_later()
 
     def _fall_back(self) -> None:
-        """There is no way any more, so nobody waits for one."""
+        """The connection is gone: answer every client that waits for it."""
         while self._behind:
             self._give_up_waiting()
 
@@ -244,7 +248,7 @@ class HintedChannel:
         _tell(kept, failure)
 
     def _failed(self, kept: _Kept, failure: ZoneFailure) -> tuple[_Kept | None, ZoneFailure]:
-        """What stays of one that was certainly not applied, and what is to be said to who waits for it."""
+        """What is kept of a write that was certainly not applied, and the failure that its client is told."""
         if kept.done is None and not self._ending:
             return kept, failure
         if kept.done is None:
@@ -255,7 +259,7 @@ class HintedChannel:
         return hint, failure if hint is None else ZoneFailure(str(failure), maybe_applied=True)
 
     def _pump(self) -> None:
-        """Send of what waits as much as may be under way."""
+        """Send as much of the queue as may be under way."""
         if self._pumping:
             return
         self._pumping = True
@@ -291,7 +295,7 @@ class HintedChannel:
         self._sent_bytes += number * kept.bytes
 
     def _replayed(self, kept: _Kept, answer: Answer) -> None:
-        """Those that are refused again keep their order, and are sent again at the next look for a way."""
+        """A batch out of the queue has this answer. What is refused again keeps its order until the next look."""
         self._count_sent(kept, -1)
         if isinstance(answer, ZoneFailure) and not answer.maybe_applied:
             hint, answer = self._failed(kept, answer)
@@ -318,7 +322,7 @@ def _tell(kept: _Kept, answer: Answer) -> None:
 
 
 def _writes_of(batch: Batch, codec: Codec) -> Batch | None:
-    """The writes with keys; of a transaction all of it or nothing."""
+    """A batch of the writes with keys in ``batch``, None without any; a transaction counts as a whole."""
     inside = codec.inside(batch.commands, batch.packed)
     if inside is not None:
         whole = all(map(keys_of, inside)) and all(route(command) is Route.WRITE for command in batch.commands)

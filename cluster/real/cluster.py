@@ -7,10 +7,13 @@ from types import TracebackType
 from typing import Protocol
 
 from cluster.clock import NodeClock
-from cluster.network import Network, NetworkSettings
 from cluster.real.connection import RedisUpstream
 from cluster.real.runtime import RealRuntime
+from cluster.votes.levels import Setting
+from cluster.wiring.network import Network
+from cluster.wiring.settings import NetworkSettings
 from cluster.zone import Zone
+from engine.ports import Connection
 
 
 class Servers(Protocol):
@@ -28,7 +31,7 @@ class RealSettings(NetworkSettings):
     """Settings of a cluster on real servers; the servers have their own."""
 
 
-class RealCluster(Network):
+class RealCluster:
     """``Testbed`` on real servers. Make it inside a running event loop; ``start`` and ``stop``, or ``async with``."""
 
     def __init__(self, servers: Servers, settings: RealSettings) -> None:
@@ -38,11 +41,24 @@ class RealCluster(Network):
         self.zones: dict[str, Zone] = {zone.name: zone for zone in servers}
         epoch_ns, run_ns = self.runtime.epoch_ns, self.runtime.now_ns
         self.clocks = {name: NodeClock(epoch_ns=epoch_ns, run_ns=run_ns) for name in self.zones}
-        super().__init__(self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
+        self.network = Network(
+            self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
+        )
+        self.links = self.network.links
+        self.coordinators = self.network.coordinators
 
     @property
     def epoch_ns(self) -> int:
         return self.runtime.epoch_ns
+
+    def connection(self, zone: str, level: Setting) -> Connection:
+        return self.coordinators[zone].connection(level)
+
+    def direct(self, zone: str) -> Connection:
+        return self.network.direct(zone)
+
+    def at_rest(self, since_ns: int) -> bool:
+        return self.network.at_rest(since_ns)
 
     def clock(self, zone: str) -> NodeClock:
         """The clock of the clients in ``zone``. The server has that of this machine."""
@@ -52,14 +68,14 @@ class RealCluster(Network):
         try:
             await self._servers.__aenter__()
             self._entered = True
-            self._open()
-            await self.connected()
+            self.network.open()
+            await self.network.connected()
         except BaseException:
             await self.stop()
             raise
 
     async def stop(self) -> None:
-        self._close()
+        self.network.close()
         await self.runtime.close()
         if self._entered:
             self._entered = False

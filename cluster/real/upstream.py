@@ -1,7 +1,8 @@
 """What every connection to a server has in common: how it is dialled, dropped, and found broken.
 
-Neither times out nor reconnects: ``cluster.connections.server`` does, the same in both arms. What is written and read is up to
-``cluster.real.connection``, for callers that have commands and want replies, and ``cluster.resp.protocol.upstream``, for bytes.
+Neither times out nor reconnects: ``cluster.connections.server`` does, the same in both arms. What is written and read
+is up to ``cluster.real.connection``, for callers that have commands and want replies, and to
+``cluster.resp.protocol.upstream``, for bytes.
 """
 
 import asyncio

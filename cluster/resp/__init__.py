@@ -1,1 +1,6 @@
-"""A RESP server in front of a coordinator: any Redis client, in any language, becomes a client of the cluster."""
+"""A RESP server in front of a coordinator: any Redis client, in any language, becomes a client of the cluster.
+
+Read first: ``cluster.resp.server`` (listens), ``cluster.resp.session`` (one connection), ``cluster.resp.client`` (what
+commands know of it), then docs/resp.md. ``protocol`` is bytes, ``commands`` what a port does with each command,
+``gateway`` the process of one zone; ``python -m cluster.resp`` starts one. Only ``cluster.admin`` stands above it.
+"""

@@ -4,22 +4,20 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from cluster.commands.routes import Route
-from cluster.coordinator import Coordinator
+from cluster.coordinators.coordinator import Coordinator
+from cluster.resp.client import Client, PortHost
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.dispatch import dispatch
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
+from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
-from cluster.votes.vote import Level
 
-if TYPE_CHECKING:
-    from cluster.resp.server import RespServer
-    from cluster.resp.subscription import Subscription
-    from cluster.resp.transaction import Watching
+Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
+"""Carries out one command, given in wire form; there is no specification of an unknown one."""
 
 WINDOW_BEGIN = 64
 """Commands of one client that may be under way before anything is known about the size of their replies."""
@@ -59,40 +57,21 @@ class _SetSlot(_Slot):
         super().done(outcome)
 
 
-class Session(asyncio.Protocol):
+class Session(Client, asyncio.Protocol):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_busy", "_deaf", "_drained", "_held", "_in_flight", "_pumping", "_reading", "_scanner", "_slots",
-        "_task", "_transport", "_window", "_write_paused", "authenticated", "born_s", "closing", "commands",
-        "coordinator", "identity", "last_s", "library", "name", "plain", "protocol", "queue_failed", "queued",
-        "queued_bytes", "read_level", "server", "subscription", "watching", "write_level",
+        "_busy", "_deaf", "_dispatch", "_drained", "_held", "_in_flight", "_pumping", "_reading", "_scanner", "_slots",
+        "_task", "_window", "_write_paused",
     )  # fmt: skip
 
-    def __init__(self, server: "RespServer") -> None:
-        self.server = server
-        self.identity = 0
-        self.name = b""
-        self.library: dict[bytes, bytes] | None = None
-        self.protocol = 2
-        self.authenticated = server.settings.password is None
-        self.read_level = server.read_level
-        self.write_level = server.write_level
-        self.coordinator: Coordinator = server.coordinator
-        self.queued: list[tuple[bytes, Kind]] | None = None  # commands after MULTI
-        self.queued_bytes = 0
-        self.queue_failed = False
-        self.watching: Watching | None = None
-        self.subscription: Subscription | None = None
-        self.closing = False
-        self.plain = self.authenticated  # commands may go straight to the coordinator
-        self.commands = 0
-        self.born_s = self.last_s = time.monotonic()
-        self._transport: asyncio.Transport | None = None
-        self._scanner = CommandScanner(server.settings.commands, guest=not self.authenticated, unpacker=server.unpacker)
+    def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
+        super().__init__(host)
+        self._dispatch = dispatch
+        self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
         self._slots: deque[_Slot] = deque()
         self._in_flight = 0
-        self._window = min(WINDOW_BEGIN, server.settings.in_flight_max)
+        self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
         self._pumping = False
         self._busy = False
         self._deaf = False  # nothing that still comes matters
@@ -109,12 +88,12 @@ class Session(asyncio.Protocol):
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        return self.server.loop
+        return self.host.loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
-        if not self.server.admit(self):
+        if not self.host.admit(self):
             self.closing = True
             self._transport.write(wire.error("ERR max number of clients reached"))
             self._transport.close()
@@ -124,11 +103,9 @@ class Session(asyncio.Protocol):
         self._slots.clear()
         if self._task is not None:
             self._task.cancel()
-        if self.subscription is not None:
-            self.subscription.close()
-            self.subscription = None
+        self.unsubscribe()
         self.forget_watch()
-        self.server.dismiss(self, held=self._held)
+        self.host.dismiss(self, held=self._held)
 
     def pause_writing(self) -> None:
         self._write_paused = True
@@ -144,38 +121,17 @@ class Session(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing or self._deaf:
             return
-        if self.server.polling is not None:
-            self.server.polling.touch()
+        if self.host.polling is not None:
+            self.host.polling.touch()
         self._scanner.feed(data)
         self._pump()
 
     def admit(self) -> None:
-        """The client has logged in."""
         self.authenticated = True
         self._scanner.admit()
         self.settle()
 
-    def reset(self) -> None:
-        """Back to how the connection began."""
-        server = self.server
-        self.queued = None
-        self.forget_watch()
-        if self.subscription is not None:
-            self.subscription.close()
-            self.subscription = None
-        self.protocol = 2
-        self.name = b""
-        self.read_level, self.write_level = server.read_level, server.write_level
-        self.authenticated = server.settings.password is None
-        self.settle()
-
-    def settle(self) -> None:
-        """Call after a change of state that decides whether commands may go straight to the coordinator."""
-        subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
-        self.plain = self.authenticated and self.queued is None and not subscribed
-
     def reply(self, data: bytes) -> None:
-        """Answer a command at once, but after all earlier ones."""
         if self._slots:
             slot = _Slot(self, 0)
             slot.reply = data
@@ -183,17 +139,7 @@ class Session(asyncio.Protocol):
         else:
             self.write(data)
 
-    def error(self, text: str) -> None:
-        self.server.statistics.error_replies += 1
-        self.reply(wire.error(text))
-
-    def write(self, data: bytes) -> None:
-        """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
-        if not self.closing:
-            self.transport.write(data)
-
     def hang_up(self, last: bytes = b"") -> None:
-        """Close the connection after all earlier answers and ``last``; what the client still sends is ignored."""
         self._deaf = True
 
         async def close() -> bytes:
@@ -204,28 +150,20 @@ class Session(asyncio.Protocol):
 
         self.exclusively(close)
 
-    def close(self) -> None:
-        """Close the connection once what has been written is sent."""
-        self.closing = True
-        self.transport.close()
-
     def submit(self, kind: Kind, raws: list[bytes]) -> None:
-        """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
         self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
 
     def submit_set(self, raw: bytes) -> None:
-        """Hand over a read that is answered with an array and give the client a set."""
         made = _SetSlot if self.protocol == 3 else _Slot
         self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
 
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[_Slot] = _Slot) -> None:
         level = self.read_level if kind.reads else self.write_level
-        self.server.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
+        self.host.turn.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
-        """Hand over what must travel by itself."""
         level = self.read_level if kind.reads else self.write_level
-        self.server.depart()
+        self.host.turn.depart()
         self.coordinator.submit(level, commands, self._slot(len(commands), level, kind), packed=packed)
 
     def _slot(self, count: int, level: Level, kind: Kind, *, made: type[_Slot] = _Slot) -> Done:
@@ -233,12 +171,11 @@ class Session(asyncio.Protocol):
         slot = made(self, count)
         self._slots.append(slot)
         self._in_flight += count
-        server = self.server
-        server.until_sample -= 1
-        return slot.done if server.until_sample else server.sampler(level, kind.reads, slot.done)
+        host = self.host
+        host.until_sample -= 1
+        return slot.done if host.until_sample else host.sampler(level, kind.reads, slot.done)
 
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
-        """Run one command for an exclusive handler and give its outcome to that, not to the client."""
         answered: asyncio.Future[Outcome] = self.loop.create_future()
 
         def done(outcome: Outcome) -> None:
@@ -248,12 +185,11 @@ class Session(asyncio.Protocol):
         marks.setdefault("protocol", self.protocol)
         level = self.read_level if kind.reads else self.write_level
         commands = WireCommands([kind.example], **marks)
-        self.server.depart()
+        self.host.turn.depart()
         (through or self.coordinator).submit(level, commands, done, packed=raw)
         return answered
 
     def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        """Answer with what ``handler`` returns; it begins after all earlier answers, and later commands wait for it."""
         self._busy = True
         self._task = self.loop.create_task(self._run_exclusively(handler))
 
@@ -282,7 +218,7 @@ class Session(asyncio.Protocol):
         while slots and (reply := slots[0].reply) is not None:
             count = slots.popleft().count
             self._in_flight -= count
-            if len(reply) > LARGE_REPLY_BYTES or self._window < self.server.settings.in_flight_max:
+            if len(reply) > LARGE_REPLY_BYTES or self._window < self.host.settings.in_flight_max:
                 self._adapt(len(reply) // (count or 1))
             if reply:
                 self.write(reply)
@@ -292,14 +228,9 @@ class Session(asyncio.Protocol):
         elif not self._reading or self._scanner.ready:
             self._pump()
 
-    def forget_watch(self) -> None:
-        if self.watching is not None:
-            watching, self.watching = self.watching, None
-            self.server.release(watching.coordinator)
-
     def _adapt(self, reply_bytes: int) -> None:
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
-        settings = self.server.settings
+        settings = self.host.settings
         fit = settings.reply_bytes // (reply_bytes + 1)
         self._window = max(1, min(settings.in_flight_max, fit, 2 * self._window))
 
@@ -312,7 +243,7 @@ class Session(asyncio.Protocol):
             while self._take():
                 pass
         except ProtocolError as wrong:
-            self.server.statistics.protocol_errors += 1
+            self.host.statistics.protocol_errors += 1
             self.reply(wire.error(f"ERR Protocol error: {wrong}"))
             self.hang_up()
         finally:
@@ -324,7 +255,7 @@ class Session(asyncio.Protocol):
         room = self._window - self._in_flight
         if room <= 0 or self._busy or self.closing or self._write_paused:
             return False
-        by_name = self.server.table.by_name
+        by_name = self.host.table.by_name
         room -= self._take_whole(room)
         following = self._scanner.next
         run: list[bytes] = []
@@ -363,7 +294,7 @@ class Session(asyncio.Protocol):
         if whole is None or not self.plain:
             return 0
         name, packed, count = whole
-        spec = self.server.table.by_name.get(name)
+        spec = self.host.table.by_name.get(name)
         if spec is None or spec.treatment is not Treatment.FORWARD or count > room:
             return 0
         scanner.take_whole()
@@ -373,17 +304,17 @@ class Session(asyncio.Protocol):
 
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
-        dispatch(self, spec or self.server.table.find(name), raw)
+        self._dispatch(self, spec or self.host.table.find(name), raw)
 
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
         scanner = self._scanner
         held = scanner.held
         if held != self._held:
-            self.server.held_bytes += held - self._held
+            self.host.held_bytes += held - self._held
             self._held = held
-            if held > _HELD_BYTES_MAX and self.server.held_bytes > self.server.settings.held_bytes_max:
-                self.server.statistics.over_memory += 1
+            if held > _HELD_BYTES_MAX and self.host.held_bytes > self.host.settings.held_bytes_max:
+                self.host.statistics.over_memory += 1
                 self.write(wire.error("ERR the clients of this port hold too many bytes in incomplete commands"))
                 self.close()
         if self.closing:

@@ -1,29 +1,26 @@
-"""Pub/sub, which Dynomite refuses: a subscriber gets a connection of its own to the server of its zone.
-
-``PUBLISH`` goes to every zone, so a message reaches the subscribers of all zones that are up and connected, and its
-answer counts the receivers in the own zone. What a zone missed it never gets, as with a single server.
-"""
+"""What one subscriber listens to, and its connection to the server that tells it."""
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import cast
 
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter
 from cluster.zone import Address
 
-if TYPE_CHECKING:
-    from cluster.resp.session import Session
-
 _CONFIRMATION = re.compile(rb"[*>]3\r\n\$\d+\r\n(?:p|s)?(?:un)?subscribe\r\n")
-UNREACHABLE = "ERR Storage: Datastore refused connection"
 
 
 class Subscription(asyncio.Protocol):
-    """The connection of one subscriber to the server of its own zone."""
+    """The connection of one subscriber to the server of its own zone.
 
-    def __init__(self, session: "Session") -> None:
-        self._session = session
+    ``hand_on`` gets what the server says, in wire form; ``on_lost`` is called when the connection ends.
+    """
+
+    def __init__(self, *, hand_on: Callable[[bytes], None], on_lost: Callable[[], None]) -> None:
+        self._hand_on = hand_on
+        self._on_lost = on_lost
         self._cutter = ReplyCutter()
         self._transport: asyncio.Transport | None = None
         self._expected = 0
@@ -44,17 +41,20 @@ class Subscription(asyncio.Protocol):
 
     async def open(self, address: Address) -> None:
         """Raises ``OSError``."""
-        await self._session.loop.create_connection(lambda: self, address.host, address.port)
+        await asyncio.get_running_loop().create_connection(lambda: self, address.host, address.port)
 
-    async def ask(self, raw: bytes, *, confirmations: int) -> None:
-        """Send a command of the subscribe family; returns when the client has been sent all its confirmations."""
+    async def ask(self, raw: bytes, *, confirmations: int, protocol: int) -> None:
+        """Send a command of the subscribe family; returns when the client has been sent all its confirmations.
+
+        ``protocol``: the version of RESP that the client speaks.
+        """
         assert self._transport is not None
-        if self._protocol != self._session.protocol:
-            self._protocol = self._session.protocol
+        if self._protocol != protocol:
+            self._protocol = protocol
             self._transport.write(wire.command(b"HELLO", b"%d" % self._protocol))
             self._skip += 1
         self._expected = confirmations
-        self._confirmed = self._session.loop.create_future()
+        self._confirmed = asyncio.get_running_loop().create_future()
         self._transport.write(raw)
         await self._confirmed
         self._confirmed = None
@@ -81,52 +81,24 @@ class Subscription(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Without its server a subscriber would wait for ever, so it is told in the way that it expects."""
         if self._confirmed is not None and not self._confirmed.done():
             self._confirmed.cancel()
-        if self._session.subscription is self and not self._session.closing:
-            self._session.close()
+        self._on_lost()
 
     def data_received(self, data: bytes) -> None:
         try:
             self._cutter.feed(data)
             while (reply := self._cutter.next()) is not None:
-                self._hand_on(reply)
+                self._take(reply)
         except BrokenReplyError:
             self.close()
 
-    def _hand_on(self, reply: bytes) -> None:
+    def _take(self, reply: bytes) -> None:
         if self._skip:
             self._skip -= 1
             return
-        self._session.write(reply)
+        self._hand_on(reply)
         if self._expected and (_CONFIRMATION.match(reply) or reply[:1] == b"-"):
             self._expected = 0 if reply[:1] == b"-" else self._expected - 1
             if not self._expected and self._confirmed is not None and not self._confirmed.done():
                 self._confirmed.set_result(None)
-
-
-async def subscribe(session: "Session", name: str, raw: bytes, channels: list[bytes]) -> bytes:
-    """Carry out a command of the subscribe family; its confirmations come from the server."""
-    subscription = session.subscription
-    if subscription is None:
-        subscription = Subscription(session)
-        try:
-            await subscription.open(session.server.own_address)
-        except OSError:
-            return wire.error(UNREACHABLE)
-        session.subscription = subscription
-    names = subscription.set_of(name)
-    if "UNSUB" in name:
-        confirmations = len(channels) or max(1, len(names))
-        names.difference_update(channels or list(names))
-    else:
-        confirmations = len(channels)
-        names.update(channels)
-    await subscription.ask(raw, confirmations=confirmations)
-    return b""
-
-
-def pong(arguments: list[bytes]) -> bytes:
-    """The answer to ``PING`` of a subscriber in RESP2."""
-    return wire.array((wire.bulk(b"pong"), wire.bulk(arguments[1] if len(arguments) > 1 else b"")))

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cluster.clock import NodeClock
-from cluster.network import Network, NetworkSettings
 from cluster.sim.event_order import Schedule
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings
 from cluster.sim.upstream import SimUpstream
 from cluster.sim.zone import SimZone
+from cluster.votes.levels import Setting
+from cluster.wiring.network import Network
+from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError
+from engine.ports import Connection
 
 EPOCH_NS = 1_700_000_000_000_000_000
 """Wall clock at run time 0, in Unix time, if nothing else is set: 14 November 2023, 22:13:20 UTC."""
@@ -26,7 +29,7 @@ class SimSettings(NetworkSettings):
     keep_trace: bool = False
 
 
-class SimCluster(Network):
+class SimCluster:
     """``Testbed`` in virtual time. What uses it runs in ``runtime.run_until_complete``."""
 
     def __init__(self, zones: Sequence[str], settings: SimSettings) -> None:
@@ -39,7 +42,20 @@ class SimCluster(Network):
             name: SimZone(name, runtime=self.runtime, clock=self.clocks[name], settings=settings.server)
             for name in zones
         }
-        super().__init__(zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
+        self.network = Network(
+            zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
+        )
+        self.links = self.network.links
+        self.coordinators = self.network.coordinators
+
+    def connection(self, zone: str, level: Setting) -> Connection:
+        return self.coordinators[zone].connection(level)
+
+    def direct(self, zone: str) -> Connection:
+        return self.network.direct(zone)
+
+    def at_rest(self, since_ns: int) -> bool:
+        return self.network.at_rest(since_ns)
 
     def clock(self, zone: str) -> NodeClock:
         """The clock of the machines of ``zone``: clients there and the server take their time from it."""
@@ -49,11 +65,11 @@ class SimCluster(Network):
         starts = [self.runtime.spawn(zone.start(), name=f"start {name}") for name, zone in self.zones.items()]
         for start in starts:
             await start.join()
-        self._open()
-        await self.connected()
+        self.network.open()
+        await self.network.connected()
 
     async def stop(self) -> None:
-        self._close()
+        self.network.close()
         self.runtime.close()
         for zone in self.zones.values():
             await zone.stop()

@@ -1,6 +1,8 @@
 """Which of several events of equal time and priority comes first: the simulation's choice of schedule.
 
-SimPy alone always takes the one that was scheduled first, so a race that needs another order is never seen.
+SimPy alone always takes the one that was scheduled first, so a race that needs another order is never seen. That its
+``Environment`` is the base class here is for guests only: SimPy processes that somebody runs in the same virtual time.
+zonelab itself uses neither SimPy's heap nor its events nor its processes.
 """
 
 from collections.abc import Callable
@@ -80,10 +82,10 @@ class Timer:
 
 
 class Environment(simpy.Environment):
-    """SimPy's environment with a trace. ``actor`` is on whose behalf the present event happens.
+    """What is to happen, by time, and a trace of what has. ``actor`` is on whose behalf the present event happens.
 
-    What zonelab itself schedules are plain callables, without an event object for each: ``put``. SimPy's own events and
-    processes run beside them; the tie-break orders them too, in place of SimPy's priorities.
+    What zonelab schedules are plain callables, without an event object for each: ``put``. Events and processes of
+    guests go through ``schedule`` into the same heap; the tie-break orders them too, in place of SimPy's priorities.
     """
 
     def __init__(self, trace: Trace) -> None:

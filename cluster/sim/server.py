@@ -1,20 +1,18 @@
 """A simulated server process: one thread that serves its connections in turn, with a disk under it."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
 from cluster.clock import NodeClock
 from cluster.connections.batch import Batch
+from cluster.sim.connection import OnReplies, SimConnection
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
 from cluster.sim.redis import Pipeline, RedisModel
 from cluster.sim.redis.registry import Args
 from cluster.sim.redis.store import Snapshot
 from cluster.sim.runtime import SimRuntime
-from cluster.sim.upstream import SimConnection
 from cluster.zone import Persistence
-from engine.ports import Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +38,7 @@ class ServerSettings:
                 raise ValueError(f"{name} must be 0 or more nanoseconds, got {getattr(self, name)}")
 
 
-_Request = tuple[SimConnection, Batch, Callable[[list[Reply]], None], int]
+_Request = tuple[SimConnection, Batch, OnReplies, int]
 """In the server's socket buffer, with the time at which it arrives: executed even if whoever sent it has hung up."""
 
 
@@ -140,7 +138,7 @@ class SimServer:
     def disconnect(self, connection: SimConnection) -> None:
         self._connections.pop(connection, None)
 
-    def receive(self, connection: SimConnection, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
+    def receive(self, connection: SimConnection, batch: Batch, on_replies: OnReplies) -> None:
         """``batch`` is on its way here."""
         now_ns, inbox = self._environment._now, self._inbox
         inbox.append((connection, batch, on_replies, now_ns + self._request_ns))

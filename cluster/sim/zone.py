@@ -1,6 +1,5 @@
 """A simulated zone: the verbs that break and mend a simulated server."""
 
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -8,15 +7,15 @@ from cluster.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings, SimServer
 from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
-from engine.ports import Promise
+from engine.common.mutex import Mutex
 
 _PORT = 6379
 
 
 class SimZone:
-    """Implements ``cluster.zone.Zone``; verbs of one zone are carried out one at a time, as on real servers.
+    """Implements ``Zone``, ``LosesPower`` and ``SlowsDown`` of ``cluster.zone``.
 
-    Beyond what real zones offer: ``fail_power``, ``slow_down``, and ``clock``, by which the server tells the time.
+    Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is what the server tells the time by.
     """
 
     def __init__(self, name: str, *, runtime: SimRuntime, clock: NodeClock, settings: ServerSettings) -> None:
@@ -28,7 +27,7 @@ class SimZone:
         self._runtime = runtime
         self._start_ns = settings.start_ns
         self._state = ZoneState.STOPPED
-        self._verbs = _Turns(runtime)
+        self._verbs = Mutex(runtime)
 
     @property
     def state(self) -> ZoneState:
@@ -49,7 +48,7 @@ class SimZone:
             self._state = ZoneState.RUNNING
 
     async def stop(self) -> None:
-        async with self._verbs.turn():
+        async with self._verbs:
             if self.server.listening:
                 self.server.kill()
             self.server.disk.wipe()
@@ -61,10 +60,6 @@ class SimZone:
             self._state = ZoneState.DEAD
 
     async def fail_power(self, *, torn: bool = False) -> None:
-        """RUNNING or PAUSED → DEAD, and what was not flushed to the disk is lost.
-
-        With ``torn`` a random part of that, as it comes in the file, had reached the disk after all.
-        """
         async with self._verb("fail the power", ZoneState.RUNNING, ZoneState.PAUSED):
             self.server.fail_power(torn=torn)
             self._state = ZoneState.DEAD
@@ -91,7 +86,6 @@ class SimZone:
             self._state = ZoneState.RUNNING
 
     def slow_down(self, factor: float) -> None:
-        """Let every command take ``factor`` times as long as set; 1 is the normal speed."""
         if not factor > 0:
             raise ZoneError(f"zone {self.name}: a slow-down must be above 0, got {factor}")
         self.server.slowdown = factor
@@ -99,7 +93,7 @@ class SimZone:
 
     @asynccontextmanager
     async def _verb(self, verb: str, *states: ZoneState) -> AsyncIterator[None]:
-        async with self._verbs.turn():
+        async with self._verbs:
             if self._state not in states:
                 accepted = " or ".join(states)
                 raise ZoneError(f"zone {self.name}: cannot {verb} while {self._state}; it must be {accepted}")
@@ -119,26 +113,3 @@ class SimZone:
                 f"zone {self.name}: cannot restart warm from zone {warm_from.name} while it is {warm_from.state}"
             )
         return warm_from
-
-
-class _Turns:
-    """A lock that is handed on in the order of asking."""
-
-    def __init__(self, runtime: SimRuntime) -> None:
-        self._runtime = runtime
-        self._taken = False
-        self._waiting: deque[Promise[None]] = deque()
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        while self._taken:
-            promise: Promise[None] = self._runtime.promise()
-            self._waiting.append(promise)
-            await promise
-        self._taken = True
-        try:
-            yield
-        finally:
-            self._taken = False
-            if self._waiting:
-                self._waiting.popleft().set_result(None)

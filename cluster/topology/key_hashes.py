@@ -10,6 +10,8 @@ from enum import StrEnum
 from hashlib import md5
 from struct import unpack
 
+import mmh3
+
 _MASK = 0xFFFFFFFF
 _MASK_64 = 0xFFFFFFFFFFFFFFFF
 TOKENS = 1 << 32
@@ -46,16 +48,7 @@ def murmur(key: bytes) -> int:
 
 
 def murmur3(key: bytes) -> int:
-    value, length = 0, len(key)
-    whole = length & ~3
-    for begin in range(0, whole, 4):
-        value = _rotated(value ^ _mixed(key[begin : begin + 4]), 13) * 5 + 0xE6546B64 & _MASK
-    if length & 3:
-        value ^= _mixed(key[whole:])
-    value ^= length
-    value = (value ^ value >> 16) * 0x85EBCA6B & _MASK
-    value = (value ^ value >> 13) * 0xC2B2AE35 & _MASK
-    return value ^ value >> 16
+    return mmh3.hash(key, signed=False)
 
 
 def one_at_a_time(key: bytes) -> int:
@@ -97,15 +90,6 @@ def fnv1a_64(key: bytes) -> int:
     for byte in key:
         value = (value ^ byte) * (0x100000001B3 & _MASK) & _MASK
     return value
-
-
-def _rotated(value: int, bits: int) -> int:
-    value &= _MASK
-    return (value << bits | value >> 32 - bits) & _MASK
-
-
-def _mixed(block: bytes) -> int:
-    return _rotated(int.from_bytes(block, "little") * 0xCC9E2D51, 15) * 0x1B873593 & _MASK
 
 
 def _md5(key: bytes) -> int:

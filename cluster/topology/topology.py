@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
-from cluster.votes.vote import ZONES_MAX
+
+ZONES_MAX = 7
+"""In a data centre. Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764).
+Beyond three the rule is ours: see ``cluster.votes.vote.Vote``."""
 
 
 class TopologyError(ValueError):
@@ -71,7 +74,7 @@ class DataCentre:
 
     @cached_property
     def _shares(self) -> tuple[list[int], list[tuple[str, ...]]]:
-        """All zones' tokens, and who owns what is up to each of them: between two of them owners are the same."""
+        """The tokens of all zones, ascending, and for each the owners of keys up to it and above the one before."""
         bounds = sorted(dict.fromkeys(token for rack in self.racks for token in rack.tokens))
         return bounds, [tuple(rack.owner(bound).name for rack in self.racks) for bound in bounds]
 
@@ -165,16 +168,12 @@ def placed(topology: Topology) -> dict[str, dict[str, dict[str, int]]]:
     }
 
 
-def even_rack(name: str, nodes: int, *, offset: int = 0) -> Rack:
-    """A zone whose nodes own equal shares. The first is named as the zone, the others ``a2``, ``a3`` and so on."""
-    if nodes < 1:
-        raise TopologyError(f"nodes of zone {name}: got {nodes}; accepted: at least 1")
-    names = [name, *(f"{name}{number}" for number in range(2, nodes + 1))]
-    tokens = even_tokens(nodes, offset=offset)
-    return Rack(name, tuple(Node(node, token) for node, token in zip(names, tokens, strict=True)))
+def node_names(zone: str, nodes: int) -> list[str]:
+    """So many nodes of a zone: the first is named as the zone, the others ``a2``, ``a3`` and so on."""
+    return [zone, *(f"{zone}{number}" for number in range(2, nodes + 1))]
 
 
-def even_tokens(nodes: int, *, offset: int = 0) -> list[int]:
+def even_tokens(nodes: int) -> list[int]:
     """Tokens with which so many nodes of a zone own equal shares."""
     step = TOKENS // max(1, nodes)
-    return [(offset + step * index) % TOKENS for index in range(nodes)]
+    return [step * index for index in range(nodes)]

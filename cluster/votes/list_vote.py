@@ -8,11 +8,11 @@ reply's at DC_QUORUM; at the safe levels the whole command fails.
 
 from collections.abc import Sequence
 
-from cluster.votes.vote import NO_QUORUM, Decision, Level, Vote, ZoneFailure
+from cluster.commands.list_replies import elements, reply_of
+from cluster.connections.failures import NO_QUORUM, ZoneFailure
+from cluster.votes.levels import Level
+from cluster.votes.vote import Decision, Vote
 from engine.ports import Reply
-
-_CRLF = b"\r\n"
-_DOLLAR = ord("$")
 
 
 class ElementVote(Vote):
@@ -39,26 +39,3 @@ class ElementVote(Vote):
         if column.count(most) >= self._quorum:
             return (most,)
         return (column[0],) if self._level is Level.DC_QUORUM else None
-
-
-def elements(reply: Reply) -> Sequence[Reply]:
-    """The elements of a list, or of an array as a RESP port passes it on: bulk strings and nils."""
-    if isinstance(reply, list):
-        return reply
-    assert isinstance(reply, bytes)
-    at = reply.index(_CRLF) + 2
-    found = []
-    while at < len(reply):
-        end = reply.index(_CRLF, at) + 2
-        if reply[at] == _DOLLAR and (length := int(reply[at + 1 : end - 2])) >= 0:
-            end += length + 2
-        found.append(reply[at:end])
-        at = end
-    return found
-
-
-def reply_of(parts: list[Reply], *, like: Reply) -> Reply:
-    """A reply of these elements, in the form of ``like``."""
-    if isinstance(like, list):
-        return parts
-    return b"*%d\r\n%b" % (len(parts), b"".join(part for part in parts if isinstance(part, bytes)))

@@ -5,15 +5,15 @@ from typing import Protocol, TypeGuard
 
 from cluster.commands.routes import is_script, is_write
 from cluster.connections.batch import Answer, Batch
+from cluster.connections.failures import ZoneFailure
 from cluster.votes.rules import Rule
 from cluster.votes.statistics import Tally
-from cluster.votes.vote import ZoneFailure
 from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 _ERRORS = frozenset({ServerError, ZoneFailure})
 
 
-class Account(Protocol):
+class FailureAccount(Protocol):
     """What is known of a pipeline that was answered with an error."""
 
     def error(self) -> PortError | None: ...
@@ -29,7 +29,7 @@ class Failure:
 
     __slots__ = ("_account", "answers")
 
-    def __init__(self, account: Account, answers: list[Reply]) -> None:
+    def __init__(self, account: FailureAccount, answers: list[Reply]) -> None:
         self._account = account
         self.answers = answers
 
@@ -59,15 +59,15 @@ Outcome = list[Reply] | Failure
 Done = Callable[[Outcome], None]
 
 
-class Comparison(Batch):
+class UniformPipeline(Batch):
     """A pipeline whose commands all have the same ``rule``, and what came of it.
 
-    While the zones answer alike and without errors, what they answer is compared as a whole: that is the usual case,
-    and it decides every vote the same way. From the first answer that is not so, the commands are voted on one by one.
+    While the zones give equal answers without errors, these are compared as a whole: that is the usual case, and all
+    votes would end the same way. From the first answer that differs or has an error, each command has its own vote.
     ``done`` is called once each command has its answer.
     """
 
-    __slots__ = ("_alike", "_done", "_own", "_poll", "_replies", "_rule", "_tally")
+    __slots__ = ("_alike", "_done", "_own", "_replies", "_rule", "_tally", "_vote_apart")
 
     _replies: list[Reply]
 
@@ -83,19 +83,19 @@ class Comparison(Batch):
         self._done = done
         self._alike = 0  # zones that have given these replies
         self._own = False  # the own zone is one of them
-        self._poll: Poll | None = None
+        self._vote_apart: Callable[[int, Answer], None] | None = None  # who gets the answers once they differ
 
     def answered(self, position: int, answer: Answer) -> None:
         """The zone at ``position`` has answered; the own zone is at 0."""
-        if self._poll is not None:
-            self._poll.answered(position, answer)
+        if self._vote_apart is not None:
+            self._vote_apart(position, answer)
             return
         alike = self._alike
         if alike == 0 and no_error(answer):
             self._replies = answer
         elif alike == 0 or answer != self._replies:
-            self._poll = self._vote_one_by_one()
-            self._poll.answered(position, answer)
+            self._divide()
+            self.answered(position, answer)
             return
         self._alike = alike = alike + 1
         rule = self._rule
@@ -106,16 +106,25 @@ class Comparison(Batch):
         if alike == rule.zones:
             self._tally.count_alike(rule.decision, len(self.commands))
 
-    def _vote_one_by_one(self) -> "Poll":
-        """Votes that know the answers so far. As these are equal, it does not matter in which order they came."""
-        poll = Poll(self.commands, [self._rule] * len(self.commands), self._tally, self._done)
+    def _divide(self) -> None:
+        """Have the votes held apart from now on, over the answers so far as well.
+
+        As these are equal, it does not matter which zones gave them, and in which order.
+        """
+        rule = self._rule
+        told = self._own if rule.needed == 0 else self._alike >= rule.needed
+        self._vote_apart = vote_apart = self._parts(told=told)
         first = 0 if self._own else 1
         for position in range(first, first + self._alike):
-            poll.recount(position, self._replies)
-        return poll
+            vote_apart(position, self._replies)
+
+    def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:
+        """What holds the votes on each command; ``told``: the caller knows the outcome already."""
+        rules = [self._rule] * len(self.commands)
+        return MixedPipeline(self.commands, rules, self._tally, ignore if told else self._done).answered
 
 
-class Poll:
+class MixedPipeline:
     """One pipeline whose commands are voted on one by one, each by its rule in ``rules``."""
 
     __slots__ = ("_commands", "_done", "_tally", "_undecided", "_votes")
@@ -126,11 +135,6 @@ class Poll:
         self._done = done
         self._votes = [rule.vote() for rule in rules]
         self._undecided = len(commands)
-
-    def recount(self, position: int, replies: list[Reply]) -> None:
-        """Count an answer of which all that follows from it has been done."""
-        for vote, reply in zip(self._votes, replies, strict=True):
-            self._undecided -= vote.submit(position, reply)
 
     def answered(self, position: int, answer: Answer) -> None:
         """The zone at ``position`` has answered the commands that it got: the own zone, at 0, gets them all."""
@@ -178,3 +182,7 @@ class Poll:
 
 def no_error(answer: Answer) -> TypeGuard[list[Reply]]:
     return isinstance(answer, list) and _ERRORS.isdisjoint(map(type, answer))
+
+
+def ignore(outcome: Outcome) -> None:
+    """For a caller that has been told already."""

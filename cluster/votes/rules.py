@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from cluster.commands.routes import Route, route, upper
+from cluster.votes.levels import Level, Setting, read_level, write_level
 from cluster.votes.list_vote import ElementVote
-from cluster.votes.vote import Decision, Level, Setting, Vote, quorum, read_level, write_level
+from cluster.votes.vote import Decision, Vote, quorum
 from engine.ports import Argument, Command
 
 _NAMES_MAX = 1_000
@@ -35,7 +36,7 @@ class Rule:
         return command
 
 
-class HeldRule(Rule):
+class CustomVoteRule(Rule):
     """``rule`` with votes of another kind."""
 
     __slots__ = ("_make",)
@@ -75,7 +76,7 @@ class Rules(dict[Argument, Rule]):
         self._by_name: dict[str, Rule] = {}
         if reads is not Level.DC_ONE:
             whole = self._by_route[Route.READ]
-            self._by_name["MGET"] = HeldRule(whole, _by_element, reads=True)
+            self._by_name["MGET"] = CustomVoteRule(whole, _by_element, reads=True)
         if reads is Level.DC_SAFE_QUORUM:
             self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cluster.votes.vote import Decision, Level, Setting, Vote
+from cluster.votes.levels import Level, Setting
+from cluster.votes.vote import Decision, Vote
 from engine.ports import ServerError
 
 

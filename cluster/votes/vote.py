@@ -1,4 +1,4 @@
-"""Consistency levels and their vote: which replies decide a command, and what the client is told.
+"""The vote on one command: which replies decide it, and what the client is told.
 
 The rules are those of Netflix Dynomite at 2046b05 (``dyn_response_mgr.c``, ``dyn_client.c``): replies are compared
 by value, not by version; an error counts as an answer but never towards a quorum; the first error is the one
@@ -9,70 +9,12 @@ A single zone at ``DC_SAFE_QUORUM`` answers normally here. In Dynomite every suc
 executed (issues 573 and 652), because the second slot of its checksum array is compared although it is empty.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from cluster.connections.failures import NO_QUORUM, UNKNOWN_SCRIPT, ZoneFailure
+from cluster.topology.topology import ZONES_MAX
+from cluster.votes.levels import Level
 from engine.ports import Reply, ServerError
-
-ZONES_MAX = 7
-"""Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764). Beyond three the rule
-is ours: see ``Vote``."""
-
-UNKNOWN_SCRIPT = "NOSCRIPT"
-"""How a server's error begins when EVALSHA names a script that it does not hold, so that nothing was begun."""
-
-NO_QUORUM = "ERR Dynomite: Failed to achieve Quorum"
-STORAGE_REFUSED = "ERR Storage: Datastore refused connection"
-PEER_NOT_CONNECTED = "ERR Peer: Peer Node is not connected"
-PEER_REFUSED = "ERR Peer: Peer Node refused connection"
-
-
-class Level(StrEnum):
-    """What a coordinator waits for. Writes go to every zone whatever the level."""
-
-    DC_ONE = "DC_ONE"
-    DC_QUORUM = "DC_QUORUM"
-    DC_SAFE_QUORUM = "DC_SAFE_QUORUM"
-    DC_EACH_SAFE_QUORUM = "DC_EACH_SAFE_QUORUM"
-    """DC_SAFE_QUORUM in every data centre by itself, and all must answer; with one data centre the same as that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """A connection's level for reads and its level for writes, where they differ."""
-
-    read: Level
-    write: Level
-
-    def __str__(self) -> str:
-        return f"{self.read}/{self.write}"
-
-
-Setting = Level | Levels
-"""What a connection has: one level for all it does, or one each for reads and writes."""
-
-
-def read_level(setting: Setting) -> Level:
-    return setting.read if isinstance(setting, Levels) else setting
-
-
-def write_level(setting: Setting) -> Level:
-    return setting.write if isinstance(setting, Levels) else setting
-
-
-LEVELS_OF_ONE_DC = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
-"""Levels that differ from each other within a data centre."""
-
-
-class ZoneFailure(ServerError):
-    """An error that no server gave: it stands in for a zone's missing reply, or for an answer that no quorum gave.
-
-    ``maybe_applied`` is false only if the command certainly never reached the server that it stands for.
-    """
-
-    def __init__(self, text: str, *, maybe_applied: bool) -> None:
-        super().__init__(text)
-        self.maybe_applied = maybe_applied
 
 
 class Decision(StrEnum):

@@ -1,4 +1,4 @@
-"""Queue objects that work by themselves while they are open."""
+"""Starting and closing queue objects that work in the background: handlers, heartbeats, keepers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -24,8 +24,8 @@ async def close_all(parts: Iterable[Closable]) -> None:
         raise failures[0]
 
 
-class Opened(ABC):
-    """Open between ``start`` and ``close``, or as long as a block lasts: ``async with queue: …``."""
+class Startable(ABC):
+    """Runs from ``start`` to ``close``, or as long as a block lasts: ``async with queue: …``."""
 
     @abstractmethod
     async def start(self) -> None: ...
@@ -44,8 +44,8 @@ class Opened(ABC):
         await self.close()
 
 
-class Background(Opened):
-    """What it does while it is open is one or more pieces of periodic work."""
+class BackgroundQueue(Startable):
+    """A queue object whose work in the background is one or more periodic actions."""
 
     @property
     @abstractmethod
@@ -57,5 +57,5 @@ class Background(Opened):
             periodic.start()
 
     async def close(self) -> None:
-        """Stop it. Leases and messages stay as they are."""
+        """Stop the periodic work. Leases and messages stay as they are."""
         await close_all(self._periodics)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES
 from engine.ports import Runtime, Task
 
 NS_PER_MS = 1_000_000

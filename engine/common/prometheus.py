@@ -10,14 +10,17 @@ from prometheus_client.registry import Collector
 
 from engine.common.timings import ABOUT, LABELS, Labels, QueueMetrics, Stat
 
-NAMESPACE = "dyno_queue"
 MISSES = "queue_miss"
 
 
 class Metrics(Collector):
-    """The figures of any number of queues. Register it: ``prometheus_client.REGISTRY.register(metrics)``."""
+    """The figures of any number of queues. Register it: ``prometheus_client.REGISTRY.register(metrics)``.
 
-    def __init__(self) -> None:
+    ``namespace``: what the name of every metric begins with.
+    """
+
+    def __init__(self, *, namespace: str = "dyno_queue") -> None:
+        self._namespace = namespace
         self._queues: list[QueueMetrics] = []
 
     def add(self, figures: QueueMetrics) -> QueueMetrics:
@@ -35,12 +38,14 @@ class Metrics(Collector):
             groups.setdefault(queue.labels, []).append(queue)
         for name, about in ABOUT.items():
             stats = {labels: _together([queue.stats[name] for queue in queues]) for labels, queues in groups.items()}
-            yield from _families(name, about, stats)
-        misses = CounterMetricFamily(f"{NAMESPACE}_{MISSES}", "Candidates that could not be leased", labels=LABELS)
+            yield from _families(f"{self._namespace}_{name}", about, stats)
+        misses = CounterMetricFamily(
+            f"{self._namespace}_{MISSES}", "Candidates that could not be leased", labels=LABELS
+        )
         for labels, queues in groups.items():
             misses.add_metric(labels, sum(queue.counters.misses for queue in queues))
         yield misses
-        yield from _totals(groups)
+        yield from _totals(groups, self._namespace)
 
 
 def _together(stats: Sequence[Stat]) -> Stat:
@@ -53,13 +58,13 @@ def _together(stats: Sequence[Stat]) -> Stat:
     return whole
 
 
-def _totals(groups: Mapping[Labels, Sequence[QueueMetrics]]) -> Iterator[CounterMetricFamily]:
+def _totals(groups: Mapping[Labels, Sequence[QueueMetrics]], namespace: str) -> Iterator[CounterMetricFamily]:
     families: dict[str, CounterMetricFamily] = {}
     for labels, queues in groups.items():
         sums: dict[str, int] = {}
         for total in (one for queue in queues for one in queue.totals):
             if total.name not in families:
-                families[total.name] = CounterMetricFamily(f"{NAMESPACE}_{total.name}", total.about, labels=LABELS)
+                families[total.name] = CounterMetricFamily(f"{namespace}_{total.name}", total.about, labels=LABELS)
             sums[total.name] = sums.get(total.name, 0) + total.value()
         for name, value in sums.items():
             families[name].add_metric(labels, value)
@@ -67,10 +72,8 @@ def _totals(groups: Mapping[Labels, Sequence[QueueMetrics]]) -> Iterator[Counter
 
 
 def _families(name: str, about: str, stats: dict[Labels, Stat]) -> Iterator[SummaryMetricFamily | GaugeMetricFamily]:
-    summary = SummaryMetricFamily(f"{NAMESPACE}_{name}", about, labels=LABELS)
-    gauges = {
-        part: GaugeMetricFamily(f"{NAMESPACE}_{name}_{part}", f"{about}: {part}", labels=LABELS) for part in PARTS
-    }
+    summary = SummaryMetricFamily(name, about, labels=LABELS)
+    gauges = {part: GaugeMetricFamily(f"{name}_{part}", f"{about}: {part}", labels=LABELS) for part in PARTS}
     for labels, stat in stats.items():
         summary.add_metric(labels, count_value=stat.count, sum_value=stat.total)
         for part, value in PARTS.items():

@@ -1,20 +1,13 @@
 """What an operation on several messages or of several commands raises when it stops in the middle.
 
 Each failure is also the error that caused it (``Unavailable``, ``Indeterminate`` or ``ServerError``), so
-``except PortError`` keeps working, and it tells how far the operation came.
+``except PortError`` keeps working, and it tells how far the operation came. V1 handles messages one by one and names
+the message at which it stopped; V2 and hardened mode handle batches and raise the ``Batch…`` kinds of these failures.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TypeVar
-
+from engine.common.failures import of_fate
 from engine.message import Receipt
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
-
-COMMAND_FAILURES = (PortError, ServerError)
-"""What a command may raise: no answer of its own, or an error reply."""
-
-Failure = TypeVar("Failure", bound=Exception)
 
 
 class PayloadError(Exception):
@@ -67,6 +60,57 @@ class AckRejected(AckFailure, ServerError):
     pass
 
 
+class BatchPushFailure(PushFailure):
+    """A push failed for ``failed_ids``, all of which share the fate that the class tells.
+
+    ``receipts`` are those of the messages that were pushed. What is in neither was not tried.
+    """
+
+    def __init__(self, cause: Exception, *, receipts: tuple[Receipt, ...], failed_ids: tuple[str, ...]) -> None:
+        super().__init__(cause, receipts=receipts, failed_id=failed_ids[0])
+        self.failed_ids = failed_ids
+
+
+class BatchPushUnavailable(BatchPushFailure, Unavailable):
+    pass
+
+
+class BatchPushIndeterminate(BatchPushFailure, Indeterminate):
+    pass
+
+
+class BatchPushRejected(BatchPushFailure, ServerError):
+    pass
+
+
+class BatchAckFailure(AckFailure):
+    """An ack failed for ``failed_ids``, all of which share the fate that the class tells.
+
+    ``acked_ids`` are acknowledged. What is in neither had no lease where it was looked for, or was not tried.
+    """
+
+    def __init__(self, cause: Exception, *, failed_ids: tuple[str, ...], acked_ids: tuple[str, ...] = ()) -> None:
+        super().__init__(cause, acked=(True,) * len(acked_ids), failed_id=failed_ids[0])
+        self.failed_ids = failed_ids
+        self.acked_ids = acked_ids
+
+
+class BatchAckUnavailable(BatchAckFailure, Unavailable):
+    pass
+
+
+class BatchAckIndeterminate(BatchAckFailure, Indeterminate):
+    pass
+
+
+class BatchAckRejected(BatchAckFailure, ServerError):
+    pass
+
+
+class UnsupportedOperation(NotImplementedError):
+    """The operation does not exist in this kind of queue (``UnsupportedOperationException`` of the original)."""
+
+
 def push_failure(cause: PortError | ServerError, *, receipts: tuple[Receipt, ...], failed_id: str) -> PushFailure:
     kind = of_fate(cause, PushUnavailable, PushIndeterminate, PushRejected)
     return kind(cause, receipts=receipts, failed_id=failed_id)
@@ -77,33 +121,15 @@ def ack_failure(cause: PortError | ServerError, *, acked: tuple[bool, ...], fail
     return kind(cause, acked=acked, failed_id=failed_id)
 
 
-def of_fate(
-    cause: PortError | ServerError, unavailable: type[Failure], indeterminate: type[Failure], rejected: type[Failure]
-) -> type[Failure]:
-    """The class that is also the error ``cause``."""
-    if isinstance(cause, ServerError):
-        return rejected
-    return unavailable if isinstance(cause, Unavailable) else indeterminate
+def batch_push_failure(
+    cause: PortError | ServerError, *, receipts: tuple[Receipt, ...], failed_ids: tuple[str, ...]
+) -> BatchPushFailure:
+    kind = of_fate(cause, BatchPushUnavailable, BatchPushIndeterminate, BatchPushRejected)
+    return kind(cause, receipts=receipts, failed_ids=failed_ids)
 
 
-class Effects:
-    """How many commands of an operation have taken effect so far."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-@contextmanager
-def operation(name: str) -> Iterator[Effects]:
-    """The commands of one operation, which counts its effects in the value of the ``with``.
-
-    Once a command took effect the operation is no longer *certainly not applied*, whatever befalls a later one: what
-    would be ``Unavailable`` or ``ServerError`` is raised as ``Indeterminate``.
-    """
-    effects = Effects()
-    try:
-        yield effects
-    except (Unavailable, ServerError) as error:
-        if not effects.count:
-            raise
-        raise Indeterminate(f"{name} is partly done: {error}") from error
+def batch_ack_failure(
+    cause: PortError | ServerError, *, failed_ids: tuple[str, ...], acked_ids: tuple[str, ...] = ()
+) -> BatchAckFailure:
+    kind = of_fate(cause, BatchAckUnavailable, BatchAckIndeterminate, BatchAckRejected)
+    return kind(cause, failed_ids=failed_ids, acked_ids=acked_ids)

@@ -4,13 +4,14 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Protocol
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from engine.ports import Runtime
+from engine.queue import ConsumerQueue, ExtendsLeases
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Actor, Recorder
-from scenarios.queues.dyno import ConsumerQueue, ExtendsLeases, Wrap
+from scenarios.queues.under_test import Wrap
 from scenarios.spec import scenario as spec
-from scenarios.tasks import Crew
+from scenarios.tasks import TaskGroup
 
 BACK_OFF_NS = 100_000_000
 """Mean pause of a consumer after an operation that failed; drawn between half and one and a half of it."""
@@ -110,7 +111,7 @@ class Consumers:
         open_queue: OpenQueue,
         recorder: Recorder,
         runtime: Runtime,
-        crew: Crew,
+        tasks: TaskGroup,
         poison: Collection[str] = (),
     ) -> None:
         self._settings = settings
@@ -119,7 +120,7 @@ class Consumers:
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = runtime
-        self._crew = crew
+        self._tasks = tasks
         self._programs: dict[tuple[str, int], _Program] = {}
         self._lives: dict[tuple[str, int], int] = {}
 
@@ -135,7 +136,7 @@ class Consumers:
             runtime=self._runtime,
         )
         self._programs[zone, number] = program
-        self._crew.spawn(self._live(program, zone, number), name=name)
+        self._tasks.spawn(self._live(program, zone, number), name=name)
 
     async def _live(self, program: _Program, zone: str, number: int) -> None:
         await program.run()
@@ -164,5 +165,5 @@ class Consumers:
         self._stopping = True
         for program in self._programs.values():
             program.stopping = True
-        await self._crew.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)
-        await self._crew.dismiss()
+        await self._tasks.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)
+        await self._tasks.dismiss()

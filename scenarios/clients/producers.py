@@ -2,121 +2,29 @@
 
 A producer that waits for one push before it begins the next stops asking exactly when the cluster is slow, and its
 latencies then leave out the worst (coordinated omission, as Gil Tene calls it). So the plan of a producer is fixed
-before the run, by the seed alone: times, ids, delays and priorities are the same at every level and under every fault.
+before the run, by the seed alone: see ``scenarios.spec.push_plan``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
-from random import Random
 from typing import Protocol
 
-from cluster.links.lag import parse_lag
 from engine.message import Message
 from engine.ports import Runtime
+from engine.queue import ProducerQueue
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Actor, Recorder
-from scenarios.queues.dyno import ProducerQueue, Wrap
-from scenarios.spec.scenario import Arrival, Load, Operation
-from scenarios.tasks import Crew, Halt
+from scenarios.queues.under_test import Wrap
+from scenarios.spec.push_plan import PlannedPush
+from scenarios.tasks import Halt, TaskGroup
 
 IN_FLIGHT_MAX = 10_000
 """Pushes of one producer that may be open at once. One more is recorded as failed, never silently left out."""
 
 OVERLOADED = f"load generator overloaded: {IN_FLIGHT_MAX} pushes in flight"
 
-_NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPush:
-    """A push that is to begin ``offset_ns`` after the load begins."""
-
-    offset_ns: int
-    messages: tuple[Message, ...]
-
-
-def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> Iterator[PlannedPush]:
-    """The pushes of the producer of ``zone``, in order; drawn as they are asked for, so a long run costs no memory.
-
-    ``random`` gives the stream of a name. Times and contents have streams of their own.
-    """
-    if load.operations is not None:
-        yield from _told(load, load.operations, zone)
-        return
-    rate_per_s = load.rate_of(zone) / load.batch
-    if rate_per_s == 0:
-        return
-    times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
-    draw_delay_ns = parse_lag(load.delay).sampler(contents)
-    number = 0
-    for offset_ns in arrivals(load, rate_per_s, times):
-        messages = []
-        for _ in range(load.batch):
-            messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
-            number += 1
-        yield PlannedPush(offset_ns, tuple(messages))
-
-
-def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[PlannedPush]:
-    own = sorted((operation for operation in operations if operation.zone == zone), key=attrgetter("at_ms"))
-    for at_ms, together in groupby(own, key=attrgetter("at_ms")):
-        messages = tuple(
-            Message(
-                id=operation.id,
-                payload=_payload(load, operation.id),
-                timeout_ms=operation.delay_ms,
-                priority=operation.priority,
-            )
-            for operation in together
-        )
-        yield PlannedPush(round(at_ms * _NS_PER_MS), messages)
-
-
-def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[str], Random]) -> tuple[Operation, ...]:
-    """What ``plan_pushes`` would push, told message by message, in the order of the times."""
-    told = [
-        Operation(
-            at_ms=planned.offset_ns / _NS_PER_MS,
-            zone=zone,
-            id=message.id,
-            delay_ms=message.timeout_ms,
-            priority=message.priority,
-        )
-        for zone in zones
-        for planned in plan_pushes(load, zone=zone, random=random)
-        for message in planned.messages
-    ]
-    return tuple(sorted(told, key=attrgetter("at_ms")))
-
-
-def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
-    """Times in ns, until the load ends.
-
-    Poisson: independent exponential gaps. Constant: equal gaps, from a drawn start, so zones do not beat as one.
-    """
-    poisson = load.arrival is Arrival.POISSON
-    gap_s = 1 / rate_per_s
-    time_s = random.expovariate(rate_per_s) if poisson else random.uniform(0, gap_s)
-    while time_s < load.duration_s:
-        yield int(time_s * _NS_PER_S)
-        time_s += random.expovariate(rate_per_s) if poisson else gap_s
-
-
-def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:
-    return Message(
-        id=name,
-        payload=_payload(load, name),
-        timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
-        priority=random.randint(load.priority.min, load.priority.max),
-    )
-
-
-def _payload(load: Load, name: str) -> str:
-    return (f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes]
 
 
 class OpenQueue(Protocol):
@@ -161,7 +69,7 @@ class Producer:
         self._halt = halt
         self._retries = retries
         self._retry_after_ns = round(retry_after_ms * _NS_PER_MS)
-        self._pushes = Crew(runtime, halt)
+        self._pushes = TaskGroup(runtime, halt)
         self._programs: list[_Program] = []
 
     @property

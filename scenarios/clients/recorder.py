@@ -8,9 +8,9 @@ from analysis.runs.history import History, Touched
 from cluster.clock import NodeClock
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
+from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.clients.true_time import Reading
-from scenarios.queues.dyno import ConsumerQueue, ProducerQueue
 
 OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""
@@ -93,7 +93,7 @@ class Recorder:
         op = self._begin(actor, "pop")
         reading = Reading.of(self._clock(actor.zone))
         try:
-            deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms))
+            deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms=wait_ms))
         except OPERATION_ERRORS as error:
             self._end(op, "pop", _outcome(error), error=_text(error))
             return None

@@ -12,7 +12,7 @@ from scenarios.clients.recorder import Actor, Outcome
 from scenarios.consistency.operations import Request, Told, command, told
 from scenarios.consistency.plan import PlannedAccess
 from scenarios.run_files.tables import OPERATIONS_NAME, OpenTable
-from scenarios.tasks import Crew, Halt
+from scenarios.tasks import Halt, TaskGroup
 
 
 class AccessRecorder:
@@ -90,7 +90,7 @@ class ZoneClients:
         self._recorder = recorder
         self._runtime = runtime
         self._halt = halt
-        self._accesses = Crew(runtime, halt)
+        self._accesses = TaskGroup(runtime, halt)
         self._last_seen: dict[tuple[int, str], str | None] = {}
 
     @property

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from random import Random
 
-from scenarios.clients.producers import arrivals
 from scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, Request
+from scenarios.spec.push_plan import arrivals
 from scenarios.spec.scenario import Scenario, Workload
 
 _NS_PER_MS = 1_000_000

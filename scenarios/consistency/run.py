@@ -9,8 +9,9 @@ from scenarios.clients.recorder import Outcome
 from scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
 from scenarios.consistency.operations import reading, values
 from scenarios.consistency.plan import plan_accesses
-from scenarios.faults import plan_faults
-from scenarios.run_files.directory import LOGGER
+from scenarios.faults.fault import Stage
+from scenarios.faults.schedule import plan_faults
+from scenarios.logs import LOGGER
 from scenarios.run_phases import RunContext, RunPhases
 
 KEYS_AT_ONCE = 200
@@ -22,7 +23,7 @@ class AccessRun(RunPhases):
     handoff and anti-entropy had to do is done."""
 
     def __init__(self, context: RunContext) -> None:
-        super().__init__(context, crews=("load",))
+        super().__init__(context, groups=("load",))
         scenario, workload = context.scenario, context.scenario.workload
         assert workload is not None, "a run of accesses needs a workload"
         self._kind = workload.kind
@@ -30,7 +31,7 @@ class AccessRun(RunPhases):
         context.tables.callback(self._recorder.close)
         self._clients: dict[str, ZoneClients] = {}
         self._idle_ns: int | None = None
-        self._plan(plan_faults(scenario, context.testbed))
+        self._plan(plan_faults(scenario.faults, Stage(targets=scenario, testbed=context.testbed)))
 
     @property
     def _counts(self) -> Mapping[tuple[str, Outcome], int]:
@@ -49,10 +50,10 @@ class AccessRun(RunPhases):
     def _start(self, begin_ns: int) -> None:
         for zone, clients in self._clients.items():
             plan = plan_accesses(self._scenario, zone=zone, random=self._runtime.random)
-            self._crews["load"].spawn(clients.run(plan, begin_ns=begin_ns), name=f"clients {zone}")
+            self._groups["load"].spawn(clients.run(plan, begin_ns=begin_ns), name=f"clients {zone}")
 
     async def _is_drained(self) -> bool:
-        busy = len(self._crews["load"]) or in_flight(self._clients)
+        busy = len(self._groups["load"]) or in_flight(self._clients)
         if busy or not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
             self._idle_ns = None
             return False

@@ -11,11 +11,16 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
-from cluster.votes.vote import Level
-from scenarios.clients.producers import explicit_operations
+from cluster.votes.levels import Level
+from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.clocks import ClockFault, OfClock
+from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
+from scenarios.faults.programs import ConsumerCrash, ProducerCrash
+from scenarios.faults.zones import Kill, Pause, Wipe
 from scenarios.spec import scenario as spec
+from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.scenario import Scenario
 
 ZONES = ("a", "b", "c")
@@ -152,10 +157,10 @@ def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode
     )
 
 
-def _checks(fault_class: FaultClass, drawn: tuple[spec.AnyFault, ...]) -> spec.Checks:
+def _checks(fault_class: FaultClass, drawn: tuple[AnyFault, ...]) -> spec.Checks:
     if fault_class is FaultClass.V1_PRODUCERS_CRASH:
         return spec.Checks(forbid=(*FORBIDDEN_DEFAULT, MessageClass.ORPHAN))
-    clocks = any(isinstance(fault, spec.ClockFault) for fault in drawn)
+    clocks = any(isinstance(fault, OfClock) for fault in drawn)
     return spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks()
 
 
@@ -197,42 +202,42 @@ def _times(random: Random, *, shortest_s: float = 0.1, longest_s: float = 0.5) -
     return {"at_s": round(random.uniform(0.05, LOAD_S - for_s - 0.05), 3), "for_s": for_s}
 
 
-def _none(random: Random) -> tuple[spec.AnyFault, ...]:
+def _none(random: Random) -> tuple[AnyFault, ...]:
     return ()
 
 
 def _of_zone(
-    make: Callable[..., spec.AnyFault], *, shortest_s: float = 0.1, longest_s: float = 0.5, **settings: Any
-) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
-    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+    make: Callable[..., AnyFault], *, shortest_s: float = 0.1, longest_s: float = 0.5, **settings: Any
+) -> Callable[[Random], tuple[AnyFault, ...]]:
+    def draw(random: Random) -> tuple[AnyFault, ...]:
         times = _times(random, shortest_s=shortest_s, longest_s=longest_s)
         return (make(**times, zone=random.choice(ZONES), **settings),)
 
     return draw
 
 
-def _cut_off(mode: spec.CutMode) -> Callable[[Random], tuple[spec.AnyFault, ...]]:
-    longest_s = 0.8 if mode is spec.CutMode.HOLD else 0.5
+def _cut_off(mode: CutMode) -> Callable[[Random], tuple[AnyFault, ...]]:
+    longest_s = 0.8 if mode is CutMode.HOLD else 0.5
 
-    def draw(random: Random) -> tuple[spec.AnyFault, ...]:
+    def draw(random: Random) -> tuple[AnyFault, ...]:
         times = _times(random, longest_s=longest_s)
-        return (spec.CutFault(kind="cut", **times, mode=mode, isolate=random.choice(ZONES)),)
+        return (CutFault(kind="cut", **times, mode=mode, isolate=random.choice(ZONES)),)
 
     return draw
 
 
-def _cut_one_way(random: Random) -> tuple[spec.AnyFault, ...]:
+def _cut_one_way(random: Random) -> tuple[AnyFault, ...]:
     source, target = random.sample(ZONES, 2)
-    mode = random.choice(list(spec.CutMode))
-    return (spec.CutFault(kind="cut", **_times(random), mode=mode, one_way=f"{source}>{target}"),)
+    mode = random.choice(list(CutMode))
+    return (CutFault(kind="cut", **_times(random), mode=mode, one_way=f"{source}>{target}"),)
 
 
-def _crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+def _crashes(random: Random) -> tuple[AnyFault, ...]:
     """Each in a slot of time of one consumer, so that no two of them can overlap."""
     slot_s = LOAD_S / _CRASH_SLOTS
     slots = list(product(ZONES, range(_CONSUMERS_PER_ZONE), range(_CRASH_SLOTS)))
     return tuple(
-        spec.ConsumerCrash(
+        ConsumerCrash(
             kind="consumer_crash",
             at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
             for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
@@ -244,32 +249,32 @@ def _crashes(random: Random) -> tuple[spec.AnyFault, ...]:
     )
 
 
-def _clocks(random: Random) -> tuple[spec.AnyFault, ...]:
+def _clocks(random: Random) -> tuple[AnyFault, ...]:
     offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
     return tuple(
-        spec.ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
+        ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
         for zone in ZONES
     )
 
 
-def _duplicates(random: Random) -> tuple[spec.AnyFault, ...]:
+def _duplicates(random: Random) -> tuple[AnyFault, ...]:
     after_ms = round(random.uniform(50, 400), 1)
-    return (spec.DuplicateFault(kind="duplicate", at_s=0.0, for_s=LOAD_S, share=0.33, after_ms=after_ms),)
+    return (DuplicateFault(kind="duplicate", at_s=0.0, for_s=LOAD_S, share=0.33, after_ms=after_ms),)
 
 
-def _unserved(random: Random) -> tuple[spec.AnyFault, ...]:
-    return (spec.ConsumerCrash(kind="consumer_crash", at_s=0.1, for_s=0.8, zone=random.choice(ZONES), consumer="all"),)
+def _unserved(random: Random) -> tuple[AnyFault, ...]:
+    return (ConsumerCrash(kind="consumer_crash", at_s=0.1, for_s=0.8, zone=random.choice(ZONES), consumer="all"),)
 
 
-def _producer_crashes(random: Random) -> tuple[spec.AnyFault, ...]:
+def _producer_crashes(random: Random) -> tuple[AnyFault, ...]:
     """The second command of a push of V1 lists what the first has stored."""
     return tuple(
-        spec.ProducerCrash(kind="producer_crash", **_times(random, shortest_s=0.3), zone=zone, at_command=2)
+        ProducerCrash(kind="producer_crash", **_times(random, shortest_s=0.3), zone=zone, at_command=2)
         for zone in ZONES
     )
 
 
-def _any_of_one_zone(random: Random) -> tuple[spec.AnyFault, ...]:
+def _any_of_one_zone(random: Random) -> tuple[AnyFault, ...]:
     faults = _DRAW[random.choice(OF_ONE_ZONE)](random)
     if random.random() < 0.5:
         faults += _clocks(random)
@@ -290,20 +295,20 @@ OF_ONE_ZONE = (
     FaultClass.CUT_ONE_WAY,
 )
 
-_DRAW: Mapping[FaultClass, Callable[[Random], tuple[spec.AnyFault, ...]]] = {
+_DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.NONE: _none,
     FaultClass.LAG_HEAVY: _none,
-    FaultClass.ZONE_SLOW: _of_zone(spec.LagFault, kind="lag", lag=_SLOW_LAG),
+    FaultClass.ZONE_SLOW: _of_zone(LagFault, kind="lag", lag=_SLOW_LAG),
     FaultClass.WORK_OVERLONG: _none,
     FaultClass.CONSUMER_CRASH: _crashes,
     FaultClass.CRASH_OVERLONG: _crashes,
-    FaultClass.ZONE_PAUSED: _of_zone(spec.Pause, kind="pause", shortest_s=0.05, longest_s=0.45),
-    FaultClass.ZONE_PAUSED_LONG: _of_zone(spec.Pause, kind="pause", shortest_s=0.6, longest_s=0.8),
-    FaultClass.ZONE_KILLED_WARM: _of_zone(spec.Kill, kind="kill", restart="warm"),
-    FaultClass.ZONE_KILLED_KEEP: _of_zone(spec.Kill, kind="kill", restart="keep"),
-    FaultClass.ZONE_WIPED: _of_zone(spec.Wipe, kind="wipe"),
-    FaultClass.CUT_HOLD: _cut_off(spec.CutMode.HOLD),
-    FaultClass.CUT_DROP: _cut_off(spec.CutMode.DROP),
+    FaultClass.ZONE_PAUSED: _of_zone(Pause, kind="pause", shortest_s=0.05, longest_s=0.45),
+    FaultClass.ZONE_PAUSED_LONG: _of_zone(Pause, kind="pause", shortest_s=0.6, longest_s=0.8),
+    FaultClass.ZONE_KILLED_WARM: _of_zone(Kill, kind="kill", restart="warm"),
+    FaultClass.ZONE_KILLED_KEEP: _of_zone(Kill, kind="kill", restart="keep"),
+    FaultClass.ZONE_WIPED: _of_zone(Wipe, kind="wipe"),
+    FaultClass.CUT_HOLD: _cut_off(CutMode.HOLD),
+    FaultClass.CUT_DROP: _cut_off(CutMode.DROP),
     FaultClass.CUT_ONE_WAY: _cut_one_way,
     FaultClass.LINKS_DUPLICATE: _duplicates,
     FaultClass.ZONE_UNSERVED: _unserved,

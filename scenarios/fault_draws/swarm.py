@@ -4,34 +4,14 @@ After Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", ISSTA 2012: many unl
 something out, find more than one configuration that includes everything.
 """
 
-from collections.abc import Sequence
-from math import ceil
 from random import Random
 
 from cluster.random_streams import Streams
 from cluster.sim.event_order import TieBreak
-from scenarios.clients.producers import explicit_operations
+from scenarios.faults.catalogue import AnyFault
+from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
-from scenarios.spec.scenario import (
-    AnyFault,
-    Arm,
-    ClockFault,
-    ConsumerCrash,
-    Consumers,
-    CutFault,
-    Drain,
-    DuplicateFault,
-    Links,
-    LinksFault,
-    Load,
-    LossFault,
-    PowerFailure,
-    ProducerCrash,
-    Scenario,
-    Simulation,
-    SlowZone,
-    SwizzleClog,
-)
+from scenarios.spec.scenario import Arm, Consumers, Drain, Links, Load, Scenario, Simulation
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 
@@ -41,8 +21,6 @@ SLOW_LEASES = 1.2
 
 FAULTS_MORE = 2
 """A drawn run has at most so many faults more than its scenario."""
-
-_CRASH_COMMANDS_LOG2 = 6.0
 
 
 def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
@@ -137,51 +115,4 @@ def _fault(template: AnyFault, scenario: Scenario, random: Random) -> AnyFault:
     for_s = max(0.001, round(duration_s * 0.6 * 2 ** -random.uniform(0, 5), 3))
     at_s = round(random.uniform(0, max(0.0, duration_s - for_s - 0.001)), 3)
     fresh = template.model_copy(update={"for_s": for_s, "at_s": at_s})
-    return fresh.model_copy(update=_target(fresh, scenario, random))
-
-
-def _target(fault: AnyFault, scenario: Scenario, random: Random) -> dict[str, object]:
-    zone = random.choice(scenario.zones)
-    link = ">".join(random.choice(scenario.links_all)) if scenario.links_all else None
-    if isinstance(fault, ConsumerCrash):
-        return {"zone": zone, "consumer": random.randrange(scenario.consumers.per_zone), "at_command": _command(random)}
-    if isinstance(fault, ProducerCrash):
-        return {"zone": zone, "at_command": _command(random)}
-    if isinstance(fault, LinksFault):
-        around: dict[str, object] = {"zone": zone, "link": None}
-        target = around if random.random() < 0.5 or link is None else {"zone": None, "link": link}
-        return {**target, **_extent(fault, random)}
-    if isinstance(fault, CutFault):
-        return _cut(fault, zone, link, random)
-    return {"zone": zone, **_extent(fault, random)}
-
-
-def _command(random: Random) -> int | None:
-    return int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)) if random.random() < 0.75 else None
-
-
-def _extent(fault: AnyFault, random: Random) -> dict[str, object]:
-    """How much of it, for the kinds that have a more and a less: up to what the scenario says, and either way."""
-    part = 2 ** -random.uniform(0, 4)
-    if isinstance(fault, PowerFailure):
-        return {"torn": random.random() < 0.5}
-    if isinstance(fault, SlowZone):
-        return {"factor": 1 + (fault.factor - 1) * part}
-    if isinstance(fault, ClockFault):
-        sign = random.choice((1, -1))
-        # Rounded away from 0, which would be no fault.
-        return {name: sign * ceil(abs(value) * part) for name, value in _wrong(fault).items()}
-    if isinstance(fault, DuplicateFault):
-        return {"share": min(1.0, round(fault.share * part + 0.001, 3)), "after_ms": round(fault.after_ms * part, 3)}
-    if isinstance(fault, LossFault):
-        return {"share": round(fault.share * part, 6)}
-    return {"order": random.randrange(1_000_000)} if isinstance(fault, SwizzleClog) else {}
-
-
-def _wrong(fault: ClockFault) -> dict[str, int]:
-    return {name: getattr(fault, name) for name in ("offset_ms", "drift_ppm")}
-
-
-def _cut(fault: CutFault, zone: str, link: str | None, random: Random) -> dict[str, object]:
-    one_way: Sequence[dict[str, object]] = [{"isolate": None, "halves": None, "one_way": link}] if link else []
-    return random.choice([{"isolate": zone, "halves": None, "one_way": None}, *one_way])
+    return fresh.model_copy(update=fresh.drawn(scenario, random))

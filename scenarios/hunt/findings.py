@@ -8,9 +8,9 @@ from typing import Any
 from rich.table import Table
 
 from analysis.checkers.consistency.verdict import MEANINGS
-from analysis.checkers.verdict import DESCRIPTIONS
+from analysis.message_classes import DESCRIPTIONS
 from analysis.statistics import proportion_interval
-from scenarios.hunt.seeds import Outcome, Quarry
+from scenarios.hunt.seeds import HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named
 from scenarios.spec.reading import dump_scenario
@@ -34,7 +34,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hunted:
+class HuntResult:
     """``complete`` is False if the hunt was broken off. A seed that violates several classes is in several groups."""
 
     scenario: str
@@ -114,8 +114,8 @@ class Hunted:
         if not runs:
             return ["No seed was run."]
         pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
-        told = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
-        sentences = [f"{told}; {self.failing:,} failed ({self._share(self.failing)})."]
+        totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
+        sentences = [f"{totals}; {self.failing:,} failed ({self._share(self.failing)})."]
         if self.resumed:
             sentences.append(f"{self.resumed:,} of the runs are from before.")
         if not self.complete:
@@ -128,8 +128,8 @@ class Hunted:
 
 
 def sum_up(
-    quarry: Quarry, outcomes: Sequence[Outcome], directory: Path, *, complete: bool, resumed: int, command: str
-) -> Hunted:
+    target: HuntTarget, outcomes: Sequence[Outcome], directory: Path, *, complete: bool, resumed: int, command: str
+) -> HuntResult:
     """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
     ordered = tuple(sorted(outcomes, key=lambda outcome: outcome.seed))
     groups = []
@@ -137,17 +137,17 @@ def sum_up(
         failing = sorted((one for one in ordered if name in one.violated), key=_plainness)
         if failing:
             path = directory / name / COUNTEREXAMPLE
-            _write(quarry, failing[0], path)
+            _write(target, failing[0], path)
             groups.append(Group(name=name, seeds=tuple(one.seed for one in failing), counterexample=path))
-    return Hunted(
-        scenario=quarry.scenario.name,
+    return HuntResult(
+        scenario=target.scenario.name,
         directory=directory,
         outcomes=ordered,
         groups=tuple(groups),
         complete=complete,
         resumed=resumed,
         command=command,
-        of_queue=quarry.scenario.workload is None,
+        of_queue=target.scenario.workload is None,
     )
 
 
@@ -155,12 +155,12 @@ def _plainness(outcome: Outcome) -> tuple[int, int, int]:
     return outcome.faults, outcome.events, outcome.seed
 
 
-def _write(quarry: Quarry, outcome: Outcome, path: Path) -> None:
+def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
     found = Found(
         trace_hash=outcome.trace_hash,
         violated=tuple(map(violation_named, outcome.violated)),
         program=program_fingerprint(),
     )
-    scenario = quarry.run_of(outcome.seed).model_copy(update={"found": found})
+    scenario = target.run_of(outcome.seed).model_copy(update={"found": found})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dump_scenario(scenario), encoding="utf-8")

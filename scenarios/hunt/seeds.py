@@ -4,36 +4,27 @@ What a seed shows depends on the seed alone, so it does not matter which process
 """
 
 import json
-import multiprocessing
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Self
 
-from analysis.checkers.consistency.verdict import ConsistencyVerdict
-from analysis.checkers.verdict import Verdict
 from cluster.sim.trace import first_difference
-from scenarios.consistency.trial import attempt_accesses
 from scenarios.fault_draws.swarm import drawn
-from scenarios.queues.dyno import queue_under_test
-from scenarios.run.simulated import Simulated
+from scenarios.parallel import results
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
 from scenarios.run_files.directory import program_fingerprint
-from scenarios.runner import MakeQueue
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
-from scenarios.trial import attempt
 
 REPEAT_EVERY = 20
 """One seed in so many, beginning with 1, is run twice, and the two runs are compared: 5 %."""
 
 MESSAGES = 100
 STATE_NAME = "outcomes.jsonl"
-
-_SEEDS_PER_TASK = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +56,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Quarry:
-    """What is hunted: a scenario, how many messages a run pushes, and the queue."""
+class HuntTarget:
+    """What a hunt runs with every seed: a scenario, how many messages each run pushes, and the queue."""
 
     scenario: Scenario
     messages: int = MESSAGES
@@ -82,31 +73,15 @@ class Quarry:
         return drawn(self.scenario, seed=seed, messages=self.messages)
 
 
-def hunt_seed(quarry: Quarry, seed: int) -> Outcome:
-    scenario = quarry.run_of(seed)
+def hunt_seed(target: HuntTarget, seed: int) -> Outcome:
+    scenario = target.run_of(seed)
     repeat = seed % REPEAT_EVERY == 1
     if scenario.workload is not None:
         return _outcome(seed, *_twice(partial(attempt_accesses, scenario), repeat=repeat))
-    return _outcome(seed, *_twice(partial(attempt, scenario, make_queue=quarry.make_queue), repeat=repeat))
+    return _outcome(seed, *_twice(partial(attempt, scenario, make_queue=target.make_queue), repeat=repeat))
 
 
-class _Trial(Protocol):
-    """``scenarios.trial.Trial``, or that of a run without a queue."""
-
-    @property
-    def scenario(self) -> Scenario: ...
-    @property
-    def run(self) -> Simulated: ...
-    @property
-    def verdict(self) -> Verdict | ConsistencyVerdict | None: ...
-    @property
-    def violated(self) -> Sequence[str]: ...
-    @property
-    def pushed(self) -> int: ...
-    def equals(self, other: Any) -> bool: ...
-
-
-def _twice(run: Callable[..., _Trial], *, repeat: bool) -> tuple[_Trial, str | None, bool]:
+def _twice(run: Callable[..., Trial[Judged]], *, repeat: bool) -> tuple[Trial[Judged], str | None, bool]:
     """A run, how it differed from itself if it did, and whether it was repeated to see that."""
     trial = run(keep_trace=repeat)
     difference = None
@@ -117,14 +92,14 @@ def _twice(run: Callable[..., _Trial], *, repeat: bool) -> tuple[_Trial, str | N
     return trial, difference, repeat
 
 
-def _outcome(seed: int, trial: _Trial, difference: str | None, repeat: bool) -> Outcome:  # noqa: FBT001
+def _outcome(seed: int, trial: Trial[Judged], difference: str | None, repeat: bool) -> Outcome:  # noqa: FBT001
     scenario, verdict, record = trial.scenario, trial.verdict, trial.run.record
     return Outcome(
         seed=seed,
         valid=None if verdict is None else verdict.valid,
-        violated={} if verdict is None else {str(name): verdict.counts[name] for name in trial.violated},
+        violated={} if verdict is None else {str(name): verdict.counts[name] for name in verdict.violated},
         faults=len(scenario.faults),
-        pushed=trial.pushed,
+        pushed=0 if verdict is None else verdict.begun,
         virtual_ns=max((end for _, end in record.phases.values()), default=0),
         events=trial.run.trace.events,
         trace_hash=trial.run.trace_hash,
@@ -156,37 +131,19 @@ class HuntState:
         yield from map(Outcome.from_json, whole.decode().splitlines())
 
 
-def hunt(quarry: Quarry, seeds: Sequence[int], *, jobs: int, state: HuntState, told: Callable[[Outcome], None]) -> bool:
-    """Run every seed that ``state`` does not have yet; ``told`` hears of each. False if Ctrl-C ended it before."""
+def hunt(
+    target: HuntTarget, seeds: Sequence[int], *, jobs: int, state: HuntState, on_outcome: Callable[[Outcome], None]
+) -> bool:
+    """Run every seed that ``state`` does not have yet and call ``on_outcome`` with what it showed.
+
+    False if Ctrl-C ended it before the last seed.
+    """
     missing = [seed for seed in seeds if seed not in state.outcomes]
-    with _outcomes(quarry, missing, jobs) as outcomes:
+    with results(partial(hunt_seed, target), missing, jobs=jobs) as outcomes:
         try:
             for outcome in outcomes:
                 state.add(outcome)
-                told(outcome)
+                on_outcome(outcome)
         except KeyboardInterrupt:
             return False
     return all(seed in state.outcomes for seed in seeds)
-
-
-@contextmanager
-def _outcomes(quarry: Quarry, seeds: Sequence[int], jobs: int) -> Iterator[Iterable[Outcome]]:
-    if jobs == 1 or len(seeds) <= _SEEDS_PER_TASK:
-        yield (hunt_seed(quarry, seed) for seed in seeds)
-        return
-    # Forked processes would inherit the locks of the threads that Arrow keeps.
-    processes = multiprocessing.get_context("spawn")
-    with processes.Pool(jobs, initializer=_begin_worker, initargs=(quarry,)) as pool:
-        yield pool.imap_unordered(_hunt_in_worker, seeds, chunksize=_SEEDS_PER_TASK)
-
-
-_worker: dict[str, Any] = {}
-
-
-def _begin_worker(quarry: Quarry) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the process that hunts, which ends this one
-    _worker["quarry"] = quarry
-
-
-def _hunt_in_worker(seed: int) -> Outcome:
-    return hunt_seed(_worker["quarry"], seed)

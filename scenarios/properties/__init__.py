@@ -1,34 +1,37 @@
 """Property suites for users' own tests: strategies, ``QueueMachine``, and the decorator ``sim_test``.
 
-Names are loaded when they are first used: pytest imports this package at its start, for the plugin.
+Read first: docs/properties.md, then ``scenarios.properties.machine`` and ``scenarios.properties.lab`` (a simulated
+cluster in a test). Names are loaded when they are first used: pytest imports this package at its start, for the plugin.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.queue import Extending, Queue, Repairing
     from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine
     from scenarios.properties.faults import Trouble
     from scenarios.properties.hardened import HardenedQueueMachine
     from scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
+    from scenarios.properties.lab import Site
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
-    from scenarios.properties.queue import Extending, Queue, Repairing, Site
     from scenarios.properties.simulated_test import sim_test
     from scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
     from scenarios.properties.zone_contents import Holdings
 
 _MODULES = {
-    "interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
-    "dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
-    "hardened": ("HardenedQueueMachine",),
-    "zone_contents": ("Holdings",),
-    "ledger": ("Violation",),
-    "machine": ("SAFE", "QueueMachine"),
-    "queue": ("Extending", "Queue", "Repairing", "Site"),
-    "simulated_test": ("sim_test",),
-    "strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
-    "faults": ("Trouble",),
+    ".interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
+    ".dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
+    ".hardened": ("HardenedQueueMachine",),
+    ".zone_contents": ("Holdings",),
+    ".ledger": ("Violation",),
+    ".machine": ("SAFE", "QueueMachine"),
+    ".lab": ("Site",),
+    ".simulated_test": ("sim_test",),
+    ".strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
+    ".faults": ("Trouble",),
+    "engine.queue": ("Extending", "Queue", "Repairing"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -63,4 +66,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name], __name__), name)

@@ -10,9 +10,10 @@ from engine.dyno import DynoQueue, DynoSettings, Keys
 from engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
 from engine.ports import Connection
+from engine.queue import Queue
 from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
+from scenarios.properties.lab import Site
 from scenarios.properties.machine import QueueMachine
-from scenarios.properties.queue import Queue, Site
 from scenarios.properties.zone_contents import Holdings
 
 PREFIX = "properties"

@@ -1,12 +1,13 @@
 """Faults of a state machine: begun by a step, ended by time or by a later step."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
 
 from cluster.links.lag import Lag
 from cluster.links.link import Cut
 from cluster.sim.cluster import SimCluster
 from cluster.zone import Restart, Zone, ZoneState
+from scenarios.faults.zones import Kill, PowerFailure, ServerDeath, Wipe
 
 _NS_PER_MS = 1_000_000
 
@@ -29,12 +30,13 @@ class Trouble(StrEnum):
     COORDINATOR_CRASH = "coordinator_crash"  # a coordinator dies with commands on their way; another takes its place
 
 
-RESTARTS = {
-    Trouble.KILL_KEEP: Restart.KEEP,
-    Trouble.KILL_WIPE: Restart.WIPE,
-    Trouble.KILL_WARM: Restart.WARM,
-    Trouble.POWER_FAILURE: Restart.KEEP,
+DEATHS: Mapping[Trouble, ServerDeath] = {
+    Trouble.KILL_KEEP: Kill.model_construct(kind="kill"),
+    Trouble.KILL_WIPE: Wipe.model_construct(kind="wipe"),
+    Trouble.KILL_WARM: Kill.model_construct(kind="kill", restart="warm"),
+    Trouble.POWER_FAILURE: PowerFailure.model_construct(kind="power_failure"),
 }
+"""The same as faults of a scenario, of whatever zone."""
 
 
 class Troubles:
@@ -64,10 +66,10 @@ class Troubles:
         return [name for name in self._cluster.zones if not self.holds(*map(link_key, self._around(name)))]
 
     async def kill(self, zone: str, kind: Trouble) -> None:
-        """Dead, of one of ``RESTARTS``, until ``revive`` or ``heal``."""
-        server = self._cluster.zones[zone]
-        await (server.fail_power() if kind is Trouble.POWER_FAILURE else server.kill())
-        self._ends[zone_key(zone)] = lambda: self._restart(zone, RESTARTS[kind])
+        """Dead, of one of ``DEATHS``, until ``revive`` or ``heal``."""
+        death = DEATHS[kind]
+        await death.strike(self._cluster.zones[zone])
+        self._ends[zone_key(zone)] = lambda: self._restart(zone, death.comes_back)
 
     async def revive(self, zone: str) -> None:
         await self._end(zone_key(zone))

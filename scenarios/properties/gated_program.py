@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from engine.message import Delivery
 from engine.ports import Command, Connection, Promise, Reply, Runtime, Task
+from engine.queue import Queue
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
-from scenarios.properties.queue import Queue
 
 _NS_PER_MS = 1_000_000
 

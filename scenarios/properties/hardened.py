@@ -9,9 +9,10 @@ from hypothesis.stateful import invariant
 from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
 from engine.dyno.sharding import LocalOnly
 from engine.message import Delivery, Message, Receipt
-from scenarios.properties.faults import RESTARTS, Trouble
+from engine.queue import Queue
+from scenarios.properties.faults import DEATHS, Trouble
+from scenarios.properties.lab import Site
 from scenarios.properties.machine import SAFE, QueueMachine
-from scenarios.properties.queue import Queue, Site
 
 
 class HardenedQueueMachine(QueueMachine):
@@ -56,7 +57,7 @@ class HardenedQueueMachine(QueueMachine):
     def may(self, trouble: Trouble) -> bool:
         of_programs = trouble in (Trouble.CRASH, Trouble.STALL)
         alone = of_programs or self.lab is None or not len(self.lab.troubles)
-        if trouble not in RESTARTS:
+        if trouble not in DEATHS:
             return super().may(trouble) and alone
         return super().may(trouble) and alone and not self._killed
 

@@ -1,26 +1,26 @@
 """A simulated cluster with programs on it that a state machine moves step by step."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from analysis.checkers.verdict import MessageClass
-from cluster.links.lag import parse_lag
+from analysis.message_classes import MessageClass
+from cluster.coordinators.direct import SingleZoneReads
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Persistence, ZoneState
-from cluster.zone_reads import ZoneReads
 from engine.message import Message
-from engine.ports import Connection
+from engine.ports import Clock, Connection, Runtime
+from engine.queue import Queue, Repairing
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.properties.faults import Troubles
 from scenarios.properties.gated_program import Gate, GatedConnection, Program
 from scenarios.properties.interruptions import Beside, Course, ToRest
 from scenarios.properties.ledger import Ledger
 from scenarios.properties.operations import Operations
-from scenarios.properties.queue import Queue, Repairing, Site
 from scenarios.properties.shutdown import abandon, close
 from scenarios.properties.zone_contents import Holdings, violations
 
@@ -37,6 +37,24 @@ OPERATION_MS_MAX = 600_000
 DRAIN_BATCH = 100
 
 Operation = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    """What one program in ``zone`` sees of the world.
+
+    ``connection`` goes through the zone's coordinator at the machine's level, ``local`` through the same at DC_ONE,
+    ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.
+    """
+
+    zone: str
+    zones: tuple[str, ...]
+    runtime: Runtime
+    clock: Clock
+    connection: Connection
+    local: Connection
+    safe: Connection
+    reads: Mapping[str, Connection]
 
 
 class Subject(Protocol):
@@ -247,7 +265,7 @@ class Lab:
             local=GatedConnection(cluster.connection(zone, Level.DC_ONE), gate),
             safe=GatedConnection(cluster.connection(zone, Level.DC_SAFE_QUORUM), gate),
             reads={
-                name: GatedConnection(ZoneReads(cluster.coordinators[zone], name, runtime=self.runtime), gate)
+                name: GatedConnection(SingleZoneReads(cluster.coordinators[zone], name, runtime=self.runtime), gate)
                 for name in self.settings.zones
             },
         )

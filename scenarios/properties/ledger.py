@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from engine.message import Delivery, Message
 
 

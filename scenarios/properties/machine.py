@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX
 from engine.ports import Connection
-from scenarios.properties.faults import RESTARTS, Trouble
+from engine.queue import Extending, Queue, Repairing
+from scenarios.properties.faults import DEATHS, Trouble
 from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
-from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
-from scenarios.properties.queue import Extending, Queue, Repairing, Site
+from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings, Site
 from scenarios.properties.strategies import lags
 from scenarios.properties.zone_contents import Holdings
 
@@ -305,7 +305,7 @@ class QueueMachine(RuleBasedStateMachine):
         return ends
 
     def kills(self) -> list[Trouble]:
-        return [trouble for trouble in RESTARTS if self.may(trouble)]
+        return [trouble for trouble in DEATHS if self.may(trouble)]
 
     def cuts(self) -> list[Cut]:
         modes = {Trouble.HOLD: Cut.HOLD, Trouble.DROP: Cut.DROP}

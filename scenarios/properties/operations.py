@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from engine.message import Delivery, Message
 from engine.ports import Indeterminate, Runtime
+from engine.queue import Extending, Repairing
 from scenarios.clients.recorder import OPERATION_ERRORS
 from scenarios.properties.gated_program import Program
 from scenarios.properties.ledger import Ledger, Pushed
-from scenarios.properties.queue import Extending, Repairing
 
 _NS_PER_MS = 1_000_000
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.event_order import Schedule
 from cluster.sim.server import ServerSettings

@@ -9,51 +9,20 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from cluster.zone import Restart
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from scenarios.faults.catalogue import CLASSES, AnyFault
+from scenarios.faults.fault import ANY_LAG, Choices, Targets
 from scenarios.spec.rules import RECONNECT_MAX_S, problems
-from scenarios.spec.scenario import (
-    AnyFault,
-    Arm,
-    CutMode,
-    Drain,
-    Kill,
-    Links,
-    Load,
-    Operation,
-    Pause,
-    PowerFailure,
-    QueueSettings,
-    Scenario,
-    Wipe,
-)
+from scenarios.spec.scenario import Arm, Drain, Links, Load, Operation, QueueSettings, Scenario
 from scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
-FAULT_KINDS = (
-    "consumer_crash",
-    "producer_crash",
-    "lag",
-    "slow",
-    "loss",
-    "duplicate",
-    "clock",
-    "pause",
-    "clog",
-    "swizzle_clog",
-    "cut",
-    "coordinator_crash",
-    "kill",
-    "power_failure",
-    "wipe",
-)
+FAULT_KINDS = tuple(sorted(CLASSES, key=lambda kind: CLASSES[kind].harm))
 """From the milder to the worse, about; examples shrink to the first."""
 
-_OF_LINKS = ("lag", "loss", "duplicate", "clog", "cut")
-_BETWEEN_ZONES = (*_OF_LINKS, "swizzle_clog")
-_CLOCK_MS = 2_000
-_CLOCK_PPM = 100_000
 _SCALES_MS = (0.1, 0.5, 1, 2, 5, 10, 20, 50)
 _SHAPES = (2, 2.5, 3)
 """Of a Pareto lag: finite means, and beyond a time-out of 5 s less than once in a million draws."""
@@ -133,9 +102,6 @@ def fault_schedules(
     A fault that would is left out. Raises ``ValueError`` for a kind that is none of ``FAULT_KINDS``.
     """
     _accept("fault kinds", kinds, FAULT_KINDS)
-    possible = [kind for kind in FAULT_KINDS if kind in kinds and (len(zones) > 1 or kind not in _BETWEEN_ZONES)]
-    one = _fault(tuple(zones), duration_ms, possible, consumers_per_zone) if possible else st.nothing()
-    drawn = draw(st.lists(one, max_size=max_faults if possible else 0))
     # The rules of scenario files decide, over a scenario in which only the faults could be wrong.
     frame = Scenario(
         name="frame",
@@ -145,6 +111,9 @@ def fault_schedules(
         consumers={"per_zone": consumers_per_zone},  # type: ignore[arg-type]
         drain=Drain(bound_s=60),
     )
+    possible = [kind for kind in FAULT_KINDS if kind in kinds and (len(zones) > 1 or not CLASSES[kind].between_zones)]
+    one = _fault(frame, duration_ms, possible) if possible else st.nothing()
+    drawn = draw(st.lists(one, max_size=max_faults if possible else 0))
     accepted: tuple[AnyFault, ...] = ()
     for fault in drawn:
         longer = (*accepted, fault)
@@ -189,56 +158,28 @@ def _accept(what: str, given: Sequence[str], accepted: Sequence[str]) -> None:
 
 
 @st.composite
-def _fault(
-    draw: st.DrawFn, zones: tuple[str, ...], duration_ms: int, kinds: Sequence[str], consumers_per_zone: int
-) -> AnyFault:
+def _fault(draw: st.DrawFn, targets: Targets, duration_ms: int, kinds: Sequence[str]) -> AnyFault:
     kind = draw(st.sampled_from(kinds))
     at_ms = draw(st.integers(0, duration_ms - 2))
     for_ms = draw(st.integers(1, duration_ms - at_ms - 1))
-    zone = draw(st.sampled_from(zones))
-    target = _links_of(draw, kind, zones, zone) if kind in _OF_LINKS else {"zone": zone}
-    extent = {name: draw(strategy) for name, strategy in _extents(kind, zones, consumers_per_zone).items()}
-    if kind == "clock" and not any(extent.values()):
-        extent["offset_ms"] = 1
-    return _ANY_FAULT.validate_python({"kind": kind, "at_s": at_ms / 1000, "for_s": for_ms / 1000, **target, **extent})
+    places = CLASSES[kind].places(targets)
+    place = draw(st.sampled_from(tuple(places)))
+    fields = {place: places[place], **CLASSES[kind].extents(targets)}
+    drawn = {name: draw(_one_of(choices)) for name, choices in fields.items()}
+    return _ANY_FAULT.validate_python({"kind": kind, "at_s": at_ms / 1000, "for_s": for_ms / 1000, **drawn})
 
 
-def _links_of(draw: st.DrawFn, kind: str, zones: tuple[str, ...], zone: str) -> dict[str, str]:
-    one_way = draw(st.sampled_from([f"{source}>{target}" for source in zones for target in zones if source != target]))
-    around, along = ("isolate", "one_way") if kind == "cut" else ("zone", "link")
-    return {around: zone} if draw(st.booleans()) else {along: one_way}
-
-
-def _extents(kind: str, zones: tuple[str, ...], consumers_per_zone: int) -> dict[str, st.SearchStrategy[Any]]:
-    """The fields of a kind beside its times and its target; each shrinks to the mildest."""
-    restarts = st.sampled_from(["keep", "warm"] if len(zones) > 1 else ["keep"])
-    at_command = st.one_of(st.none(), st.integers(1, 20))
-    fields: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-        "kill": {"restart": restarts},
-        "power_failure": {"restart": restarts, "torn": st.booleans()},
-        "slow": {"factor": st.sampled_from([2.0, 10.0, 100.0, 1000.0])},
-        "clock": {
-            "offset_ms": st.integers(-_CLOCK_MS, _CLOCK_MS),
-            "drift_ppm": st.one_of(st.just(0), st.integers(-_CLOCK_PPM, _CLOCK_PPM)),
-        },
-        "lag": {"lag": lags()},
-        "loss": {"share": st.sampled_from([0.01, 0.1, 0.3])},
-        "duplicate": {"share": st.sampled_from([1.0, 0.3]), "after_ms": st.sampled_from([0.0, 10.0, 300.0])},
-        "cut": {"mode": st.sampled_from(tuple(CutMode))},
-        "swizzle_clog": {"order": st.integers(0, 1_000)},
-        "consumer_crash": {
-            "consumer": st.one_of(st.integers(0, consumers_per_zone - 1), st.just("all")),
-            "at_command": at_command,
-        },
-        "producer_crash": {"at_command": at_command},
-    }
-    return fields.get(kind, {})
+def _one_of(choices: Choices) -> st.SearchStrategy[Any]:
+    if ANY_LAG in choices:
+        return lags()
+    ranges = [st.integers(one.start, one.stop - 1) if isinstance(one, range) else st.just(one) for one in choices]
+    return st.one_of(ranges) if any(isinstance(one, range) for one in choices) else st.sampled_from(choices)
 
 
 def _has_sources(faults: Sequence[AnyFault]) -> bool:
     """No zone that comes back warm meets another that is down, so there is always one to copy from."""
-    downs = [fault for fault in faults if isinstance(fault, Kill | Wipe | PowerFailure | Pause)]
-    warm = [fault for fault in downs if isinstance(fault, Kill | PowerFailure) and fault.restart == "warm"]
+    downs = [fault for fault in faults if fault.stops_server]
+    warm = [fault for fault in downs if fault.comes_back is Restart.WARM]
     return not any(_meet(one, other) for one in warm for other in downs if other is not one)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from scenarios.properties.ledger import Fate
 
 

@@ -1,82 +1,23 @@
-"""What a run needs of a queue, whatever its engine: instances for producers and consumers, depths and end states."""
+"""The shipped dyno-queues engines as the queue under test: version 1 and its pipelined version 2."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 from cluster.testbed import Testbed
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, PayloadError, RoundRobin, ShardingStrategy
 from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
-from engine.message import Delivery, Message, Receipt
+from engine.message import Delivery
 from engine.ports import Connection, Indeterminate
+from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
-from scenarios.spec.scenario import Mode, Scenario, Sharding
+from scenarios.queues.under_test import Depth, Wrap
+from scenarios.spec.scenario import Scenario, Sharding
 
 PREFIX = "zonelab"
 NAME = "jobs"
-
-Wrap = Callable[[Connection], Connection]
-
-
-class ProducerQueue(Protocol):
-    async def push(self, messages: Sequence[Message]) -> list[Receipt]: ...
-    async def close(self) -> None: ...
-
-
-class ConsumerQueue(Protocol):
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]: ...
-    async def ack(self, message_id: str) -> bool: ...
-    async def close(self) -> None: ...
-
-
-@runtime_checkable
-class ExtendsLeases(Protocol):
-    """A consumer's queue that moves the ends of its leases while work goes on."""
-
-    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
-        """``heard`` is told of every confirmed one: message id and new end of its lease, in ms of the node's clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How many messages a shard lists: waiting or delayed, and leased."""
-
-    waiting: int
-    leased: int
-
-    @property
-    def empty(self) -> bool:
-        return self.waiting == 0 and self.leased == 0
-
-
-class QueueUnderTest(Protocol):
-    """One queue on one testbed."""
-
-    @property
-    def shards(self) -> Mapping[str, str]:
-        """Shard → the zone whose consumers serve it."""
-
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue: ...
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
-        """A queue instance of its own, as a program of its own would have; all its commands pass through ``wrap``."""
-
-    async def depth(self, shard: str) -> Depth:
-        """As the server of the serving zone has it. Raises ``PortError`` if it does not answer."""
-
-    def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Rows of ``analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises ``PortError``."""
-
-
-def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
-    """The queue that ``scenario.queue`` names."""
-    if scenario.queue.mode is Mode.HARDENED:
-        from scenarios.queues.hardened import HardenedUnderTest  # it imports this module
-
-        return HardenedUnderTest(testbed, scenario)
-    return UNDER_TEST[scenario.queue.engine](testbed, scenario)
 
 
 class _ShardPerZone(ABC):
@@ -200,12 +141,6 @@ class PipelinedUnderTest(_ShardPerZone):
         )
 
 
-UNDER_TEST: Mapping[str, Callable[[Testbed, Scenario], QueueUnderTest]] = {
-    "dyno": DynoUnderTest,
-    "dyno-v2": PipelinedUnderTest,
-}
-
-
 def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:
     if sharding is Sharding.ID_HASH:
         return IdHash()
@@ -216,7 +151,7 @@ class _DynoConsumer:
     def __init__(self, queue: DynoQueue | MultiQueue) -> None:
         self._queue = queue
 
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         try:
             return await self._queue.pop(count, wait_ms=wait_ms)
         except PayloadError as error:

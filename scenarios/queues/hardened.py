@@ -1,16 +1,18 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
+from cluster.coordinators.direct import SingleZoneReads
 from cluster.testbed import Testbed
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.votes.levels import Level
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
 from engine.message import Delivery
-from scenarios.queues.dyno import NAME, PREFIX, ConsumerQueue, Depth, DynoUnderTest, ProducerQueue, Wrap, strategy_of
+from engine.queue import ConsumerQueue, ProducerQueue
+from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
+from scenarios.queues.under_test import Depth, Wrap
 from scenarios.spec.scenario import Scenario
 
 MARGIN_SHARE = 10
@@ -67,7 +69,7 @@ class HardenedUnderTest:
     def _instance(self, zone: str, wrap: Wrap) -> HardenedQueue:
         testbed, scenario, settings = self._testbed, self._scenario, self._scenario.queue
         coordinator = testbed.coordinators[zone]
-        reads = {name: ZoneReads(coordinator, name, runtime=testbed.runtime) for name in scenario.zones}
+        reads = {name: SingleZoneReads(coordinator, name, runtime=testbed.runtime) for name in scenario.zones}
         return HardenedQueue(
             NAME,
             runtime=testbed.runtime,
@@ -99,7 +101,7 @@ class _Consumer:
         self._queue = queue
         self._deliveries: dict[str, Delivery] = {}
 
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         deliveries = await self._queue.pop(count, wait_ms=wait_ms)
         self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
         return deliveries

@@ -2,8 +2,8 @@
 
 from analysis.runs.history import Table
 from engine.ports import PortError, Runtime
-from scenarios.queues.dyno import Depth, QueueUnderTest
-from scenarios.tasks import Crew, Halt
+from scenarios.queues.under_test import Depth, QueueUnderTest
+from scenarios.tasks import Halt, TaskGroup
 
 INTERVAL_NS = 250_000_000
 
@@ -21,22 +21,22 @@ class DepthSampler:
     and is not asked again until it has: questions do not pile up in front of a paused server.
     """
 
-    def __init__(self, *, queue: QueueUnderTest, table: Table, runtime: Runtime, crew: Crew, halt: Halt) -> None:
+    def __init__(self, *, queue: QueueUnderTest, table: Table, runtime: Runtime, tasks: TaskGroup, halt: Halt) -> None:
         self._queue = queue
         self._table = table
         self._runtime = runtime
-        self._crew = crew
+        self._tasks = tasks
         self._halt = halt
 
     def start(self) -> None:
         for zone in dict.fromkeys(self._queue.shards.values()):
-            self._crew.spawn(self._watch(zone), name=f"depth {zone}")
+            self._tasks.spawn(self._watch(zone), name=f"depth {zone}")
 
     async def _watch(self, zone: str) -> None:
         while not self._halt.called:
             question = _Question()
             asked_ns = self._runtime.now_ns()
-            self._crew.spawn(self._ask(zone, question), name=f"depth {zone} question")
+            self._tasks.spawn(self._ask(zone, question), name=f"depth {zone} question")
             await self._halt.sleep(INTERVAL_NS)
             self._write(zone, asked_ns, question.depth)
             while not question.answered and not self._halt.called:

@@ -3,18 +3,20 @@
 from typing import TypedDict
 
 from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Lag, parse_lag
+from cluster.links.lag import Lag
+from cluster.links.lag_text import parse_lag
 from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.topology.topology import Topology
-from scenarios.spec.scenario import Scenario, parse_link
-from scenarios.spec.topology import AntiEntropy
+from scenarios.fields import parse_link
+from scenarios.spec.replication import AntiEntropy
+from scenarios.spec.scenario import Scenario
 
 _NS_PER_MS = 1_000_000
 
 
 class NetworkOptions(TypedDict):
-    """Fields of ``cluster.network.NetworkSettings``."""
+    """Fields of ``cluster.wiring.network.NetworkSettings``."""
 
     seed: int
     lag: Lag
@@ -25,7 +27,7 @@ class NetworkOptions(TypedDict):
     topology: Topology
     read_repair: bool
     hinted_handoff: HandoffSettings | None
-    votes: Votes
+    votes: VoteBy
     anti_entropy: AntiEntropySettings | None
 
 

@@ -2,10 +2,8 @@
 
 import asyncio
 import gc
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import uvloop
@@ -15,18 +13,16 @@ from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.stalls import StallMonitor
 from cluster.real.zones import zones
 from scenarios.clients.recorder import Outcome
-from scenarios.queues.dyno import queue_under_test
+from scenarios.logs import LOGGER
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.carry_out import carry_out
+from scenarios.run.in_directory import ENDING, Happened, run_in_directory
 from scenarios.run.network_settings import network_options
-from scenarios.run_files.directory import LOGGER, create_run_directory, logging_to
-from scenarios.run_files.run_json import write_run
+from scenarios.run_files.record import RunRecord
 from scenarios.run_files.tables import files_in
-from scenarios.run_phases import RunRecord, Watcher
-from scenarios.runner import MakeQueue, carry_out
-from scenarios.spec.reading import RESOLVED_NAME, dump_scenario
+from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Arm, Scenario, ZoneKind
 from scenarios.tasks import Halt
-
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_on_servers(
@@ -43,33 +39,17 @@ def run_on_servers(
     Blocks until the run is over. Ctrl-C, SIGTERM and SIGHUP end it early and in order; a second one cuts short what is
     left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
     """
-    started = datetime.now(UTC)
-    directory = create_run_directory(runs, scenario, started)
-    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
-    with logging_to(directory / "lab.log"):
+
+    def run(directory: Path) -> Happened:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            record, epoch_ns, stall_ms = runner.run(_run(scenario, kind, directory, watcher, make_queue))
-        write_run(
-            directory,
-            scenario,
-            record,
-            started=started,
-            epoch_ns=epoch_ns,
-            command=command,
-            where={
-                "arm": Arm.REAL,
-                "zones": kind,
-                "longest_stall_ms": round(stall_ms, 1),
-                "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
-            },
-        )
-    return directory, record
+            return runner.run(_run(scenario, kind, directory, watcher, make_queue))
+
+    return run_in_directory(scenario, runs=runs, command=command, run=run)
 
 
 async def _run(
     scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
-) -> tuple[RunRecord, int, float]:
-    """What happened, the epoch, and the longest stall of this process in ms."""
+) -> Happened:
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
         zones(kind.value, scenario.servers, persistence=scenario.persistence), RealSettings(**network_options(scenario))
@@ -99,7 +79,13 @@ async def _run(
             record = RunRecord(status="interrupted", error="interrupted by the user")
         finally:
             stalls.stop()
-    return record, testbed.epoch_ns, stalls.longest_ms
+    where = {
+        "arm": Arm.REAL,
+        "zones": kind,
+        "longest_stall_ms": round(stalls.longest_ms, 1),
+        "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
+    }
+    return Happened(record=record, epoch_ns=testbed.epoch_ns, where=where)
 
 
 @contextmanager
@@ -131,10 +117,10 @@ class _Phase:
 @contextmanager
 def _signals(end: Callable[[], None]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    for number in _ENDING:
+    for number in ENDING:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in _ENDING:
+        for number in ENDING:
             loop.remove_signal_handler(number)

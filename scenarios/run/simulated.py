@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -18,14 +17,15 @@ from cluster.sim.server import ServerSettings
 from cluster.sim.trace import Trace
 from cluster.testbed import Testbed
 from scenarios.clients.recorder import Outcome
-from scenarios.queues.dyno import queue_under_test
+from scenarios.logs import LOGGER
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.carry_out import carry_out
+from scenarios.run.in_directory import ENDING, Happened, run_in_directory
 from scenarios.run.network_settings import network_options
-from scenarios.run_files.directory import LOGGER, create_run_directory, logging_to
-from scenarios.run_files.run_json import identity, write_run
+from scenarios.run_files.record import RunRecord
+from scenarios.run_files.run_json import identity
 from scenarios.run_files.tables import MemoryRun, MemoryTables, OpenTable, files_in
-from scenarios.run_phases import RunRecord, Watcher
-from scenarios.runner import MakeQueue, carry_out
-from scenarios.spec.reading import RESOLVED_NAME, dump_scenario
+from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Arm, Scenario
 from scenarios.tasks import Halt
 
@@ -33,8 +33,6 @@ SIMULATED = "simulated"
 
 ROUND_TRIP_NS = 40_000
 """Between a coordinator and the server of its own machine, all counted on the way there: that is one event less."""
-
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Observe = Callable[[SimCluster], Testbed]
 """Puts something between a run and its cluster that sees what happens and changes nothing."""
@@ -110,10 +108,8 @@ def run_in_sim(
 
     Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
     """
-    started = datetime.now(UTC)
-    directory = create_run_directory(runs, scenario, started)
-    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
-    with logging_to(directory / "lab.log"):
+
+    def run(directory: Path) -> Happened:
         done = simulate(
             scenario,
             files_in(directory),
@@ -122,21 +118,15 @@ def run_in_sim(
             observe=observe,
             on_signals=_ending,
         )
-        write_run(
-            directory,
-            scenario,
-            done.record,
-            started=started,
-            epoch_ns=done.epoch_ns,
-            command=command,
-            where={
-                "arm": Arm.SIM,
-                "zones": SIMULATED,
-                "tie_break": scenario.simulation.tie_break,
-                "trace_hash": done.trace_hash,
-            },
-        )
-    return directory, done.record
+        where = {
+            "arm": Arm.SIM,
+            "zones": SIMULATED,
+            "tie_break": scenario.simulation.tie_break,
+            "trace_hash": done.trace_hash,
+        }
+        return Happened(record=done.record, epoch_ns=done.epoch_ns, where=where)
+
+    return run_in_directory(scenario, runs=runs, command=command, run=run)
 
 
 def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
@@ -161,7 +151,7 @@ def _ending(halt: Halt) -> Iterator[None]:
         LOGGER.warning("asked to end")
         halt.interrupt()
 
-    before = {number: signal.signal(number, end) for number in _ENDING}
+    before = {number: signal.signal(number, end) for number in ENDING}
     try:
         yield
     finally:

@@ -1,21 +1,18 @@
 """The run directory while it is being written: its name, its log, ``run.json`` and the link to the latest run."""
 
 import json
-import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
-LOGGER = logging.getLogger("zonelab")
 LATEST = "latest"
 
 _ATTEMPTS_MAX = 100
@@ -56,24 +53,6 @@ def _point_latest_to(directory: Path) -> None:
     new.replace(directory.parent / LATEST)
 
 
-@contextmanager
-def logging_to(path: Path) -> Iterator[None]:
-    """Everything that the lab and its libraries log goes to ``path``, and nothing to the terminal."""
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    before, root_before = LOGGER.level, root.level
-    LOGGER.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        LOGGER.setLevel(before)
-        root.setLevel(root_before)
-        root.removeHandler(handler)
-        handler.close()
-
-
 def environment() -> dict[str, Any]:
     """What ``run.json`` says about the program and the machine."""
     return {
@@ -86,7 +65,7 @@ def environment() -> dict[str, Any]:
 
 def program_fingerprint() -> str:
     """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     digest = sha256()
     for package in ("engine", "cluster", "scenarios", "analysis"):
         for path in sorted((root / package).rglob("*")):
@@ -97,7 +76,7 @@ def program_fingerprint() -> str:
 
 def _git_commit() -> str | None:
     """The commit of the source tree that runs, or None for an installed package."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     try:

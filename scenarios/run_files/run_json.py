@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF
 from scenarios.run_files.directory import environment, write_json
-from scenarios.run_phases import RunRecord
+from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -38,6 +39,13 @@ class MemoryTables:
 
     def __call__(self, name: str, schema: pa.Schema) -> MemoryTable:
         return self.tables.setdefault(name, MemoryTable(schema))
+
+
+def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Of a table in memory, by column; none if the run made no such table."""
+    table = tables.tables.get(name)
+    for row in table.rows if table else ():
+        yield dict(zip(names, row, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

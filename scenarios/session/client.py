@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 
 from cluster.zone import ClusterError
-from scenarios.session.fault_requests import NotAccepted
+from scenarios.errors import NotAccepted
 from scenarios.session.state_file import SessionFile, StateDirectory
 
 CALL_S = 90.0

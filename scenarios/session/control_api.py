@@ -14,7 +14,8 @@ from starlette.routing import Route
 from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
 from cluster.admin.guard import Guard, refused
 from cluster.zone import ClusterError, Restart
-from scenarios.session.fault_requests import FaultRequest, NotAccepted
+from scenarios.errors import NotAccepted
+from scenarios.session.fault_requests import FaultRequest
 from scenarios.session.session import Session
 
 

@@ -17,9 +17,10 @@ from cluster.admin.links import LinkState
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.zone_set import ZoneSet
 from cluster.zone import ClusterError, Restart, ZoneError, ZoneState
-from scenarios.faults import COLOURS
+from scenarios.errors import NotAccepted
+from scenarios.faults.zones import OfServer
 from scenarios.session.coordinator_process import CoordinatorProcess
-from scenarios.session.fault_requests import FaultKind, FaultRequest, NotAccepted
+from scenarios.session.fault_requests import FaultKind, FaultRequest
 from scenarios.session.recording import Recording
 from scenarios.session.targets import Places
 
@@ -27,12 +28,6 @@ LOGGER = logging.getLogger("zonelab.session")
 
 SLOW_PERIOD_S = 0.1
 """As the kernel's own quota of processor time has it (CFS bandwidth control)."""
-
-_COLOUR_OF = {
-    FaultKind.HOLD: "clog",
-    FaultKind.COORDINATOR_KILL: "coordinator_crash",
-    FaultKind.COORDINATOR_PAUSE: "coordinator_crash",
-}
 
 
 class Conflict(NotAccepted):
@@ -223,14 +218,12 @@ class Board:
         ]
 
     async def _enforce(self, fault: Fault) -> None:
-        request, kind = fault.request, fault.request.kind
+        request, kind, same = fault.request, fault.request.kind, fault.request.fault
         servers = [self._zones[node] for node in fault.nodes]
         if kind.of_links:
             await self._push()
-        elif kind is FaultKind.PAUSE:
-            await asyncio.gather(*(server.pause() for server in servers))
-        elif kind is FaultKind.KILL:
-            await asyncio.gather(*(server.kill() for server in servers))
+        elif isinstance(same, OfServer):
+            await asyncio.gather(*(same.strike(server) for server in servers))
         elif kind is FaultKind.SLOW:
             assert request.factor is not None
             fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
@@ -342,7 +335,7 @@ class Board:
             kind=request.kind.value,
             target=request.target,
             begin_ns=fault.begin_ns,
-            colour=COLOURS[_COLOUR_OF.get(request.kind, request.kind.value)],
+            colour=request.kind.fault_class.colour,
             detail=json.dumps(request.model_dump(mode="json", exclude_defaults=True)),
         )
         return fault

@@ -1,21 +1,18 @@
 """What can be asked of a cluster that is up: faults, by kind and target."""
 
-import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from cluster.admin.links import LinkState
-from cluster.links.lag import parse_lag
-from cluster.links.link import Cut
-from cluster.zone import ClusterError, Restart
-
-_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
-
-
-class NotAccepted(ClusterError):
-    """What was asked for cannot be, now or ever. The message says what can."""
+from cluster.links.lag_text import parse_lag
+from cluster.zone import Restart
+from scenarios.faults.fault import Fault
+from scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
+from scenarios.faults.programs import CoordinatorCrash
+from scenarios.faults.zones import Kill, Pause, SlowZone
 
 
 class FaultKind(StrEnum):
@@ -31,14 +28,31 @@ class FaultKind(StrEnum):
     COORDINATOR_KILL = "coordinator kill"
 
     @property
+    def fault_class(self) -> type[Fault]:
+        """The kind of a scenario's faults that does the same."""
+        return _CLASSES[self]
+
+    @property
     def of_links(self) -> bool:
-        return self in (FaultKind.CUT, FaultKind.HOLD, FaultKind.LAG, FaultKind.LOSS, FaultKind.DUPLICATE)
+        return issubclass(self.fault_class, EachLink)
 
     @property
     def of_coordinator(self) -> bool:
-        return self in (FaultKind.COORDINATOR_PAUSE, FaultKind.COORDINATOR_KILL)
+        return self.fault_class is CoordinatorCrash
 
 
+_CLASSES: Mapping[FaultKind, type[Fault]] = {
+    FaultKind.CUT: CutFault,
+    FaultKind.HOLD: Clog,
+    FaultKind.LAG: LagFault,
+    FaultKind.LOSS: LossFault,
+    FaultKind.DUPLICATE: DuplicateFault,
+    FaultKind.SLOW: SlowZone,
+    FaultKind.PAUSE: Pause,
+    FaultKind.KILL: Kill,
+    FaultKind.COORDINATOR_PAUSE: CoordinatorCrash,
+    FaultKind.COORDINATOR_KILL: CoordinatorCrash,
+}
 _NEEDS = {FaultKind.LAG: "lag", FaultKind.LOSS: "share", FaultKind.DUPLICATE: "share", FaultKind.SLOW: "factor"}
 
 
@@ -73,32 +87,18 @@ class FaultRequest(BaseModel):
         return self
 
     @property
+    def fault(self) -> Fault:
+        """The fault of a scenario that does the same; without times and target, which are written otherwise there."""
+        extent = self.model_dump(include={"lag", "share", "after_ms", "factor"}, exclude_none=True)
+        return self.kind.fault_class.model_construct(**extent)
+
+    @property
     def label(self) -> str:
         """What and where, and how much."""
-        amount = {
-            FaultKind.LAG: f" {self.lag}",
-            FaultKind.LOSS: f" {self.share:.0%}" if self.share else "",
-            FaultKind.DUPLICATE: f" {self.share:.0%}" if self.share else "",
-            FaultKind.SLOW: f" x{self.factor:g}" if self.factor else "",
-        }
-        return f"{self.kind} {self.target}{amount.get(self.kind, '')}"
+        return f"{self.kind} {self.target} {self.fault.amount}".rstrip()
 
     def on(self, state: LinkState) -> LinkState:
         """``state`` of a link with this fault on it."""
-        changes: dict[FaultKind, dict[str, Any]] = {
-            FaultKind.CUT: {"cut": Cut.DROP},
-            FaultKind.HOLD: {"cut": Cut.HOLD},
-            FaultKind.LAG: {"lag": self.lag},
-            FaultKind.LOSS: {"loss": self.share},
-            FaultKind.DUPLICATE: {"duplicate": self.share, "duplicate_after_ms": self.after_ms},
-        }
-        return state.model_copy(update=changes[self.kind])
-
-
-def parse_duration_s(text: str) -> float:
-    """``10s``, ``500ms``, ``2m``, ``1h``, or a number of seconds. Raises ``NotAccepted``."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|)", text.strip())
-    duration_s = float(match[1]) * _UNITS_S[match[2]] if match else 0.0
-    if duration_s <= 0:
-        raise NotAccepted(f"duration {text!r} is not accepted; accepted: more than 0, such as 500ms, 10s, 2m, 1h")
-    return duration_s
+        fault = self.fault
+        assert isinstance(fault, EachLink), f"{self.kind} is no fault of links"
+        return state.model_copy(update=fault.state)

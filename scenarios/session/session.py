@@ -13,7 +13,7 @@ from cluster.real.zones.port import PortReservation
 from cluster.real.zones.process.workspace import create_directory, remove_directory
 from cluster.real.zones.waiting import to_completion
 from cluster.topology.topology import Topology, placed
-from scenarios.run_files.directory import logging_to
+from scenarios.logs import logging_to
 from scenarios.session.coordinator_process import CoordinatorProcess
 from scenarios.session.fault_board import Board
 from scenarios.session.recording import Recording

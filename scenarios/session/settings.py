@@ -1,22 +1,26 @@
 """What ``zonelab up`` was asked for, checked before anything is started."""
 
 import math
+import shlex
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from cluster.links.lag import parse_lag
-from cluster.network import NetworkSettings
-from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.links.lag_text import parse_lag
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from cluster.topology.described import topology_of
 from cluster.topology.key_hashes import Hash
-from cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens, one_dc
-from cluster.votes.vote import ZONES_MAX, Level
+from cluster.topology.topology import ZONES_MAX, Topology, one_dc
+from cluster.votes.levels import Level
+from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError, Persistence
-from scenarios.session.fault_requests import NotAccepted
+from scenarios.errors import NotAccepted
 from scenarios.spec.scenario import ZoneKind
+from scenarios.spec.topology import Topology as TopologySection
 
 NAME = "session"
 """Takes the place of a scenario's name in the run directory."""
@@ -77,7 +81,7 @@ class SessionSettings(BaseModel):
     seed: int = Field(default=0, ge=0)
     read_repair: bool = False
     hinted_handoff: bool = False
-    votes: Votes = Votes.VALUE
+    votes: VoteBy = VoteBy.VALUE
     anti_entropy_s: float = Field(default=0.0, ge=0, le=ANTI_ENTROPY_S_MAX)
     runs: Path
     command: str = "zonelab up"
@@ -121,11 +125,8 @@ class SessionSettings(BaseModel):
         counts = self.data_centres or self._counted()
         if len(counts) == 1 and all(count == 1 for zones in counts.values() for count in zones.values()):
             return one_dc([zone for zones in counts.values() for zone in zones])
-        dcs = tuple(
-            DataCentre(name, tuple(_rack(zone, count) for zone, count in zones.items()))
-            for name, zones in counts.items()
-        )
-        return Topology(dcs, hash=self.hash, hash_tag=self.hash_tag)
+        dcs = {dc: {zone: _names(zone, count) for zone, count in zones.items()} for dc, zones in counts.items()}
+        return topology_of(dcs, hash=self.hash, hash_tag=self.hash_tag)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,10 +159,8 @@ class SessionSettings(BaseModel):
         return {**self.model_dump(mode="json", exclude={"password"}), "password": self.password is not None}
 
 
-def _rack(zone: str, count: int) -> Rack:
-    if count == 1:
-        return Rack(zone, (Node(zone),))
-    return Rack(zone, tuple(Node(f"{zone}{number}", token) for number, token in enumerate(even_tokens(count), start=1)))
+def _names(zone: str, count: int) -> list[str]:
+    return [zone] if count == 1 else [f"{zone}{number}" for number in range(1, count + 1)]
 
 
 def checked_settings(**values: Any) -> SessionSettings:
@@ -178,3 +177,57 @@ def _said(wrong: Any) -> str:
         return said
     option = "-".join(_OPTIONS.get(str(part), str(part).replace("_", "-")) for part in wrong["loc"])
     return f"--{option}: got {str(wrong['input'])!r}; {said}"
+
+
+def counted(
+    *, dcs: int | None, zones: int | None, nodes: int | None, hash_tag: str | None, file: Path | None
+) -> tuple[dict[str, Any], list[str]]:
+    """What ``SessionSettings`` are to have of where the servers are, and the options that say so.
+
+    None is what was not asked for. Raises ``NotAccepted``.
+    """
+    asked = {"dcs": dcs, "zones": zones, "nodes": nodes, "hash_tag": hash_tag}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if file is None:
+        given.setdefault("zones", ZONES_DEFAULT)
+        return given, [f"{_option_of(name)} {shlex.quote(str(value))}" for name, value in given.items()]
+    if given:
+        raise NotAccepted(f"--topology says all of it; accepted with it: no {', '.join(map(_option_of, given))}")
+    return read_topology(file), [f"--topology {shlex.quote(str(file))}"]
+
+
+def _option_of(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def read_topology(path: Path) -> dict[str, Any]:
+    """``data_centres``, ``hash`` and ``hash_tag`` of ``SessionSettings``. Raises ``NotAccepted``.
+
+    The file may hold the section by itself, or have it under ``topology``, as a scenario has.
+    """
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotAccepted(f"--topology: {path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        said = " ".join(str(error).split())
+        raise NotAccepted(f"--topology: {path} is no YAML: {said}") from error
+    section = given.get("topology", given) if isinstance(given, dict) else given
+    if not isinstance(section, dict):
+        raise NotAccepted(
+            f"--topology: {path}: got {section!r}; accepted: data_centres, hash, hash_tag, as in scenarios"
+        )
+    try:
+        read = TopologySection.model_validate(section)
+    except ValidationError as error:
+        said = "; ".join(_wrong_in_file(one) for one in error.errors(include_url=False))
+        raise NotAccepted(f"--topology: {path}: {said}") from error
+    counts = read.data_centres or {"dc1": dict.fromkeys(read.zones, 1)}
+    return {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag}
+
+
+def _wrong_in_file(wrong: Any) -> str:
+    where = ".".join(map(str, wrong["loc"]))
+    said = str(wrong["msg"]).removeprefix("Value error, ")
+    given = "" if said.startswith("got ") else f"got {wrong['input']!r}; "
+    return f"{where}: {given}{said}" if where else said

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from cluster.topology.topology import Topology, one_dc
-from scenarios.session.fault_requests import NotAccepted
+from scenarios.errors import NotAccepted
 
 _PAIRS_SHOWN_MAX = 4
 """With more names than that, pairs of them are not listed."""

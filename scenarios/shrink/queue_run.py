@@ -4,31 +4,31 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from cluster.sim.event_order import TieBreak
 from cluster.zone import Persistence
-from scenarios.queues.dyno import queue_under_test
-from scenarios.runner import MakeQueue
+from scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.trial import QueueTrial, attempt
 from scenarios.shrink.search import (
     RUNS_MAX,
     NotFailing,
+    OnSmaller,
     Reduction,
     Shrunk,
-    Told,
     changed,
     earlier,
+    ignore,
     less_chance,
     lower_times,
     operations_of,
     plainer_faults,
     plainer_operations,
     plainer_values,
-    unheard,
     with_load,
     with_operations,
 )
-from scenarios.spec.scenario import ConsumerCrash, Links, Mode, Operation, ProducerCrash, Scenario, Sharding, Simulation
-from scenarios.trial import Trial, attempt
+from scenarios.spec.scenario import Links, Mode, Operation, Scenario, Sharding, Simulation
 
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
@@ -42,20 +42,20 @@ def shrink(
     *,
     make_queue: MakeQueue = queue_under_test,
     runs_max: int = RUNS_MAX,
-    told: Told = unheard,
+    on_smaller: OnSmaller = ignore,
 ) -> Shrunk:
-    """Reduce ``scenario``, whose load is told message by message. ``told`` hears of each success.
+    """Reduce ``scenario``, whose load lists every message. ``on_smaller`` is called with each smaller run that fails.
 
     Raises ``NotFailing``. The same arguments give the same result.
     """
     if scenario.load.operations is None:
         raise NotFailing("the load is drawn by a rate; accepted: load.operations, as in the files that a hunt writes")
-    search: Reduction[Trial] = Reduction(
+    search: Reduction[QueueTrial] = Reduction(
         changed(scenario, found=None),
         message_class,
         attempt=partial(attempt, make_queue=make_queue),
         runs_max=runs_max,
-        told=told,
+        on_smaller=on_smaller,
     )
     search.repeat(
         search.fewer_faults,
@@ -78,7 +78,7 @@ def _lower_times(message_class: MessageClass, scenario: Scenario) -> Iterator[Sc
             yield candidate
 
 
-def _only_offenders(search: Reduction[Trial]) -> None:
+def _only_offenders(search: Reduction[QueueTrial]) -> None:
     """Try the messages that the verdict names by themselves, with every crash point.
 
     Messages that merely push the crash to its command cannot be left out one by one.
@@ -128,7 +128,7 @@ def _crash_points(scenario: Scenario) -> Iterator[Scenario]:
     """
     yield scenario
     for index, fault in enumerate(scenario.faults):
-        if isinstance(fault, ConsumerCrash | ProducerCrash):
+        if isinstance(fault, ClientCrash):
             yield from _crashing(scenario, index, fault)
             first = operations_of(scenario)[0]
             at_once = first.model_copy(update={"at_ms": 0.0, "delay_ms": 0, "zone": fault.zone})

@@ -3,38 +3,24 @@
 Every candidate is a whole scenario that is run and judged like any other, so what is left is a run in its own right.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.verdict import MessageClass
-from scenarios.run.simulated import Simulated
+from analysis.message_classes import MessageClass
+from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.fault import Changes
+from scenarios.run.trial import AccessTrial, QueueTrial
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.ddmin import minimal_part
 from scenarios.spec.rules import problems
-from scenarios.spec.scenario import (
-    AnyFault,
-    ClockFault,
-    ConsumerCrash,
-    DuplicateFault,
-    Found,
-    LossFault,
-    Operation,
-    PowerFailure,
-    ProducerCrash,
-    Scenario,
-    SlowZone,
-    SwizzleClog,
-    ToldAccess,
-)
+from scenarios.spec.scenario import Found, Operation, Scenario, ToldAccess
 
 RUNS_MAX = 1_000
 """A shrink ends after so many runs with what it has."""
 
 _SHORTEST_S = 0.001
-_FACTOR_LEAST = 4.0
-_NEARLY_ALL = 0.99
 
 Violation = MessageClass | Anomaly
 """What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
@@ -51,25 +37,16 @@ def violation_named(name: str) -> Violation:
     return MessageClass(name) if name in set(MessageClass) else Anomaly(name)
 
 
-class AnyTrial(Protocol):
-    """A run that was judged in memory, of a queue or of a workload."""
-
-    @property
-    def scenario(self) -> Scenario: ...
-    @property
-    def run(self) -> Simulated: ...
-    @property
-    def violated(self) -> Sequence[str]: ...
-
+AnyTrial = QueueTrial | AccessTrial
 
 Judged = TypeVar("Judged", bound=AnyTrial)
 
-Told = Callable[[int, Scenario], None]
-"""Hears of each success: how many runs it took, and what is left."""
+OnSmaller = Callable[[int, Scenario], None]
+"""Called at each success with how many runs were made so far, and what is left."""
 
 
-def unheard(runs: int, scenario: Scenario) -> None:
-    """For those who do not want to hear of it."""
+def ignore(runs: int, scenario: Scenario) -> None:
+    """An ``OnSmaller`` that does nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,12 +76,12 @@ class Reduction(Generic[Judged]):
         *,
         attempt: Callable[[Scenario], Judged],
         runs_max: int,
-        told: Told,
+        on_smaller: OnSmaller,
     ) -> None:
         self.violation = violation
         self._attempt = attempt
         self._runs_max = runs_max
-        self._told = told
+        self._on_smaller = on_smaller
         self._seen: dict[str, None] = {}
         self.runs = 1
         self.bounded = False
@@ -154,7 +131,7 @@ class Reduction(Generic[Judged]):
         holds = self.violation in trial.violated
         if holds:
             self.best = trial
-            self._told(self.runs, candidate)
+            self._on_smaller(self.runs, candidate)
         return holds
 
 
@@ -187,9 +164,7 @@ def plainer_values(value: Value, plain: tuple[Value, ...]) -> tuple[Value, ...]:
     return plain[: plain.index(value)] if value in plain else plain
 
 
-def _faults_changed(
-    scenario: Scenario, changes_of: Callable[[AnyFault], Iterator[dict[str, Any]]]
-) -> Iterator[Scenario]:
+def _faults_changed(scenario: Scenario, changes_of: Callable[[AnyFault], Iterator[Changes]]) -> Iterator[Scenario]:
     for index, fault in enumerate(scenario.faults):
         for changes in changes_of(fault):
             faults = list(scenario.faults)
@@ -199,48 +174,11 @@ def _faults_changed(
 
 def less_chance(scenario: Scenario) -> Iterator[Scenario]:
     """Faults that hit all messages, and not some that are drawn: others, whenever an operation has gone."""
-    return _faults_changed(scenario, _for_all)
-
-
-def _for_all(fault: AnyFault) -> Iterator[dict[str, Any]]:
-    if isinstance(fault, DuplicateFault) and fault.share < 1:
-        yield {"share": 1.0}
-    elif isinstance(fault, LossFault) and fault.share < _NEARLY_ALL:
-        yield {"share": _NEARLY_ALL}
+    return _faults_changed(scenario, lambda fault: fault.hits_all())
 
 
 def plainer_faults(scenario: Scenario) -> Iterator[Scenario]:
-    return _faults_changed(scenario, _fault_changes)
-
-
-def _fault_changes(fault: AnyFault) -> Iterator[dict[str, Any]]:
-    """Shorter at its end, shorter at its begin (which is also later), then less of it."""
-    half_s = round(fault.for_s / 2, 3)
-    if half_s >= _SHORTEST_S:
-        yield {"for_s": half_s}
-        yield {"for_s": half_s, "at_s": round(fault.at_s + fault.for_s - half_s, 3)}
-    if isinstance(fault, ConsumerCrash | ProducerCrash) and fault.at_command is not None:
-        yield {"at_command": None}
-        if fault.at_command > 1:
-            yield {"at_command": fault.at_command // 2}
-            yield {"at_command": fault.at_command - 1}
-    yield from _milder(fault)
-
-
-def _milder(fault: AnyFault) -> Iterator[dict[str, Any]]:
-    if isinstance(fault, PowerFailure) and fault.torn:
-        yield {"torn": False}
-    elif isinstance(fault, SlowZone) and fault.factor > _FACTOR_LEAST:
-        yield {"factor": float(fault.factor // 2)}
-    elif isinstance(fault, ClockFault):
-        for name, value in (("drift_ppm", fault.drift_ppm), ("offset_ms", fault.offset_ms)):
-            for less in dict.fromkeys((0, int(value / 2))):
-                if less != value:
-                    yield {name: less}
-    elif isinstance(fault, DuplicateFault) and fault.after_ms:
-        yield {"after_ms": float(fault.after_ms // 2)}
-    elif isinstance(fault, SwizzleClog) and fault.order:
-        yield {"order": 0}
+    return _faults_changed(scenario, lambda fault: fault.plainer())
 
 
 def plainer_operations(scenario: Scenario, changes_of: Callable[[Any], Iterator[dict[str, Any]]]) -> Iterator[Scenario]:
@@ -248,9 +186,9 @@ def plainer_operations(scenario: Scenario, changes_of: Callable[[Any], Iterator[
     operations = operations_of(scenario)
     for index, operation in enumerate(operations):
         for changes in changes_of(operation):
-            told = list(operations)
-            told[index] = operation.model_copy(update=changes)
-            yield with_operations(scenario, tuple(sorted(told, key=lambda one: one.at_ms)))
+            others = list(operations)
+            others[index] = operation.model_copy(update=changes)
+            yield with_operations(scenario, tuple(sorted(others, key=lambda one: one.at_ms)))
 
 
 def earlier(operation: Operation | ToldAccess) -> Iterator[dict[str, Any]]:

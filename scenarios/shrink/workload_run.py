@@ -10,35 +10,32 @@ from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
 from cluster.sim.event_order import TieBreak
 from cluster.zone import Persistence
-from scenarios.consistency.trial import AccessTrial, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME
+from scenarios.run.trial import AccessTrial, attempt_accesses
+from scenarios.run_files.tables import OPERATIONS_NAME, rows
 from scenarios.shrink.search import (
     RUNS_MAX,
+    OnSmaller,
     Reduction,
     Shrunk,
-    Told,
     changed,
     earlier,
+    ignore,
     less_chance,
     lower_times,
     operations_of,
     plainer_faults,
     plainer_operations,
     plainer_values,
-    unheard,
     with_load,
     with_operations,
     with_workload,
 )
-from scenarios.spec.scenario import Kill, Links, PowerFailure, Scenario, Simulation, ToldAccess, Wipe
-from scenarios.spec.topology import Replication
-from scenarios.stories.timeline import rows
+from scenarios.spec.replication import Replication
+from scenarios.spec.scenario import Links, Scenario, Simulation, ToldAccess
 
 _LAGS = ("0", "constant:1ms", "constant:5ms", "constant:20ms", "constant:100ms")
 _FAST, _SLOW = "constant:1ms", ("constant:20ms", "constant:5ms", "constant:100ms")
 _NAMES = ("x", "y", "z")
-_ENDING = (Kill, PowerFailure, Wipe)
-"""After these a server that keeps nothing would be another fault: a wiped zone."""
 _NS_PER_MS = 1_000_000
 
 Attempt = Callable[[Scenario], AccessTrial]
@@ -50,15 +47,17 @@ def shrink_accesses(
     *,
     attempt: Attempt = attempt_accesses,
     runs_max: int = RUNS_MAX,
-    told: Told = unheard,
+    on_smaller: OnSmaller = ignore,
 ) -> Shrunk:
-    """Reduce ``scenario``, which has a workload. Operations that it draws are first told one by one, as drawn.
+    """Reduce ``scenario``, which has a workload. Operations that it draws are first listed one by one, as drawn.
 
     An ``anomaly`` that the workload does not forbid is forbidden in what is left, so that its verdict is about it.
     Raises ``NotFailing``. The same arguments give the same result.
     """
     whole = explicit_accesses(forbidding(changed(scenario, found=None), anomaly), attempt=attempt)
-    search: Reduction[AccessTrial] = Reduction(whole, anomaly, attempt=attempt, runs_max=runs_max, told=told)
+    search: Reduction[AccessTrial] = Reduction(
+        whole, anomaly, attempt=attempt, runs_max=runs_max, on_smaller=on_smaller
+    )
     search.repeat(
         search.fewer_faults,
         lambda: search.settle(_plainer_settings),  # while there are many operations, any of which may show it
@@ -82,16 +81,16 @@ def forbidding(scenario: Scenario, anomaly: Anomaly) -> Scenario:
 
 
 def explicit_accesses(scenario: Scenario, *, attempt: Attempt = attempt_accesses) -> Scenario:
-    """The same run with its operations told one by one, among them what each compare-and-set expected.
+    """The same run with its operations listed one by one, among them what each compare-and-set expected.
 
     Operations of a lockstep can begin at one instant; which of those is first may be drawn otherwise.
     """
     if scenario.workload is None or scenario.workload.operations is not None:
         return scenario
-    told = tuple(_performed(attempt(scenario)).values())
-    duration_s = max([scenario.load.duration_s, *(one.at_ms / 1000 + 0.001 for one in told)])
+    listed = tuple(_performed(attempt(scenario)).values())
+    duration_s = max([scenario.load.duration_s, *(one.at_ms / 1000 + 0.001 for one in listed)])
     silent = with_load(scenario, rate_per_s=0.0, duration_s=duration_s)
-    return with_workload(silent, operations=told, mix={}, lockstep_ms=None)
+    return with_workload(silent, operations=listed, mix={}, lockstep_ms=None)
 
 
 def _performed(trial: AccessTrial) -> dict[int, ToldAccess]:
@@ -140,7 +139,8 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
         yield changed(scenario, links=links.model_copy(update={"overrides": fewer}))
     if scenario.simulation.tie_break is not TieBreak.FIFO:
         yield changed(scenario, simulation=Simulation(tie_break=TieBreak.FIFO))
-    if scenario.persistence is not Persistence.NONE and not any(isinstance(one, _ENDING) for one in scenario.faults):
+    # After a fault that kills a server, one that keeps nothing would be another fault: a wiped zone.
+    if scenario.persistence is not Persistence.NONE and not any(fault.comes_back for fault in scenario.faults):
         yield changed(scenario, persistence=Persistence.NONE)
     clients = max((one.client for one in operations_of(scenario)), default=0) + 1
     keys = len({one.key for one in operations_of(scenario)}) or 1

@@ -3,20 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.rules import path_of, problems
-from scenarios.spec.scenario import AnyFault, Scenario
+from scenarios.spec.scenario import Scenario
 
-LIBRARY = Path(__file__).parent / "library"
+LIBRARY = Path(__file__).parents[1] / "library"
 RESOLVED_NAME = "scenario.yaml"
 
 _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
-_FAULT_KINDS = {get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(AnyFault)[0])}
 
 _WRONG_TYPE = ("_type", "_parsing", "_from_float")
 _ACCEPTED = {
@@ -182,9 +182,9 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "value_error":
         return path, str(context["error"])
     if kind == "union_tag_invalid":
-        return f"{path}.kind", f"got {context['tag']!r}; accepted: {', '.join(_FAULT_KINDS)}"
+        return f"{path}.kind", f"got {context['tag']!r}; accepted: {', '.join(CLASSES)}"
     if kind == "union_tag_not_found":
-        return f"{path}.kind", f"missing; accepted: {', '.join(_FAULT_KINDS)}"
+        return f"{path}.kind", f"missing; accepted: {', '.join(CLASSES)}"
     if kind in ("enum", "literal_error"):
         return path, f"got {_short(value)}; accepted: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     accepted = _ACCEPTED.get(kind.partition("_")[0]) if kind.endswith(_WRONG_TYPE) else None
@@ -193,15 +193,15 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
 
 def _without_tags(location: tuple[int | str, ...]) -> list[int | str]:
     """Pydantic puts a fault's kind into the location: ``faults, 1, kill, zone``."""
-    tagged = len(location) > 2 and location[0] == "faults" and location[2] in _FAULT_KINDS
+    tagged = len(location) > 2 and location[0] == "faults" and location[2] in CLASSES
     return [step for position, step in enumerate(location) if not (tagged and position == 2) and step != "[key]"]
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
     model: type[BaseModel] = Scenario
     for step in location:
-        if isinstance(step, str) and step in _FAULT_KINDS:
-            model = _FAULT_KINDS[step]
+        if isinstance(step, str) and step in CLASSES:
+            model = CLASSES[step]
         elif isinstance(step, str) and step in model.model_fields:
             annotation = model.model_fields[step].annotation
             if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -1,53 +1,22 @@
 """Rules of a scenario that span its sections: each refuses what could only give a run without meaning."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from random import Random
-from typing import Any
 
 from analysis.runs.accesses import OPERATIONS_OF
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.topology.topology import TopologyError
-from scenarios.spec.scenario import (
-    SIM_ONLY,
-    AnyFault,
-    Arm,
-    ClockFault,
-    Clog,
-    ConsumerCrash,
-    CoordinatorCrash,
-    CutFault,
-    Kill,
-    LinksFault,
-    Mode,
-    Pause,
-    PowerFailure,
-    ProducerCrash,
-    Scenario,
-    SlowZone,
-    SwizzleClog,
-    Wipe,
-    parse_link,
-)
+from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.fault import no_link, no_zone
+from scenarios.fields import Problem
+from scenarios.spec.scenario import Arm, Mode, Scenario
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
 
 _DRAWS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with one value of a scenario: where it is, the value, and what would be accepted."""
-
-    path: str
-    text: str
-
-    @classmethod
-    def of(cls, path: str, value: Any, accepted: str) -> "Problem":
-        return cls(path, f"got {value!r}; accepted: {accepted}")
 
 
 def path_of(steps: Sequence[int | str]) -> str:
@@ -70,52 +39,10 @@ def problems(scenario: Scenario) -> list[Problem]:
         return [Problem("topology.data_centres", str(error))]
     found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
-        found += _fault(scenario, f"faults[{index}]", fault)
+        found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
     return found
-
-
-OfLinks = LinksFault | SwizzleClog | CutFault | CoordinatorCrash
-"""What changes links."""
-
-
-def fault_links(scenario: Scenario, fault: OfLinks) -> tuple[tuple[str, str], ...]:
-    """The links that ``fault`` changes, in the order of the topology."""
-    if isinstance(fault, LinksFault) and fault.link is not None:
-        return (parse_link(fault.link),)
-    if not isinstance(fault, CutFault):
-        return tuple(link for link in scenario.links_all if fault.zone is None or fault.zone in link)
-    if fault.one_way is not None:
-        return (parse_link(fault.one_way),)
-    side = (fault.isolate,) if fault.isolate is not None else fault.halves or ()
-    return tuple(link for link in scenario.links_all if (link[0] in side) != (link[1] in side))
-
-
-def _zone(scenario: Scenario, path: str, zone: str | None) -> Iterator[Problem]:
-    if zone is not None and zone not in scenario.zones:
-        yield Problem.of(path, zone, f"a zone of the topology ({', '.join(scenario.zones)})")
-
-
-def _server(scenario: Scenario, path: str, server: str | None) -> Iterator[Problem]:
-    servers = scenario.servers
-    if servers == scenario.zones:
-        yield from _zone(scenario, path, server)
-    elif server is not None and server not in servers:
-        yield Problem.of(path, server, f"a server of the topology ({', '.join(servers)})")
-
-
-def _link(scenario: Scenario, path: str, text: str | None) -> Iterator[Problem]:
-    links = ", ".join(f"{source}>{target}" for source, target in scenario.links_all) or "none, there is one zone"
-    if text is None:
-        return
-    try:
-        pair = parse_link(text)
-    except ValueError as error:
-        yield Problem(path, str(error))
-        return
-    if pair not in scenario.links_all:
-        yield Problem.of(path, text, f"a link of the topology ({links})")
 
 
 def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
@@ -130,7 +57,7 @@ def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
 
 def _links(scenario: Scenario) -> Iterator[Problem]:
     for text in scenario.links.overrides:
-        yield from _link(scenario, path_of(["links", "overrides", text]), text)
+        yield from no_link(scenario, path_of(["links", "overrides", text]), text)
 
 
 def _load(scenario: Scenario) -> Iterator[Problem]:
@@ -142,7 +69,7 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations is given")
     if isinstance(load.rate_per_s, dict):
         for zone in load.rate_per_s:
-            yield from _zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
+            yield from no_zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
     if load.priority.min > load.priority.max:
         yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
     if queue.compat and queue.mode is Mode.HARDENED:
@@ -176,7 +103,7 @@ def _operations(scenario: Scenario) -> Iterator[Problem]:
         yield Problem.of("load.rate_per_s", load.rate_per_s, "nothing beside load.operations")
     for index, operation in enumerate(load.operations or ()):
         path = f"load.operations[{index}]"
-        yield from _zone(scenario, f"{path}.zone", operation.zone)
+        yield from no_zone(scenario, f"{path}.zone", operation.zone)
         if operation.at_ms >= load.duration_s * 1000:
             yield Problem.of(f"{path}.at_ms", operation.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
         if seen.setdefault(operation.id, index) != index:
@@ -200,7 +127,7 @@ def _workload(scenario: Scenario) -> Iterator[Problem]:
         yield Problem.of("load.rate_per_s", load.rate_per_s, "nothing beside workload.operations")
     for index, told in enumerate(workload.operations or ()):
         path = f"workload.operations[{index}]"
-        yield from _zone(scenario, f"{path}.zone", told.zone)
+        yield from no_zone(scenario, f"{path}.zone", told.zone)
         if told.f not in accepted:
             yield Problem.of(f"{path}.f", told.f, words)
         if told.client >= workload.clients_per_zone:
@@ -208,7 +135,7 @@ def _workload(scenario: Scenario) -> Iterator[Problem]:
         if told.at_ms >= load.duration_s * 1000:
             yield Problem.of(f"{path}.at_ms", told.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
     for index, fault in enumerate(scenario.faults):
-        if isinstance(fault, ConsumerCrash | ProducerCrash):
+        if fault.of_clients:
             yield Problem.of(f"faults[{index}].kind", fault.kind, "faults of servers and links, beside a workload")
 
 
@@ -219,57 +146,15 @@ def shortest_ns(text: str) -> int:
     return min(draw() for _ in range(_DRAWS))
 
 
-def _fault(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
+def _of_run(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
+    """What is wrong with the times of ``fault``, or with having it here at all."""
     duration_s = scenario.load.duration_s
     if fault.at_s >= duration_s:
         yield Problem.of(f"{path}.at_s", fault.at_s, f"less than load.duration_s ({duration_s:g})")
     elif fault.at_s + fault.for_s > duration_s:
         yield Problem.of(f"{path}.for_s", fault.for_s, f"at most {duration_s - fault.at_s:g}: all heals with the load")
-    if scenario.arm is Arm.REAL and isinstance(fault, SIM_ONLY):
+    if scenario.arm is Arm.REAL and fault.simulated_only:
         yield Problem.of(f"{path}.kind", fault.kind, "on real servers any other kind; this one needs arm: sim")
-    if isinstance(fault, LinksFault):
-        yield from _links_target(scenario, path, fault)
-    elif isinstance(fault, CutFault):
-        yield from _cut_target(scenario, path, fault)
-    else:
-        of_clients = isinstance(fault, ConsumerCrash | ProducerCrash)
-        yield from (_zone if of_clients else _server)(scenario, f"{path}.zone", fault.zone)
-    if isinstance(fault, Kill | PowerFailure) and fault.restart == "warm":
-        if len(scenario.zones) == 1:
-            yield Problem.of(f"{path}.restart", fault.restart, "keep, as there is no other zone to copy from")
-        elif scenario.servers != scenario.zones:
-            yield Problem.of(f"{path}.restart", fault.restart, "keep, as no other server holds the same keys")
-    if isinstance(fault, ConsumerCrash):
-        yield from _consumer(scenario, path, fault)
-    if isinstance(fault, ClockFault) and fault.offset_ms == fault.drift_ppm == 0:
-        yield Problem(path, "got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0")
-
-
-def _links_target(scenario: Scenario, path: str, fault: LinksFault) -> Iterator[Problem]:
-    if fault.zone is not None and fault.link is not None:
-        yield Problem.of(f"{path}.link", fault.link, "zone or link, not both")
-    yield from _server(scenario, f"{path}.zone", fault.zone)
-    yield from _link(scenario, f"{path}.link", fault.link)
-
-
-def _cut_target(scenario: Scenario, path: str, fault: CutFault) -> Iterator[Problem]:
-    given = [name for name in ("isolate", "halves", "one_way") if getattr(fault, name) is not None]
-    if len(given) != 1:
-        yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of isolate, halves, one_way")
-    yield from _server(scenario, f"{path}.isolate", fault.isolate)
-    yield from _link(scenario, f"{path}.one_way", fault.one_way)
-    for index, zone in enumerate(fault.halves or ()):
-        yield from _server(scenario, f"{path}.halves[{index}]", zone)
-    if fault.halves is not None and not 0 < len(set(fault.halves) & set(scenario.servers)) < len(scenario.servers):
-        yield Problem.of(f"{path}.halves", list(fault.halves), "some zones, but not all")
-
-
-def _consumer(scenario: Scenario, path: str, fault: ConsumerCrash) -> Iterator[Problem]:
-    count = scenario.consumers.per_zone
-    if count == 0:
-        yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} crashes a consumer")
-    elif isinstance(fault.consumer, int) and fault.consumer >= count:
-        yield Problem.of(f"{path}.consumer", fault.consumer, f"0..{count - 1} or all")
 
 
 def _overlaps(scenario: Scenario) -> Iterator[Problem]:
@@ -277,7 +162,7 @@ def _overlaps(scenario: Scenario) -> Iterator[Problem]:
         (one_ns, one_end_ns), (other_ns, other_end_ns) = _span_ns(one), _span_ns(other)
         if not (one_ns < other_end_ns and other_ns < one_end_ns):
             continue
-        shared = grip(scenario, one) & grip(scenario, other)
+        shared = one.holds(scenario) & other.holds(scenario)
         if shared:
             mine = f"{other.kind} at {other.at_s:g} s for {other.for_s:g} s"
             theirs = f"faults[{first}] ({one.kind}, {one.at_s:g} to {one.at_s + one.for_s:g} s)"
@@ -291,25 +176,6 @@ def _span_ns(fault: AnyFault) -> tuple[int, int]:
     """Whole nanoseconds, so that a fault may begin when another ends, whatever floats make of the sum."""
     begin_ns = round(fault.at_s * 1e9)
     return begin_ns, begin_ns + round(fault.for_s * 1e9)
-
-
-def grip(scenario: Scenario, fault: AnyFault) -> set[str]:
-    """What only one fault can hold at a time."""
-    if isinstance(fault, Kill | Wipe | PowerFailure | Pause):
-        return {f"zone {fault.zone}"}
-    if isinstance(fault, SlowZone):
-        return {f"speed of {fault.zone}"}
-    if isinstance(fault, ClockFault):
-        return {f"clock of {fault.zone}"}
-    if isinstance(fault, ProducerCrash):
-        return {f"producer {fault.zone}"}
-    if isinstance(fault, ConsumerCrash):
-        numbers: Iterable[int] = range(scenario.consumers.per_zone) if fault.consumer == "all" else (fault.consumer,)
-        return {f"consumer {fault.zone}-{number}" for number in numbers}
-    # However a link comes to be cut, mending it undoes all of that.
-    cuts = isinstance(fault, CutFault | Clog | SwizzleClog | CoordinatorCrash)
-    held = {f"{'cut' if cuts else fault.kind} of {source}>{target}" for source, target in fault_links(scenario, fault)}
-    return {*held, f"coordinator {fault.zone}"} if isinstance(fault, CoordinatorCrash) else held
 
 
 def _drain(scenario: Scenario) -> Iterator[Problem]:

@@ -9,24 +9,22 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+from pydantic import AfterValidator, Field, PlainValidator
 
 from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.runs.accesses import WorkloadKind
-from cluster.links.lag import parse_lag
 from cluster.sim.event_order import TieBreak
-from cluster.votes.vote import Level, Levels, Setting
+from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
-from scenarios.sections import Count, Flag, Millis, NonNegative, Positive, Section
-from scenarios.spec.topology import Replication, Topology
+from scenarios.faults.catalogue import AnyFault
+from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
+from scenarios.spec.replication import Replication
+from scenarios.spec.topology import Topology
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
-CLOCK_OFFSET_MS_MAX = 86_400_000
-CLOCK_DRIFT_PPM_MAX = 500_000
-"""A clock that runs half as fast again, or at half its speed."""
 RETRIES_MAX = 100
 
 
@@ -64,26 +62,9 @@ class ZoneKind(StrEnum):
     DOCKER = "docker"
 
 
-class CutMode(StrEnum):
-    """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
-
-    DROP = "drop"
-    HOLD = "hold"
-
-
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise ValueError(f"got {text!r}; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
-    return text
-
-
-def _duration_text(value: Any) -> Any:
-    """YAML reads a bare 0 as a number; it is the shortest way to write no delay."""
-    return "0" if value == 0 and not isinstance(value, bool) else value
-
-
-def _parsable(text: str) -> str:
-    parse_lag(text)
     return text
 
 
@@ -94,16 +75,6 @@ def _rate(value: Any) -> float | dict[str, float]:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < float("inf"):
             raise ValueError(f"got {value!r}; accepted: {accepted}")
     return {str(zone): float(rate) for zone, rate in value.items()} if isinstance(value, dict) else float(value)
-
-
-def _consumer(value: Any) -> int | Literal["all"]:
-    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return value  # type: ignore[no-any-return]
-    raise ValueError(f"got {value!r}; accepted: a consumer's number, from 0, or all")
-
-
-DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
-"""A distribution of durations, written as ``cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
 
 
 class Links(Section):
@@ -189,166 +160,6 @@ class Consumers(Section):
     """How long one pop waits for messages."""
     processing: DelayText = "exponential:2ms"
     """Time between a delivery and its ack, per message, one after the other."""
-
-
-class Fault(Section):
-    at_s: NonNegative
-    """Seconds after the load begins."""
-    for_s: Positive
-
-
-class Kill(Fault):
-    kind: Literal["kill"]
-    zone: str
-    restart: Literal["keep", "warm"] = "keep"
-    """Comes back with its own files, or with a copy of a live zone's data."""
-
-
-class Wipe(Fault):
-    kind: Literal["wipe"]
-    zone: str
-
-
-class PowerFailure(Fault):
-    """The machine of a zone's server loses its power, and the file what was not flushed; in simulation only."""
-
-    kind: Literal["power_failure"]
-    zone: str
-    torn: Flag = False
-    """The file ends at a random byte of what was not flushed, instead of before all of it."""
-    restart: Literal["keep", "warm"] = "keep"
-
-
-class Pause(Fault):
-    kind: Literal["pause"]
-    zone: str
-
-
-class SlowZone(Fault):
-    """A zone's server takes ``factor`` times as long for each command; in simulation only."""
-
-    kind: Literal["slow"]
-    zone: str
-    factor: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] = 100.0
-
-
-class ClockFault(Fault):
-    """The clock of a zone's machines is wrong: set forth or back at once, or running too fast or too slowly."""
-
-    kind: Literal["clock"]
-    zone: str
-    offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
-    drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
-    """Microseconds that it gains in a second."""
-
-
-class LinksFault(Fault):
-    """Something about some links; with neither zone nor link, about every link."""
-
-    zone: str | None = None
-    """Every link from and to this zone."""
-    link: str | None = None
-    """One link."""
-
-
-class LagFault(LinksFault):
-    kind: Literal["lag"]
-    lag: DelayText
-
-
-class LossFault(LinksFault):
-    kind: Literal["loss"]
-    share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
-    """Of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
-
-
-class DuplicateFault(LinksFault):
-    kind: Literal["duplicate"]
-    share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
-    """Of messages that arrive a second time."""
-    after_ms: NonNegative = 0.0
-    """How long after a message its copy sets out."""
-
-
-class Clog(LinksFault):
-    """What is sent is held and arrives afterwards."""
-
-    kind: Literal["clog"]
-
-
-class SwizzleClog(Fault):
-    """Links are clogged one after another, and freed one after another in another order."""
-
-    kind: Literal["swizzle_clog"]
-    zone: str | None = None
-    """Every link from and to this zone; every link if not given."""
-    order: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Stands for both orders: each number, with the scenario's seed, gives others."""
-
-
-class CutFault(Fault):
-    """Exactly one of ``isolate``, ``halves`` and ``one_way`` says which links are cut."""
-
-    kind: Literal["cut"]
-    mode: CutMode = CutMode.DROP
-    isolate: str | None = None
-    """A zone: every link from and to it."""
-    halves: tuple[str, ...] | None = None
-    """The zones of one side: every link between them and the others."""
-    one_way: str | None = None
-    """One link."""
-
-
-class ConsumerCrash(Fault):
-    """The consumer's program ends between two commands; after ``for_s`` another takes its place."""
-
-    kind: Literal["consumer_crash"]
-    zone: str
-    consumer: Annotated[int | Literal["all"], PlainValidator(_consumer)] = 0
-    at_command: Count | None = None
-    """It ends just before the command of this number that it would send from ``at_s`` on; at once if not given.
-
-    A program that does not come to send so many within ``for_s`` lives on.
-    """
-
-
-class ProducerCrash(Fault):
-    """The producer's program ends, with pushes open; after ``for_s`` another takes its place."""
-
-    kind: Literal["producer_crash"]
-    zone: str
-    at_command: Count | None = None
-    """As for a consumer; the commands of all its open pushes count."""
-
-
-class CoordinatorCrash(Fault):
-    """The coordinator of a zone ends, with commands on their way; after ``for_s`` another takes its place."""
-
-    kind: Literal["coordinator_crash"]
-    zone: str
-
-
-AnyFault = Annotated[
-    Kill
-    | Wipe
-    | PowerFailure
-    | Pause
-    | SlowZone
-    | ClockFault
-    | LagFault
-    | LossFault
-    | DuplicateFault
-    | CutFault
-    | Clog
-    | SwizzleClog
-    | ConsumerCrash
-    | ProducerCrash
-    | CoordinatorCrash,
-    Field(discriminator="kind"),
-]
-
-SIM_ONLY = (PowerFailure, SlowZone)
-"""Faults that nobody can bring about on real servers without privileges."""
 
 
 class ToldAccess(Section):
@@ -453,11 +264,3 @@ class Scenario(Section):
     def links_all(self) -> tuple[tuple[str, str], ...]:
         servers = self.servers
         return tuple((source, target) for source in servers for target in servers if source != target)
-
-
-def parse_link(text: str) -> tuple[str, str]:
-    """``a>b`` as a pair. Raises ``ValueError`` if it is not written so."""
-    source, arrow, target = (part.strip() for part in text.partition(">"))
-    if not (source and arrow and target):
-        raise ValueError(f"got {text!r}; accepted: a link written FROM>TO, e.g. a>b")
-    return source, target

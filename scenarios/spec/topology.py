@@ -1,15 +1,15 @@
-"""The sections of a scenario file that say which servers there are and how they are kept alike."""
+"""The section of a scenario file that says which servers there are and where."""
 
 import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from cluster.options.versions.clock import Votes
 from cluster.topology import topology
+from cluster.topology.described import topology_of
 from cluster.topology.key_hashes import Hash
-from cluster.votes.vote import ZONES_MAX, Level
-from scenarios.sections import Count, Flag, Millis, Positive, Section
+from cluster.topology.topology import ZONES_MAX
+from scenarios.fields import Count, Section
 
 _ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
 
@@ -64,46 +64,8 @@ class Topology(Section):
         """Where every server is. Raises ``topology.TopologyError`` if that cannot be."""
         if not self.data_centres:
             return topology.one_dc(self.zones)
-        dcs = tuple(
-            topology.DataCentre(name, tuple(topology.even_rack(zone, nodes) for zone, nodes in zones.items()))
-            for name, zones in self.data_centres.items()
-        )
-        return topology.Topology(dcs, hash=self.hash, hash_tag=self.hash_tag)
-
-
-class Handoff(Section):
-    """Writes that did not reach a zone are kept and sent when it can be reached again."""
-
-    queue: Count = 100_000
-    """So many are kept for each zone by each coordinator; those beyond are dropped."""
-
-
-class AntiEntropy(Section):
-    """Zones are compared in the background, and what is newer is copied."""
-
-    interval_ms: Millis = 1_000
-    entries: Count = 1_000
-    """So many records a round looks at, for each other zone."""
-    retention_s: Positive = 864_000.0
-    """What was removed is remembered so long: ten days."""
-
-
-class Replication(Section):
-    time_factor: Positive = 0.1
-    """Multiplies every time-out and back-off of the replication layer; 1 is Dynomite's own (5 s, 25 s, 1 to 10 s)."""
-    read_level: Level | None = None
-    """The level of reads, where it is not the scenario's."""
-    read_repair: Flag = False
-    """Dynomite's option: versions by wall clock, the newest wins, zones seen to be behind are written to."""
-    hinted_handoff: Handoff | None = None
-    votes: Votes = Votes.VALUE
-    """What decides between replies that differ."""
-    anti_entropy: AntiEntropy | None = None
-
-    @model_validator(mode="after")
-    def _one_kind_of_versions(self) -> "Replication":
-        if self.read_repair and (self.votes is Votes.VERSION or self.anti_entropy is not None):
-            raise ValueError(
-                "read_repair: got true; accepted: false with votes: version or anti_entropy, which have other versions"
-            )
-        return self
+        dcs = {
+            dc: {zone: topology.node_names(zone, nodes) for zone, nodes in zones.items()}
+            for dc, zones in self.data_centres.items()
+        }
+        return topology_of(dcs, hash=self.hash, hash_tag=self.hash_tag)

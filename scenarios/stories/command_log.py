@@ -1,4 +1,4 @@
-"""Sees every command that a simulated run sends through its coordinators: who sent it, and what each zone answered.
+"""Records every command that a simulated run sends through its coordinators: who sent it, and what each zone answered.
 
 It stands between the run and the cluster, waits for nothing and sets no timer, so the run is the same with it.
 """
@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from cluster.clock import NodeClock
 from cluster.connections.batch import Answer, Batch, Channel
-from cluster.coordinator import Coordinator
+from cluster.connections.failures import ZoneFailure
+from cluster.coordinators.coordinator import Coordinator
 from cluster.links.link import Link
 from cluster.sim.cluster import SimCluster
-from cluster.votes.vote import Setting, ZoneFailure
+from cluster.votes.levels import Setting
 from cluster.zone import Zone
 from engine.ports import Command, Connection, Promise, Reply, Runtime, Task, Timer
 
@@ -42,7 +43,7 @@ class Sent:
     answers: dict[str, ZoneAnswer | None] = field(default_factory=dict)
 
 
-class Witness:
+class CommandLog:
     """``commands`` in the order in which they were sent. Pass ``testbed`` to a run as its observer."""
 
     def __init__(self) -> None:
@@ -50,8 +51,8 @@ class Witness:
         self.program = _LAB
         self._by_batch: dict[Batch, list[Sent]] = {}
 
-    def testbed(self, cluster: SimCluster) -> "WitnessedTestbed":
-        return WitnessedTestbed(cluster, self)
+    def testbed(self, cluster: SimCluster) -> "LoggedTestbed":
+        return LoggedTestbed(cluster, self)
 
     def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[Sent]:
         if batch not in self._by_batch:
@@ -64,13 +65,13 @@ class Witness:
         return self._by_batch[batch]
 
 
-class WitnessedTestbed:
-    """``Testbed`` that is the simulated cluster in everything but what ``witness`` gets to see."""
+class LoggedTestbed:
+    """``Testbed`` that is the simulated cluster except that ``log`` sees its commands."""
 
-    def __init__(self, cluster: SimCluster, witness: Witness) -> None:
+    def __init__(self, cluster: SimCluster, log: CommandLog) -> None:
         self._cluster = cluster
-        self._witness = witness
-        self._runtime = _WitnessedRuntime(cluster.runtime, witness)
+        self._log = log
+        self._runtime = _LoggedRuntime(cluster.runtime, log)
 
     @property
     def runtime(self) -> Runtime:
@@ -108,7 +109,7 @@ class WitnessedTestbed:
         await self._cluster.start()
         for zone, coordinator in self._cluster.coordinators.items():
             coordinator.channels = [
-                _WitnessedChannel(channel, zone, coordinator.zone_name(position), self._cluster.runtime, self._witness)
+                _LoggedChannel(channel, zone, coordinator.zones[position], self._cluster.runtime, self._log)
                 for position, channel in enumerate(coordinator.channels)
             ]
 
@@ -116,13 +117,13 @@ class WitnessedTestbed:
         await self._cluster.stop()
 
 
-class _WitnessedChannel:
-    def __init__(self, channel: Channel, source: str, target: str, runtime: Runtime, witness: Witness) -> None:
+class _LoggedChannel:
+    def __init__(self, channel: Channel, source: str, target: str, runtime: Runtime, log: CommandLog) -> None:
         self._channel = channel
         self._source = source
         self._target = target
         self._runtime = runtime
-        self._witness = witness
+        self._log = log
 
     @property
     def connected(self) -> bool:
@@ -132,7 +133,7 @@ class _WitnessedChannel:
         self._channel.reset()
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
-        sent = self._witness.sent(batch, time_ns=self._runtime.now_ns(), source=self._source, target=self._target)
+        sent = self._log.sent(batch, time_ns=self._runtime.now_ns(), source=self._source, target=self._target)
 
         def answered(answer: Answer) -> None:
             replies = [answer] * len(sent) if isinstance(answer, ZoneFailure) else answer
@@ -143,12 +144,12 @@ class _WitnessedChannel:
         self._channel.submit(batch, answered)
 
 
-class _WitnessedRuntime:
+class _LoggedRuntime:
     """Knows at every moment which program is running: the task that it spawned last, or that one's parent."""
 
-    def __init__(self, runtime: Runtime, witness: Witness) -> None:
+    def __init__(self, runtime: Runtime, log: CommandLog) -> None:
         self._runtime = runtime
-        self._witness = witness
+        self._log = log
 
     def now_ns(self) -> int:
         return self._runtime.now_ns()
@@ -160,8 +161,8 @@ class _WitnessedRuntime:
         return self._runtime.call_later(delay_ns, callback)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> Task[T]:
-        program = f"{self._witness.program} {_UNACK}" if name.startswith(_UNACK) else name
-        return self._runtime.spawn(_Steps(coroutine, program, self._witness), name=name)
+        program = f"{self._log.program} {_UNACK}" if name.startswith(_UNACK) else name
+        return self._runtime.spawn(_Steps(coroutine, program, self._log), name=name)
 
     def promise(self) -> Promise[Any]:
         return self._runtime.promise()
@@ -173,10 +174,10 @@ class _WitnessedRuntime:
 class _Steps(Coroutine[Any, Any, T]):
     """A coroutine that tells, while a step of it runs, whose it is."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, witness: Witness) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, log: CommandLog) -> None:
         self._coroutine = coroutine
         self._program = program
-        self._witness = witness
+        self._log = log
 
     def send(self, value: Any, /) -> Any:
         return self._step(lambda: self._coroutine.send(value))
@@ -191,8 +192,8 @@ class _Steps(Coroutine[Any, Any, T]):
         return self._coroutine.__await__()
 
     def _step(self, step: Callable[[], Any]) -> Any:
-        before, self._witness.program = self._witness.program, self._program
+        before, self._log.program = self._log.program, self._program
         try:
             return step()
         finally:
-            self._witness.program = before
+            self._log.program = before

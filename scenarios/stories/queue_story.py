@@ -3,28 +3,27 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
+from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.history import FINAL_STATE, OPERATIONS
-from scenarios.queues.dyno import queue_under_test
-from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
-from scenarios.runner import MakeQueue
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.trial import QueueTrial, attempt
+from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME, rows
 from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import Sent, Witness
-from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, rows, timeline_block
-from scenarios.trial import Trial, attempt
+from scenarios.stories.command_log import CommandLog, Sent
+from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, timeline_block
 
 MESSAGES_MAX = 3
 
 
 def story(scenario: Scenario, message_class: MessageClass, *, make_queue: MakeQueue = queue_under_test) -> str:
-    """Run ``scenario`` once more, with a witness, and tell what became of the messages that violate the class."""
-    witness = Witness()
-    trial = attempt(scenario, make_queue=make_queue, observe=witness.testbed)
+    """Run ``scenario`` once more, with a command log, and tell what became of the messages that violate the class."""
+    log = CommandLog()
+    trial = attempt(scenario, make_queue=make_queue, observe=log.testbed)
     verdict = trial.verdict
     offenders = () if verdict is None else verdict.offenders.get(message_class, ())
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     begin_ns = trial.run.record.phases["load"][0]
-    touching = (sent for sent in witness.commands if any(_touches(sent, one) for one in ids))
+    touching = (sent for sent in log.commands if any(_touches(sent, one) for one in ids))
     lines = [*fault_lines(trial.tables), *_operations(trial, ids), *command_lines(touching)]
     parts = [
         f"# {message_class}: {DESCRIPTIONS[message_class]}",
@@ -49,16 +48,16 @@ def _setting(scenario: Scenario) -> str:
     )
 
 
-def _operations(trial: Trial, ids: list[str]) -> Iterator[Line]:
+def _operations(trial: QueueTrial, ids: list[str]) -> Iterator[Line]:
     """The client's side of what touches the messages, and the end of each program that died."""
     for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
         if row["error"] == "consumer crashed":
             yield row["time_ns"], row["process"], f"dies in {row['f']}"
         elif row["message_id"] in ids:
-            yield row["time_ns"], row["process"], _told(row)
+            yield row["time_ns"], row["process"], _words(row)
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _words(row: Mapping[str, Any]) -> str:
     if row["type"] == "invoke":
         return f"{row['f']} {row['message_id']} …"
     return f"{row['f']} {row['message_id']}: {outcome_words(row)}"
@@ -71,7 +70,7 @@ def _touches(sent: Sent, message_id: str) -> bool:
     return message_id in sent.command or any(message_id.encode() in reply for reply in listed)
 
 
-def _end_state(trial: Trial, ids: list[str]) -> list[str]:
+def _end_state(trial: QueueTrial, ids: list[str]) -> list[str]:
     held: dict[tuple[str, str], list[str]] = {}
     for row in rows(trial.tables, FINAL_STATE_NAME, FINAL_STATE.names):
         where = f"{row['place']} of shard {row['shard']}" if row["shard"] else row["place"]

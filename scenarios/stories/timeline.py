@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from analysis.runs.history import FAULTS
-from cluster.votes.vote import ZoneFailure
+from cluster.connections.failures import ZoneFailure
 from engine.ports import Argument, Command, Reply, ServerError
-from scenarios.run_files.tables import FAULTS_NAME, MemoryTables
+from scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
 from scenarios.stories.command_log import Sent
 
 LINES_MAX = 200
@@ -28,12 +28,6 @@ def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
     if len(ordered) > LINES_MAX:
         shown.append(f"(and {len(ordered) - LINES_MAX} lines more)")
     return "```text\n" + "\n".join(shown) + "\n```"
-
-
-def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    table = tables.tables.get(name)
-    for row in table.rows if table else ():
-        yield dict(zip(names, row, strict=True))
 
 
 def fault_lines(tables: MemoryTables) -> Iterator[Line]:

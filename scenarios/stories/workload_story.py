@@ -7,21 +7,20 @@ from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, Case
 from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
 from scenarios.consistency.operations import redis_key
-from scenarios.consistency.trial import AccessTrial, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME
-from scenarios.shrink.search import operations_of
+from scenarios.run.trial import AccessTrial, attempt_accesses
+from scenarios.run_files.tables import OPERATIONS_NAME, rows
 from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import Sent, Witness
-from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, rows, timeline_block
+from scenarios.stories.command_log import CommandLog, Sent
+from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, timeline_block
 
 
 def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
-    """Run ``scenario`` of a workload once more, with a witness, and tell what became of the first case's key."""
-    witness = Witness()
-    trial = attempt_accesses(scenario, observe=witness.testbed)
+    """Run ``scenario`` of a workload once more, with a command log, and tell what became of the first case's key."""
+    log = CommandLog()
+    trial = attempt_accesses(scenario, observe=log.testbed)
     cases = () if trial.verdict is None else trial.verdict.cases[anomaly]
     key = cases[0].key if cases else ""
-    lines = [*fault_lines(trial.tables), *_operations(trial, key), *command_lines(_about(trial, witness, key))]
+    lines = [*fault_lines(trial.tables), *_operations(trial, key), *command_lines(_about(trial, log, key))]
     parts = [
         f"# {anomaly}: {MEANINGS[anomaly]}",
         _setting(scenario),
@@ -36,7 +35,7 @@ def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
 
 
 def _setting(scenario: Scenario) -> str:
-    operations = operations_of(scenario)
+    operations = (scenario.workload and scenario.workload.operations) or ()
     clients = len({(one.zone, one.client) for one in operations})
     overrides = "".join(f", {link} {lag}" for link, lag in scenario.links.overrides.items())
     return (
@@ -51,10 +50,10 @@ def _operations(trial: AccessTrial, key: str) -> Iterator[Line]:
     for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
         value = values.get(row["op_id"])
         if value is not None:
-            yield row["time_ns"], row["process"], _told(row, value)
+            yield row["time_ns"], row["process"], _words(row, value)
 
 
-def _told(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
+def _words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
     if row["f"] == "cas":
         wanted += f" if {_shown(value['expected'])}"
@@ -77,10 +76,10 @@ def _shown(value: str | None) -> str:
     return "nil" if value is None else value
 
 
-def _about(trial: AccessTrial, witness: Witness, key: str) -> Iterator[Sent]:
+def _about(trial: AccessTrial, log: CommandLog, key: str) -> Iterator[Sent]:
     assert trial.scenario.workload is not None, "only a scenario with a workload has keys"
     name = redis_key(trial.scenario.workload.kind, key)
-    return (sent for sent in witness.commands if name in sent.command)
+    return (sent for sent in log.commands if name in sent.command)
 
 
 def _pictures(trial: AccessTrial, key: str, anomaly: Anomaly) -> Iterator[str]:

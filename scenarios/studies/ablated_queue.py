@@ -5,23 +5,27 @@ to the coordinator: a flag is left out, an answer is ignored, two commands chang
 between the commands as they are then sent.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from cluster.testbed import Testbed
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, Keys
+from engine.dyno.hardened import Hardening
 from engine.dyno.v1.commands import Commands
 from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
+from engine.queue import ConsumerQueue
 from scenarios.fault_draws.fault_classes import EngineMode
-from scenarios.mechanisms import OPTIONS, Mechanism
-from scenarios.queues.dyno import NAME, PREFIX, ConsumerQueue, DynoUnderTest, QueueUnderTest, Wrap
+from scenarios.faults.zones import Kill
+from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
 from scenarios.queues.hardened import HardenedUnderTest
-from scenarios.spec.scenario import Checks, Kill, Scenario
-from scenarios.spec.topology import Handoff
+from scenarios.queues.under_test import QueueUnderTest, Wrap
+from scenarios.spec.replication import Handoff
+from scenarios.spec.scenario import Checks, Scenario
+from scenarios.studies.mechanisms import MECHANISMS, OPTIONS, DynoMechanism, Mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Ablation:
     @classmethod
     def of(cls, *off: Mechanism) -> "Ablation":
         """Raises ``ValueError`` if no queue has all of them."""
-        hardening = [mechanism for mechanism in off if mechanism.hardening is not None]
+        hardening = [mechanism for mechanism in off if isinstance(mechanism, Hardening)]
         if hardening and len(hardening) < len(off):
             raise ValueError(f"got {', '.join(off)}; accepted: mechanisms of hardened mode, or others, not both")
         return cls(off, EngineMode.HARDENED if hardening else EngineMode.DEFAULT)
@@ -54,13 +58,13 @@ class Ablation:
         return Ablation(mode=self.mode, on=options) if self.off else self
 
     def scenario(self, scenario: Scenario) -> Scenario:
-        if Mechanism.HINTED_HANDOFF in self.on:
+        if DynoMechanism.HINTED_HANDOFF in self.on:
             replication = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
             scenario = scenario.model_copy(update={"replication": replication})
         if self.mode is EngineMode.HARDENED:
             forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
             return scenario.model_copy(update={"checks": Checks(forbid=forbid)})
-        if Mechanism.WARM_RESTART not in self.off:
+        if DynoMechanism.WARM_RESTART not in self.off:
             return scenario
         faults = tuple(
             fault.model_copy(update={"restart": "keep"}) if isinstance(fault, Kill) else fault
@@ -70,18 +74,19 @@ class Ablation:
 
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
         if self.mode is EngineMode.HARDENED:
-            without = [mechanism.hardening for mechanism in self.off if mechanism.hardening is not None]
+            without = [mechanism for mechanism in self.off if isinstance(mechanism, Hardening)]
             return HardenedUnderTest(testbed, scenario, without)
         return _AblatedDyno(testbed, scenario, self.off)
 
 
 def parse_ablation(text: str) -> Ablation:
     """``lease-nx`` or ``lease-nx,remove-check``. Raises ``ValueError``."""
+    by_name = {str(mechanism): mechanism for mechanism in MECHANISMS}
     names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in list(Mechanism)]
+    unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(Mechanism)}")
-    return Ablation.of(*(Mechanism(name) for name in names))
+        raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(by_name)}")
+    return Ablation.of(*(by_name[name] for name in names))
 
 
 class _AblatedDyno(DynoUnderTest):
@@ -90,19 +95,19 @@ class _AblatedDyno(DynoUnderTest):
         self._connection = testbed.connection
         self._level = scenario.level
         self._off = off
-        self._places = _Places(scenario.zones)
+        self._queue_keys = _QueueKeys(scenario.zones)
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = await super().consumer(zone, self._with_swapped_requeue(wrap))
-        if Mechanism.ACK_LEASE_FIRST not in self._off:
+        if DynoMechanism.ACK_LEASE_FIRST not in self._off:
             return queue
-        return _PayloadFirst(queue, Commands(wrap(self._connection(zone, self._level))), self._places)
+        return _PayloadFirst(queue, Commands(wrap(self._connection(zone, self._level))), self._queue_keys)
 
     def _with_swapped_requeue(self, wrap: Wrap) -> Wrap:
         """Only consumers requeue; a producer lists an id with the same command."""
-        if Mechanism.REQUEUE_BEFORE_UNLEASE not in self._off:
+        if DynoMechanism.REQUEUE_BEFORE_UNLEASE not in self._off:
             return wrap
-        return lambda connection: _Swapping(wrap(connection), partial(_swapped_requeue, self._places))
+        return lambda connection: _Swapping(wrap(connection), partial(_swapped_requeue, self._queue_keys))
 
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
         local = wrap(self._connection(zone, Level.DC_ONE))
@@ -110,20 +115,20 @@ class _AblatedDyno(DynoUnderTest):
 
     def _altered(self, connection: Connection, local: Connection) -> Connection:
         """Swaps come last, so that they meet the commands as the queue sends them."""
-        off, places = self._off, self._places
+        off, keys = self._off, self._queue_keys
         for mechanism, rewrite in _REWRITES.items():
             if mechanism in off:
-                connection = _Rewriting(connection, partial(rewrite, places))
-        if Mechanism.QUORUM_PAYLOAD_READ in off:
-            connection = _LocalPayload(connection, local, places)
+                connection = _Rewriting(connection, partial(rewrite, keys))
+        if DynoMechanism.QUORUM_PAYLOAD_READ in off:
+            connection = _LocalPayload(connection, local, keys)
         for mechanism, swap in _SWAPS.items():
             if mechanism in off:
-                connection = _Swapping(connection, partial(swap, places))
+                connection = _Swapping(connection, partial(swap, keys))
         return connection
 
 
-class _Places:
-    """Tells what a command of the queue touches."""
+class _QueueKeys:
+    """The keys of the queue, and which of them a command is about."""
 
     def __init__(self, shards: Collection[str]) -> None:
         keys = Keys(prefix=PREFIX, queue=NAME)
@@ -137,8 +142,8 @@ class _Places:
     def of(self, command: Command) -> str:
         """``ZADD waiting``, say; a command without a key of the queue by its own name."""
         name = str(command[0])
-        place = self._names.get(str(command[1])) if len(command) > 1 else None
-        return name if place is None else f"{name} {place}"
+        role = self._names.get(str(command[1])) if len(command) > 1 else None
+        return name if role is None else f"{name} {role}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,26 +154,26 @@ class _Changed:
     answered: int | None = None
 
 
-def _lease_over_any(places: _Places, command: Command) -> _Changed | None:
-    if places.of(command) == "ZADD leased" and "NX" in command:
+def _lease_over_any(keys: _QueueKeys, command: Command) -> _Changed | None:
+    if keys.of(command) == "ZADD leased" and "NX" in command:
         return _Changed(tuple(word for word in command if word != "NX"), answered=1)
     return None
 
 
-def _remove_unchecked(places: _Places, command: Command) -> _Changed | None:
-    return _Changed(command, answered=1) if places.of(command) == "ZREM waiting" else None
+def _remove_unchecked(keys: _QueueKeys, command: Command) -> _Changed | None:
+    return _Changed(command, answered=1) if keys.of(command) == "ZREM waiting" else None
 
 
-def _find_no_ended_lease(places: _Places, command: Command) -> _Changed | None:
-    return _range_up_to(command, "-inf") if places.of(command) == "ZRANGEBYSCORE leased" else None
+def _find_no_ended_lease(keys: _QueueKeys, command: Command) -> _Changed | None:
+    return _range_up_to(command, "-inf") if keys.of(command) == "ZRANGEBYSCORE leased" else None
 
 
-def _find_every_lease(places: _Places, command: Command) -> _Changed | None:
-    return _range_up_to(command, "+inf") if places.of(command) == "ZRANGEBYSCORE leased" else None
+def _find_every_lease(keys: _QueueKeys, command: Command) -> _Changed | None:
+    return _range_up_to(command, "+inf") if keys.of(command) == "ZRANGEBYSCORE leased" else None
 
 
-def _find_every_waiting(places: _Places, command: Command) -> _Changed | None:
-    return _range_up_to(command, "+inf") if places.of(command) == "ZRANGEBYSCORE waiting" else None
+def _find_every_waiting(keys: _QueueKeys, command: Command) -> _Changed | None:
+    return _range_up_to(command, "+inf") if keys.of(command) == "ZRANGEBYSCORE waiting" else None
 
 
 def _range_up_to(command: Command, score: str) -> _Changed:
@@ -176,14 +181,14 @@ def _range_up_to(command: Command, score: str) -> _Changed:
     return _Changed((name, key, low, score, *rest))
 
 
-_Rewrite = Callable[[_Places, Command], _Changed | None]
+_Rewrite = Callable[[_QueueKeys, Command], _Changed | None]
 
 _REWRITES: Mapping[Mechanism, _Rewrite] = {
-    Mechanism.UNACK_HANDLER: _find_no_ended_lease,
-    Mechanism.LEASE_NX: _lease_over_any,
-    Mechanism.REMOVE_CHECK: _remove_unchecked,
-    Mechanism.DUE_CHECK: _find_every_waiting,
-    Mechanism.LEASE_END_CHECK: _find_every_lease,
+    DynoMechanism.UNACK_HANDLER: _find_no_ended_lease,
+    DynoMechanism.LEASE_NX: _lease_over_any,
+    DynoMechanism.REMOVE_CHECK: _remove_unchecked,
+    DynoMechanism.DUE_CHECK: _find_every_waiting,
+    DynoMechanism.LEASE_END_CHECK: _find_every_lease,
 }
 
 
@@ -202,13 +207,13 @@ class _Rewriting:
 
 
 class _LocalPayload:
-    def __init__(self, connection: Connection, local: Connection, places: _Places) -> None:
+    def __init__(self, connection: Connection, local: Connection, keys: _QueueKeys) -> None:
         self._connection = connection
         self._local = local
-        self._places = places
+        self._queue_keys = keys
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        read = all(self._places.of(command) == "HGET payloads" for command in commands)
+        read = all(self._queue_keys.of(command) == "HGET payloads" for command in commands)
         return await (self._local if read else self._connection).execute(*commands)
 
 
@@ -221,29 +226,29 @@ class _Half:
     conditional: bool = False
 
 
-def _swapped_pop(places: _Places, command: Command) -> _Half | None:
-    if places.of(command) == "ZADD leased" and "NX" in command:
+def _swapped_pop(keys: _QueueKeys, command: Command) -> _Half | None:
+    if keys.of(command) == "ZADD leased" and "NX" in command:
         return _Half(str(command[-1]), first=True)
-    if places.of(command) == "ZREM waiting":
+    if keys.of(command) == "ZREM waiting":
         return _Half(str(command[-1]), first=False, conditional=True)
     return None
 
 
-def _swapped_requeue(places: _Places, command: Command) -> _Half | None:
-    if places.of(command) == "ZADD waiting":
+def _swapped_requeue(keys: _QueueKeys, command: Command) -> _Half | None:
+    if keys.of(command) == "ZADD waiting":
         return _Half(str(command[-1]), first=True)
-    return _Half(str(command[-1]), first=False) if places.of(command) == "ZREM leased" else None
+    return _Half(str(command[-1]), first=False) if keys.of(command) == "ZREM leased" else None
 
 
-def _swapped_push(places: _Places, command: Command) -> _Half | None:
-    if places.of(command) == "HSET payloads":
+def _swapped_push(keys: _QueueKeys, command: Command) -> _Half | None:
+    if keys.of(command) == "HSET payloads":
         return _Half(str(command[2]), first=True)
-    return _Half(str(command[-1]), first=False) if places.of(command) == "ZADD waiting" else None
+    return _Half(str(command[-1]), first=False) if keys.of(command) == "ZADD waiting" else None
 
 
-_SWAPS: Mapping[Mechanism, Callable[[_Places, Command], _Half | None]] = {
-    Mechanism.LEASE_BEFORE_REMOVE: _swapped_pop,
-    Mechanism.PAYLOAD_BEFORE_ID: _swapped_push,
+_SWAPS: Mapping[Mechanism, Callable[[_QueueKeys, Command], _Half | None]] = {
+    DynoMechanism.LEASE_BEFORE_REMOVE: _swapped_pop,
+    DynoMechanism.PAYLOAD_BEFORE_ID: _swapped_push,
 }
 
 
@@ -274,18 +279,18 @@ class _Swapping:
 class _PayloadFirst:
     """A consumer's queue whose ack is another; pops are those of ``queue``."""
 
-    def __init__(self, queue: ConsumerQueue, commands: Commands, places: _Places) -> None:
+    def __init__(self, queue: ConsumerQueue, commands: Commands, keys: _QueueKeys) -> None:
         self._queue = queue
         self._commands = commands
-        self._places = places
+        self._queue_keys = keys
 
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
-        return await self._queue.pop(count, wait_ms)
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
+        return await self._queue.pop(count, wait_ms=wait_ms)
 
     async def ack(self, message_id: str) -> bool:
-        await self._commands.hdel(self._places.payloads, message_id)
-        for shard in self._places.shards:
-            if await self._commands.zrem(self._places.leased[shard], message_id):
+        await self._commands.hdel(self._queue_keys.payloads, message_id)
+        for shard in self._queue_keys.shards:
+            if await self._commands.zrem(self._queue_keys.leased[shard], message_id):
                 return True
         return False
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from analysis.runs.history import OPERATIONS
+from scenarios.run.trial import QueueTrial
 from scenarios.run_files.tables import OPERATIONS_NAME
-from scenarios.trial import Trial
 
 _NS_PER_MS = 1_000_000
 
@@ -35,7 +35,7 @@ class _Served:
     served_ns: int
 
 
-def costs_of(trial: Trial) -> dict[Cost, float]:
+def costs_of(trial: QueueTrial) -> dict[str, float]:
     """Of a run that was judged; of another one none."""
     verdict = trial.verdict
     if verdict is None:

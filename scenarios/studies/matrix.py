@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.statistics import proportion_interval
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.parallel import results
+from scenarios.run.trial import QueueTrial, attempt
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.queue_run import shrink
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
-from scenarios.trial import Trial, attempt
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
 """What some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""
@@ -69,14 +69,14 @@ class Shown:
     problem: str | None
 
     @classmethod
-    def of(cls, trial: Trial) -> "Shown":
+    def of(cls, trial: QueueTrial) -> "Shown":
         seed, verdict = trial.scenario.seed, trial.verdict
         if verdict is None:
             return cls(seed=seed, violated={}, pushed=0, problem=trial.run.record.error or "the lab failed")
         return cls(
             seed=seed,
-            violated={name: verdict.counts[name] for name in trial.violated},
-            pushed=verdict.totals.pushed,
+            violated={name: verdict.counts[name] for name in verdict.violated},
+            pushed=verdict.begun,
             problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
         )
 
@@ -220,12 +220,12 @@ def fill(
     *,
     runs: int,
     jobs: int,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
     state: MatrixState | None = None,
 ) -> Matrix:
-    """Run every cell with seeds 1 to ``runs``; ``told`` hears how many of how many runs are done. Ctrl-C ends it.
+    """Run every cell with seeds 1 to ``runs``, but what ``state`` has. Ctrl-C ends it.
 
-    What ``state`` has is not run again.
+    ``progress`` is called with how many of how many runs are done.
     """
     found = {cell: CellResult() for cell in cells}
     tasks = [(cell, seed) for seed in range(1, runs + 1) for cell in cells]
@@ -241,7 +241,7 @@ def fill(
                     state.add(task[0], shown)
                 found[task[0]].add(shown)
                 done += 1
-                told(done, len(tasks))
+                progress(done, len(tasks))
     except KeyboardInterrupt:
         return Matrix(cells=found, complete=False)
     return Matrix(cells=found, complete=True)

@@ -10,10 +10,9 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.checkers.verdict import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
 from analysis.statistics import proportion_interval
-from cluster.votes.vote import LEVELS_OF_ONE_DC
-from scenarios.campaign import RunBar, effort, provenance, share
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, FaultClass
 from scenarios.studies.matrix import (
     CELLS,
@@ -27,6 +26,8 @@ from scenarios.studies.matrix import (
     fill,
     share_bound,
 )
+from scenarios.studies.page import effort, provenance, share
+from scenarios.terminal.progress import RunBar
 from scenarios.terminal.run_table import console
 
 _SMALL = 0.01
@@ -141,13 +142,13 @@ class MatrixReport:
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
         judged = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
-        told = (*judged, *(name for name in result.broken if name not in judged))
+        named = (*judged, *(name for name in result.broken if name not in judged))
         return {
             "faults": cell.fault_class,
             "level": cell.level,
             "mode": cell.mode,
             "runs": result.runs,
-            "classes": {str(name): self._class_json(cell, result, name) for name in told},
+            "classes": {str(name): self._class_json(cell, result, name) for name in named},
         }
 
     def _class_json(self, cell: Cell, result: CellResult, name: MessageClass) -> dict[str, Any]:
@@ -242,12 +243,12 @@ def fill_matrix(
     With ``state`` a matrix that was broken off goes on from there.
     """
     if out is not None:
-        out.touch()  # what cannot be written is told before the runs, not after them
+        out.touch()  # a file that cannot be written is reported before the runs, not after them
     files.mkdir(parents=True, exist_ok=True)
     begin_s = monotonic()
     with RunBar("matrix") as bar:
         kept = MatrixState(state) if state is not None else None
-        matrix = fill(cells, runs=runs, jobs=jobs, told=bar.told, state=kept)
+        matrix = fill(cells, runs=runs, jobs=jobs, progress=bar.show, state=kept)
     took_s = monotonic() - begin_s
     written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
     words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]

@@ -1,9 +1,11 @@
-"""A comparison as rows of text, for a table on a terminal."""
+"""Two runs side by side on a terminal: every figure of both, their difference, and how sure it is."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from analysis.comparison.compare import Comparison, ShareDifference
+from rich.table import Table
+
+from analysis.comparison.compare import METHOD, Comparison, ShareDifference
 from analysis.comparison.metrics import PERMUTATIONS, WITHIN, MetricComparison, check_within
 from analysis.statistics import Interval
 
@@ -23,6 +25,19 @@ class ComparisonRow:
     interval: str = ""
     relative_interval: str = ""
     agree: str = ""
+
+
+def comparison_table(comparison: Comparison, *, within: float) -> Table:
+    table = Table(show_edge=False, pad_edge=False, caption=METHOD, caption_justify="left")
+    for position, heading in enumerate(comparison_headings(within=within)):
+        table.add_column(heading, justify="left" if position == 0 else "right")
+    section = None
+    for row in comparison_rows(comparison, within=within):
+        if section is not None and row.section != section:
+            table.add_section()
+        section, *cells = astuple(row)
+        table.add_row(*cells)
+    return table
 
 
 def comparison_headings(*, within: float = WITHIN) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.directory import RunDirectory
 from scenarios.terminal.run_table import Result
 
 STALL_SHARE_MAX = 0.2
-"""A stall above this share of the shortest time-out is told with the result."""
+"""A stall above this share of the shortest time-out is reported with the result."""
 
 _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 

@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from analysis.checkers.verdict import MessageClass, Verdict
+from analysis.checkers.verdict import Verdict
+from analysis.message_classes import MessageClass
 from analysis.summary.queue_summary import Summary
 from scenarios.spec.scenario import Scenario
 
@@ -65,12 +66,25 @@ def scenario_table(library: Sequence[Scenario]) -> Table:
 
 def console() -> Console:
     """For results, on stdout: as wide as the terminal, or wide enough for every table where there is none."""
-    told = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if told else WIDTH_WITHOUT_TERMINAL)
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else WIDTH_WITHOUT_TERMINAL)
 
 
 def print_table(table: Table) -> None:
     console().print(table)
+
+
+def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str]) -> None:
+    """A table on the terminal, and the sentences about it."""
+    table = Table(show_edge=False, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
+    out = console()
+    out.print(table, "")
+    for sentence in sentences:
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _cell(row: _Row, result: Result) -> str:

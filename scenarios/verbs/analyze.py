@@ -76,11 +76,11 @@ def operation_table(aggregates: Aggregates) -> Table:
         table.add_column(heading, justify="left" if heading in headings[:3] else "right")
     for row in aggregates.operations:
         table.add_row(
-            row.level, row.f, row.zone, *(f"{count:,}" for count in (row.ok, row.fail, row.info)), *_told(row)
+            row.level, row.f, row.zone, *(f"{count:,}" for count in (row.ok, row.fail, row.info)), *_latencies(row)
         )
     return table
 
 
-def _told(row: OperationFigures) -> list[str]:
+def _latencies(row: OperationFigures) -> list[str]:
     latency_ms: Mapping[str, float] = row.latency_ms
     return [milliseconds(latency_ms.get(name)) for name in ("p50", "p90", "p99", "p999")]

@@ -11,8 +11,8 @@ from analysis.checkers.queue.queue import check
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import summarise_accesses
 from analysis.summary.queue_summary import summarise
-from scenarios.run_files.directory import LOGGER
-from scenarios.runner import explain
+from scenarios.errors import explain
+from scenarios.logs import LOGGER
 from scenarios.terminal.conclusions import conclusion
 from scenarios.terminal.run_table import Result, result_table
 from scenarios.terminal.workload_table import AccessResult, access_table

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cluster.votes.vote import LEVELS_OF_ONE_DC
-from scenarios.progress import Display, display
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.scenario import Arm, Scenario, ZoneKind
 from scenarios.terminal.conclusions import conclusion
+from scenarios.terminal.progress import Display
 from scenarios.terminal.run_table import Result, console, print_table, result_table
 from scenarios.verbs.check import Illustrations, compare
 from scenarios.verbs.run import Performed, perform, run_command
@@ -55,11 +55,11 @@ class Demo:
         if self.spark:
             out.print(self.spark.words, highlight=False)
         out.print()
-        for label, path in self._places():
+        for label, path in self._files():
             out.print(f"{label:<15} {_short(path)}", highlight=False, soft_wrap=True)
         out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
-    def _places(self) -> Iterator[tuple[str, Path]]:
+    def _files(self) -> Iterator[tuple[str, Path]]:
         """Where to look, with a label in front of the first line of each run."""
         for run in self.runs:
             yield run.scenario.level, run.directory
@@ -74,7 +74,7 @@ class Demo:
 def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
     """Stops after the first run that does not complete."""
     performed = []
-    with display() as shown:
+    with Display() as shown:
         for level in LEVELS_OF_ONE_DC:
             overrides = [f"level={level}", f"arm={arm}"] + ([f"seed={seed}"] if seed is not None else [])
             scenario = load_scenario(SCENARIO, overrides=overrides)

@@ -1,23 +1,23 @@
-"""``zonelab hunt``: seeds, processes, a bar, and what was found."""
+"""``zonelab hunt``: run the seeds in several processes, show how far that is, and sum up what was found."""
 
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from scenarios.campaign import RunBar
-from scenarios.hunt.findings import Hunted, sum_up
-from scenarios.hunt.seeds import HuntState, Outcome, Quarry, hunt
+from scenarios.hunt.findings import HuntResult, sum_up
+from scenarios.hunt.seeds import HuntState, HuntTarget, Outcome, hunt
+from scenarios.terminal.progress import RunBar
 
 
-def go_hunting(quarry: Quarry, *, seeds: Sequence[int], jobs: int, runs: Path, command: str) -> Hunted:
+def run_hunt(target: HuntTarget, *, seeds: Sequence[int], jobs: int, runs: Path, command: str) -> HuntResult:
     """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, going on with what is there. Raises ``OSError``."""
-    directory = runs / quarry.scenario.name / f"hunt-{quarry.fingerprint()}"
+    directory = runs / target.scenario.name / f"hunt-{target.fingerprint()}"
     state = HuntState(directory)
     before = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
-    with _Bar(quarry.scenario.name, len(seeds), before) as bar:
-        complete = hunt(quarry, seeds, jobs=jobs, state=state, told=bar.ended)
+    with _Bar(target.scenario.name, len(seeds), before) as bar:
+        complete = hunt(target, seeds, jobs=jobs, state=state, on_outcome=bar.add)
     wanted = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
-    return sum_up(quarry, wanted, directory, complete=complete, resumed=len(before), command=command)
+    return sum_up(target, wanted, directory, complete=complete, resumed=len(before), command=command)
 
 
 def hunt_command(
@@ -38,10 +38,10 @@ class _Bar(RunBar):
         self._failed = sum(outcome.valid is False for outcome in before)
         super().__init__(title, total=total, done=self._done, note=self._note)
 
-    def ended(self, outcome: Outcome) -> None:
+    def add(self, outcome: Outcome) -> None:
         self._done += 1
         self._failed += outcome.valid is False
-        self.told(self._done, self._total, note=self._note)
+        self.show(self._done, self._total, note=self._note)
 
     @property
     def _note(self) -> str:

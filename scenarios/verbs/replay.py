@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.directory import RunDirectory
-from scenarios.progress import Display
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.terminal.progress import Display
 from scenarios.terminal.run_table import console
 from scenarios.verbs.run import Performed, perform
 

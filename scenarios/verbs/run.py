@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.progress import Display
-from scenarios.queues.dyno import queue_under_test
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
-from scenarios.run_phases import RunRecord
-from scenarios.runner import MakeQueue
+from scenarios.run.simulated import run_in_sim
+from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.terminal.progress import Display
 from scenarios.terminal.run_table import Result, console, print_table
 from scenarios.terminal.workload_table import AccessResult
 from scenarios.verbs.check import Illustrations, examine, illustrate, notes, tabulated
@@ -77,8 +77,6 @@ def perform(
     Raises ``OSError`` if the run directory cannot be written.
     """
     if scenario.arm is Arm.SIM:
-        from scenarios.run.simulated import run_in_sim  # loads SimPy and Lua
-
         directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
     else:
         directory, record = run_on_servers(

@@ -7,9 +7,9 @@ from typing import Any, Self
 from rich.console import Console
 
 from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from scenarios.shrink.queue_run import shrink
-from scenarios.shrink.search import NotFailing, Shrunk, Told, Violation, operations_of
+from scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
 from scenarios.shrink.workload_run import shrink_accesses
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
@@ -32,20 +32,20 @@ def class_of(scenario: Scenario, wanted: str | None) -> Violation:
     # By name: a class and an anomaly share one, and a file does not say which of the two it means.
     violated = [kind(one) for one in (scenario.found.violated if scenario.found else ()) if one in set(kind)]
     if len(violated) != 1:
-        told = ", ".join(violated) or "nothing"
-        raise NotFailing(f"the file tells of {told}; say with --class which violation is to stay")
+        named = ", ".join(violated) or "nothing"
+        raise NotFailing(f"the file tells of {named}; say with --class which violation is to stay")
     return violated[0]
 
 
-def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, told: Told) -> Shrunk:
+def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, on_smaller: OnSmaller) -> Shrunk:
     if isinstance(kept, Anomaly):
-        return shrink_accesses(scenario, kept, runs_max=runs_max, told=told)
-    return shrink(scenario, kept, runs_max=runs_max, told=told)
+        return shrink_accesses(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
+    return shrink(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
 
 
-def story_of(scenario: Scenario, told: Violation) -> str:
-    """What happens in ``scenario``, which violates ``told``, on one page of Markdown."""
-    return access_story(scenario, told) if isinstance(told, Anomaly) else story(scenario, told)
+def story_of(scenario: Scenario, violation: Violation) -> str:
+    """What happens in ``scenario``, which violates ``violation``, on one page of Markdown."""
+    return access_story(scenario, violation) if isinstance(violation, Anomaly) else story(scenario, violation)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,10 +66,10 @@ class Shrinking:
         directory = path.parent if path.is_file() else RUNS / scenario.name / f"shrunk-{kept}"
         with Console(stderr=True).status("shrinking") as status:
 
-            def told(runs: int, smaller: Scenario) -> None:
+            def on_smaller(runs: int, smaller: Scenario) -> None:
                 status.update(f"shrinking: {_size(smaller)} after {runs} runs")
 
-            shrunk = _smaller(scenario, kept, runs_max=runs_max, told=told)
+            shrunk = _smaller(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
         done = cls(before=scenario, shrunk=shrunk, scenario_file=directory / SHRUNK, story_file=directory / STORY)
         directory.mkdir(parents=True, exist_ok=True)
         done.scenario_file.write_text(dump_scenario(shrunk.scenario), encoding="utf-8")

@@ -12,7 +12,7 @@ from support.engine.dyno import SHARDS, SettableClock, content, fresh_name, make
 from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.message import Message
 
 pytestmark = pytest.mark.real

@@ -15,12 +15,13 @@ from support.cluster.real import outcome
 from support.cluster.servers import Lab
 from support.cluster.sim_lab import SimLab
 
+from cluster.connections.failures import NO_QUORUM
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
@@ -176,14 +177,14 @@ def test_two_values_and_a_zone_that_stalls_are_decided_when_it_times_out(lab, ke
     plant(lab, key, "A", "B", "A")
 
     async def stalled():
-        await lab.cluster.connected()
+        await lab.cluster.network.connected()
         await lab.cluster.zones["c"].pause()
         begin_ns = lab.runtime.now_ns()
         try:
             return await outcome(lab.connection("a", level), ("GET", key)), lab.runtime.now_ns() - begin_ns
         finally:
             await lab.cluster.zones["c"].resume()
-            await lab.cluster.connected()
+            await lab.cluster.network.connected()
 
     answered, took_ns = lab.run(stalled())
     # The first to arrive is a's own, and b's only if the machine lets it overtake.

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster import version_scripts as scripts
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
-from cluster.options.versions.clock import AntiEntropySettings
+from cluster.options.versions import scripts
+from cluster.options.versions.settings import AntiEntropySettings
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 MS = 1_000_000
 SCRIPTS = ("SET", "DEL", "MEMBERS", "LIST", "BEHIND", "FETCH", "APPLY")
@@ -137,7 +137,7 @@ def play(steps, *, entries=1_000, rounds=12):
                     await cluster.runtime.sleep(2 * MS)
             for link in cluster.links.values():
                 link.mend()
-            await cluster.connected()
+            await cluster.network.connected()
             await cluster.runtime.sleep(600 * MS + rounds * 150 * MS)
             for zone in ZONES:
                 outcome.zones[zone] = {key: await held(cluster, zone, key) for key in ALL_KEYS}

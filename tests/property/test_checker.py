@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass, Verdict
+from analysis.checkers.verdict import Verdict
+from analysis.message_classes import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass
 from analysis.runs.builder import Pop, RunBuilder
 
 LEASE_MS = 200

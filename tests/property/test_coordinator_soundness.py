@@ -16,12 +16,14 @@ from support.cluster.scripted import MS, S, ScriptedCluster, executions
 
 from cluster.commands.routes import is_write
 from cluster.connections import peer
-from cluster.connections import server as datastore
+from cluster.connections import server as server_connection
+from cluster.connections.failures import ZoneFailure
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant, exponential
 from cluster.links.link import Cut
-from cluster.votes import vote as levels
-from cluster.votes.vote import Level, Vote, ZoneFailure, quorum
+from cluster.votes import vote
+from cluster.votes.levels import Level
+from cluster.votes.vote import Vote, quorum
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 TIMEOUTS = Timeouts(factor=0.02)  # datastore 100 ms, peer 104 and 504 ms, back-off 20 to 200 ms
@@ -208,26 +210,28 @@ def test_what_clients_are_told_is_true_whatever_breaks(schedule):
     assert violations(carry_out(schedule)) == []
 
 
-def forget_that_a_flight_was_lost(monkeypatch):
-    arrive = peer._Flight.arrive
+def forget_that_a_request_was_lost(monkeypatch):
+    arrive = peer._Request.arrive
 
-    def arrive_anyway(flight):
-        flight._lost = False
-        arrive(flight)
+    def arrive_anyway(request):
+        request._lost = False
+        arrive(request)
 
-    monkeypatch.setattr(peer._Flight, "arrive", arrive_anyway)
+    monkeypatch.setattr(peer._Request, "arrive", arrive_anyway)
 
 
 def take_a_time_out_for_a_loss(monkeypatch):
-    def fail(flight, text, *, lost_if_not_there):
-        flight.answered = True
-        flight._done(ZoneFailure(text, maybe_applied=flight._reached))
+    def fail(request, text, *, lost_if_not_there):
+        request.answered = True
+        request._done(ZoneFailure(text, maybe_applied=request._reached))
 
-    monkeypatch.setattr(peer._Flight, "fail", fail)
+    monkeypatch.setattr(peer._Request, "fail", fail)
 
 
 def take_a_broken_connection_for_a_refusal(monkeypatch):
-    monkeypatch.setattr(datastore, "ZoneFailure", lambda text, *, maybe_applied: ZoneFailure(text, maybe_applied=False))
+    monkeypatch.setattr(
+        server_connection, "ZoneFailure", lambda text, *, maybe_applied: ZoneFailure(text, maybe_applied=False)
+    )
 
 
 def forget_zones_that_have_not_answered(monkeypatch):
@@ -244,7 +248,7 @@ def count_errors_towards_the_quorum(monkeypatch):
 
 
 def decide_by_one_reply(monkeypatch):
-    monkeypatch.setattr(levels, "quorum", lambda zones: 1)
+    monkeypatch.setattr(vote, "quorum", lambda zones: 1)
 
 
 def forget_what_scripts_wrote(monkeypatch):
@@ -252,11 +256,11 @@ def forget_what_scripts_wrote(monkeypatch):
 
 
 def send_again_after_a_break(monkeypatch):
-    def fail(flight, text, *, lost_if_not_there):
-        flight.answered = True
-        flight._peer.datastore.submit(flight._batch, flight._done)
+    def fail(request, text, *, lost_if_not_there):
+        request.answered = True
+        request._peer.far_end.submit(request._batch, request._done)
 
-    monkeypatch.setattr(peer._Flight, "fail", fail)
+    monkeypatch.setattr(peer._Request, "fail", fail)
 
 
 def never_reconnect(monkeypatch):
@@ -270,7 +274,7 @@ def ignore_deadlines(monkeypatch):
 @pytest.mark.parametrize(
     "bug",
     [
-        forget_that_a_flight_was_lost,
+        forget_that_a_request_was_lost,
         take_a_time_out_for_a_loss,
         take_a_broken_connection_for_a_refusal,
         forget_zones_that_have_not_answered,

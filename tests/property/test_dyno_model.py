@@ -17,6 +17,7 @@ import engine.dyno.v1.peek
 import engine.dyno.v1.pop
 import engine.dyno.v1.queue
 import engine.dyno.v1.unack
+from engine.dyno.scores import requeue_score
 from engine.dyno.v1.ack import Acks
 from engine.dyno.v1.lease import lease, lease_chosen, lease_together
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
@@ -105,7 +106,7 @@ async def ack_payload_first(self, message_id, effects):
 async def requeue_unlisted_first(context, message_id, raw, lease_end):
     shard = context.settings.shard
     removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
-    score = engine.dyno.v1.unack._score(message_id, raw, lease_end)
+    score = requeue_score(message_id, raw, lease_end)
     return bool(removed and await context.quorum.zadd(context.keys.queue_of(shard), score, message_id))
 
 

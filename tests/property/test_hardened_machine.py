@@ -5,7 +5,7 @@ for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill
 import pytest
 from support.scenarios.state_machines import search
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
 from scenarios.properties import HardenedQueueMachine, Trouble
 

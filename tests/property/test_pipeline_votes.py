@@ -7,10 +7,11 @@ same answers or the same error, and count the same.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.votes.pipeline import Comparison, Failure, Poll
+from cluster.connections.failures import ZoneFailure
+from cluster.votes.levels import Level
+from cluster.votes.pipeline import Failure, MixedPipeline, UniformPipeline
 from cluster.votes.rules import Rules
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Level, ZoneFailure
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 REPLIES = st.sampled_from([b"OK", b"OK", b"OK", None, 1, [b"x"], ServerError("WRONGTYPE"), ServerError("NOSCRIPT")])
@@ -53,12 +54,12 @@ def test_a_comparison_ends_when_and_as_votes_on_each_command_do(pipeline):
     level, commands, rule, rules, arrivals = pipeline
     one, whole = [], []
     by_one, tally = counted(level)
-    poll = Poll(commands, rules, tally, one.append)
+    mixed = MixedPipeline(commands, rules, tally, one.append)
     at_once, tally = counted(level)
-    comparison = Comparison(commands, rule, tally, whole.append)
+    uniform = UniformPipeline(commands, rule, tally, whole.append)
     for position, answer in arrivals:
-        poll.answered(position, answer)
-        comparison.answered(position, answer)
+        mixed.answered(position, answer)
+        uniform.answered(position, answer)
         assert [result(outcome) for outcome in one] == [result(outcome) for outcome in whole]
         assert by_one == at_once
     assert len(whole) == 1

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 from support.scenarios.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
-from analysis.checkers.verdict import MessageClass
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from analysis.message_classes import MessageClass
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import Persistence
 from engine.dyno import DynoQueue
 from engine.dyno.message_json import decode

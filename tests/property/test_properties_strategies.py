@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from support.scenarios.sim_runs import run_in_memory
 
-from cluster.links.lag import parse_lag
-from cluster.votes.vote import Level
+from cluster.links.lag_text import parse_lag
+from cluster.votes.levels import Level
 from scenarios.properties import fault_schedules, lags, levels, scenarios, topologies, workloads
 from scenarios.properties.strategies import FAULT_KINDS, LAG_KINDS
 from scenarios.spec.reading import dump_scenario, scenario_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from support.scenarios.state_machines import GONE, kind_found, nothing_found, promises_kept
 
-from analysis.checkers.verdict import MessageClass
-from cluster.votes.vote import LEVELS_OF_ONE_DC
+from analysis.message_classes import MessageClass
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from engine.dyno.message_json import encode
 from engine.dyno.scores import due_score
 from engine.dyno.v2 import PipelinedQueue, steps

@@ -2,10 +2,11 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cluster.racks import even_rack
 
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology.topology import DataCentre, Rack, Topology, even_rack
-from cluster.votes.vote import Level
+from cluster.topology.topology import DataCentre, Rack, Topology
+from cluster.votes.levels import Level
 
 KEYS = [f"k{number}" for number in range(8)]
 KEY = st.sampled_from(KEYS)

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.random_streams import Streams
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Persistence
-from scenarios.clients.producers import plan_pushes
+from scenarios.faults.links import CutFault, LagFault
+from scenarios.spec.push_plan import plan_pushes
 from scenarios.spec.reading import ScenarioError, dump_scenario, load_scenario
-from scenarios.spec.rules import fault_links
-from scenarios.spec.scenario import CutFault, LagFault, Scenario
+from scenarios.spec.scenario import Scenario
 
 ZONES = st.sampled_from([["a"], ["a", "b"], ["a", "b", "c"]])
 SECONDS = st.floats(0.25, 9, allow_nan=False).map(lambda value: round(value, 3))
@@ -83,7 +83,7 @@ def _every_line_tells_enough(error: ScenarioError, path: Path) -> None:
 def _links_are_links_of_the_topology(scenario: Scenario) -> None:
     for fault in scenario.faults:
         if isinstance(fault, LagFault | CutFault):
-            links = fault_links(scenario, fault)
+            links = fault.links(scenario)
             assert set(links) <= set(scenario.links_all)
             assert len(set(links)) == len(links)
 

@@ -19,8 +19,8 @@ PROGRAM = textwrap.dedent(
     """
     import sys
     from support.engine.sim_dyno import Load, run_load
-    from cluster.links.lag import parse_lag
-    from cluster.votes.vote import Level
+    from cluster.links.lag_text import parse_lag
+    from cluster.votes.levels import Level
     from cluster.sim.cluster import SimCluster, SimSettings
     from cluster.sim.server import ServerSettings
     from cluster.sim.event_order import Schedule, TieBreak

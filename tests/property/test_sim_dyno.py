@@ -11,10 +11,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.event_order import Schedule, TieBreak
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")
 

@@ -7,17 +7,19 @@ seeds with bugs planted show that it would tell. What random runs do not show of
 import pytest
 
 from analysis.runs.accesses import WorkloadKind
-from cluster import version_scripts as scripts
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
-from cluster.options.versions.clock import Votes
+from cluster.options.versions import scripts
 from cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
+from cluster.options.versions.settings import VoteBy
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level, Vote
-from scenarios.consistency.trial import attempt_accesses
+from cluster.votes.levels import Level
+from cluster.votes.vote import Vote
 from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.option_ablation import Option, Place, scenario_of
+from scenarios.run.trial import attempt_accesses
+from scenarios.studies.option_ablation import Option, scenario_of
+from scenarios.studies.paired import Conditions
 
 BOTH = (Option.ANTI_ENTROPY, Option.VERSION_VOTES)
 CLASSES = (FaultClass.LAG_HEAVY, FaultClass.CUT_HOLD, FaultClass.CUT_DROP, FaultClass.ZONE_WIPED)
@@ -26,8 +28,8 @@ TELLING = {FaultClass.LAG_HEAVY: (1, 3, 4, 9, 11, 15), FaultClass.CUT_HOLD: (5, 
 
 
 def violations(fault_class, seeds):
-    place = Place(WorkloadKind.REGISTER, fault_class)
-    trials = [attempt_accesses(scenario_of(BOTH, place, seed=seed)) for seed in seeds]
+    conditions = Conditions(fault_class, workload=WorkloadKind.REGISTER)
+    trials = [attempt_accesses(scenario_of(BOTH, conditions, seed=seed)) for seed in seeds]
     assert all(trial.run.record.drained for trial in trials)
     return [(trial.scenario.seed, trial.violated) for trial in trials if trial.violated]
 
@@ -55,7 +57,7 @@ def test_a_bug_in_who_wins_is_found(bug, monkeypatch):
 
 def read_twice():
     """A write that reached one zone only is read there, and then elsewhere without that zone."""
-    options = SimSettings(seed=1, lag=Constant(1), timeouts=Timeouts(factor=0.02), votes=Votes.VERSION)
+    options = SimSettings(seed=1, lag=Constant(1), timeouts=Timeouts(factor=0.02), votes=VoteBy.VERSION)
     cluster = SimCluster(("a", "b", "c"), options)
 
     def set_links(*, cut):
@@ -71,7 +73,7 @@ def read_twice():
             cluster.coordinators["a"].submit(Level.DC_QUORUM, [("SET", "k", "new")], lambda outcome: None)
             await cluster.runtime.sleep(20_000_000)
             set_links(cut=False)
-            await cluster.connected()
+            await cluster.network.connected()
             first = await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
             set_links(cut=True)
             return first + await cluster.connection("c", Level.DC_QUORUM).execute(("GET", "k"))

@@ -7,7 +7,10 @@ Method: an independent transcription of the procedure (``dyn_response_mgr.c``: `
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.votes.vote import NO_QUORUM, ZONES_MAX, Level, Vote, ZoneFailure
+from cluster.connections.failures import NO_QUORUM, ZoneFailure
+from cluster.topology.topology import ZONES_MAX
+from cluster.votes.levels import Level
+from cluster.votes.vote import Vote
 from engine.ports import ServerError
 
 VALUES = st.sampled_from([None, 0, 1, b"", b"0", b"x", [], [b"x"], [b"x", None]])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import run_short, scenario_file, zonelab
 
-from cluster.votes.vote import LEVELS_OF_ONE_DC
-from scenarios.cli import run_cli
+from cluster.votes.levels import LEVELS_OF_ONE_DC
+from scenarios.cli.main import run_cli
 from scenarios.verbs import demo
 
 CRASH = [{"kind": "kill", "zone": "b", "at_s": 0.5, "for_s": 1}]

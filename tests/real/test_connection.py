@@ -11,13 +11,13 @@ import uvloop
 from support.cluster.real import outcome, until
 
 from cluster.connections.batch import Batch
-from cluster.connections.server import Datastore
+from cluster.connections.failures import STORAGE_REFUSED
+from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
-from cluster.direct import DirectConnection
+from cluster.coordinators.direct import DirectConnection
 from cluster.real.connection import RedisUpstream
 from cluster.real.runtime import RealRuntime
 from cluster.real.zones import ProcessZone
-from cluster.votes.vote import STORAGE_REFUSED
 from cluster.zone import Address, Restart
 from engine.ports import Indeterminate, ServerError, Unavailable
 
@@ -45,14 +45,14 @@ def zone(runner):
 async def connected(address, timeouts=PATIENT, *, wait=True):
     runtime = RealRuntime(seed=1)
     upstream = RedisUpstream(address, loop=asyncio.get_running_loop())
-    datastore = Datastore(upstream=upstream, runtime=runtime, timeouts=timeouts)
-    datastore.open()
+    server = ServerConnection(upstream=upstream, runtime=runtime, timeouts=timeouts)
+    server.open()
     try:
         if wait:
-            await until(lambda: datastore.connected, "a connection")
-        yield DirectConnection(datastore, runtime=runtime)
+            await until(lambda: server.connected, "a connection")
+        yield DirectConnection(server, runtime=runtime)
     finally:
-        datastore.close()
+        server.close()
         await runtime.close()
 
 
@@ -79,7 +79,7 @@ def test_commands_that_are_packed_already_are_sent_as_they_are(runner, zone):
             replies = asyncio.get_running_loop().create_future()
             packed = b"*2\r\n$4\r\necho\r\n$2\r\nhi\r\n" * 2
             commands = [("echo", "not sent")] * 2
-            client.datastore.submit(Batch(commands, writes=False, packed=packed), replies.set_result)
+            client.server.submit(Batch(commands, writes=False, packed=packed), replies.set_result)
             return await replies
 
     assert runner.run(program()) == [b"hi", b"hi"]
@@ -125,7 +125,7 @@ def test_a_thousand_callers_at_once_get_their_own_answers_in_the_order_of_sendin
         async with connected(zone.address) as client:
             await client.execute(("DEL", "n"))
             replies = await asyncio.gather(*(client.execute(("INCR", "n"), ("ECHO", n)) for n in range(1_000)))
-            return replies, client.datastore.in_flight
+            return replies, client.server.in_flight
 
     replies, in_flight = runner.run(program())
     assert replies == [[n + 1, str(n).encode()] for n in range(1_000)]
@@ -138,12 +138,12 @@ def test_a_server_that_is_killed_with_commands_in_flight_leaves_them_indetermina
             await zone.pause()
             calls = [asyncio.ensure_future(outcome(client, ("INCR", "n"))) for _ in range(3)]
             read = asyncio.ensure_future(outcome(client, ("GET", "n")))
-            await until(lambda: client.datastore.in_flight == 4, "four commands in flight")
+            await until(lambda: client.server.in_flight == 4, "four commands in flight")
             await zone.kill()
             ended = await asyncio.gather(*calls, read)
             refused = await outcome(client, ("INCR", "n"))
             await zone.restart(Restart.KEEP)
-            await until(lambda: client.datastore.connected, "a new connection")
+            await until(lambda: client.server.connected, "a new connection")
             return ended, refused, await client.execute(("INCR", "n"))
 
     ended, refused, replies = runner.run(program())
@@ -166,7 +166,7 @@ def test_a_paused_server_times_out_and_applies_the_command_when_it_goes_on(runne
                     seen[:] = await observer.execute(("GET", "k"))
 
             await asyncio.wait_for(look(), 60)
-            await until(lambda: client.datastore.connected, "a new connection")
+            await until(lambda: client.server.connected, "a new connection")
             return ended
 
     assert runner.run(program()) == (Indeterminate, STORAGE_REFUSED)
@@ -178,7 +178,7 @@ def test_where_nobody_listens_everything_is_unavailable_until_somebody_does(runn
         async with connected(zone.address, wait=False) as client:
             refused = await outcome(client, ("INCR", "m"))
             await zone.restart(Restart.KEEP)
-            await until(lambda: client.datastore.connected, "a connection")
+            await until(lambda: client.server.connected, "a connection")
             return refused, await client.execute(("INCR", "m"))
 
     assert runner.run(program()) == ((Unavailable, STORAGE_REFUSED), [1])
@@ -274,7 +274,7 @@ def test_one_reply_too_many_is_not_taken_for_the_answer_to_the_next_command(runn
         server = BadServer(b":1\r\n:99\r\n", b":2\r\n")
         async with server.listening() as address, connected(address) as client:
             first = await outcome(client, ("INCR", "n"))
-            await until(lambda: server.connections > 1 and client.datastore.connected, "a new connection")
+            await until(lambda: server.connections > 1 and client.server.connected, "a new connection")
             return first
 
     assert runner.run(program()) == [1]

@@ -7,7 +7,7 @@ import pytest
 from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_for_real, run_in_memory
 
 from analysis.runs.accesses import FINAL_VALUES, VALUES, WorkloadKind
-from scenarios.cli import run_cli
+from scenarios.cli.main import run_cli
 
 pytestmark = pytest.mark.real
 

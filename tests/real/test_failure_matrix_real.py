@@ -17,7 +17,7 @@ from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.votes.vote import LEVELS_OF_ONE_DC
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from cluster.zone import Persistence, Restart
 
 pytestmark = pytest.mark.real
@@ -90,7 +90,7 @@ def lost_channels(cluster, fault, names):
     """The channels that such a fault breaks at once; a stall is noticed by its time-out only."""
     for own, coordinator in cluster.coordinators.items():
         for place, channel in enumerate(coordinator.channels):
-            other = coordinator.zone_name(place)
+            other = coordinator.zones[place]
             killed = fault == "kill" and other in names
             cut = fault == "lose" and own != other and (own in names or other in names)
             if killed or cut:
@@ -177,7 +177,7 @@ async def write_through_an_outage(cluster, level, fault, outage_s):
         calls.append(asyncio.ensure_future(outcome(client, ("SET", f"key{number}", "v"))))
     answers = await asyncio.gather(*calls)
     await heal(cluster, fault, "b")
-    await cluster.connected()
+    await cluster.network.connected()
     await cluster.connection("a", QUORUM).execute(("SET", "last", "v"))
     await settled(cluster, "last", [b"v"] * 3)
     replies = await cluster.direct("b").execute(*(("GET", f"key{number}") for number in range(len(calls))))

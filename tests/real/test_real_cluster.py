@@ -10,12 +10,13 @@ import pytest
 import uvloop
 from support.cluster.real import outcome, until
 
+from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from cluster.zone import Restart, ZoneError, ZoneState
 from engine.ports import Indeterminate, Unavailable
 
@@ -100,7 +101,7 @@ def test_a_killed_zone_costs_dc_one_its_clients_and_a_quorum_nothing_but_the_wri
                 for level in (QUORUM, SAFE):
                     assert await outcome(cluster.connection(zone, level), ("SET", "missed", 1)) == [b"OK"]
             await cluster.zones["b"].restart(Restart.KEEP)
-            await cluster.connected()
+            await cluster.network.connected()
             for _ in range(20):
                 assert await outcome(cluster.connection("b", QUORUM), ("GET", "missed")) == [b"1"]
             for key in ("missed", "one"):
@@ -125,7 +126,7 @@ def test_with_two_zones_killed_a_quorum_write_fails_but_stays_on_the_third(run):
             ended = [await outcome(cluster.connection("a", level), ("SET", level, 1)) for level in LEVELS]
             for zone in "bc":
                 await cluster.zones[zone].restart(Restart.KEEP)
-            await cluster.connected()
+            await cluster.network.connected()
             invisible = [await outcome(cluster.connection("a", level), ("GET", QUORUM)) for level in LEVELS]
             return ended, await held(cluster, QUORUM), invisible
 
@@ -141,7 +142,7 @@ def test_a_zone_that_comes_back_warm_has_what_it_missed(run):
             await cluster.zones["b"].kill()
             await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
             await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
-            await cluster.connected()
+            await cluster.network.connected()
             return await held(cluster, "missed")
 
     assert run(program()) == [b"1", b"1", b"1"]
@@ -155,7 +156,7 @@ def test_a_paused_zone_times_out_for_those_who_need_it_and_applies_their_writes_
             at_b = await outcome(cluster.connection("b", ONE), ("SET", "late", 1))
             read = await outcome(cluster.connection("b", ONE), ("GET", "late"))
             await cluster.zones["b"].resume()
-            await cluster.connected()
+            await cluster.network.connected()
             await settled(cluster, "k", [b"agreed"] * 3)
             await settled(cluster, "late", [b"1"] * 3)
             return at_a, at_b, read
@@ -173,7 +174,7 @@ def test_an_isolated_zone_writes_alone_at_dc_one_and_never_at_a_quorum(run):
             inside = [await outcome(cluster.connection("b", level), ("SET", level, "b")) for level in LEVELS]
             outside = [await outcome(cluster.connection("a", level), ("SET", level, "a")) for level in LEVELS]
             mend(cluster)
-            await cluster.connected()
+            await cluster.network.connected()
             for level in LEVELS:
                 await settled(cluster, level, [b"a", b"b", b"a"])
             reads = [await outcome(cluster.connection("b", QUORUM), ("GET", level)) for level in LEVELS]
@@ -194,7 +195,7 @@ def test_a_black_hole_is_noticed_by_its_time_out_and_what_it_held_is_applied_aft
             before = await held(cluster, "k")
             mend(cluster)
             await settled(cluster, "k", [b"late"] * 3)
-            await cluster.connected()
+            await cluster.network.connected()
             return write, at_once, before
 
     write, at_once, before = run(program())

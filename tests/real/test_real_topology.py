@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
+from support.cluster.racks import even_rack
 
 from cluster.connections.timeouts import Timeouts
 from cluster.options.hinted_handoff import HandoffSettings
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.topology.topology import DataCentre, Topology, even_rack, one_dc
-from cluster.votes.vote import Level
+from cluster.topology.topology import DataCentre, Topology, one_dc
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 
 pytestmark = pytest.mark.real
@@ -64,7 +65,7 @@ def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_j
             ]
             for node, place in SHARED.places.items():
                 own = [key for key in KEYS if place.zone.owner(SHARED.token(key.encode())).name == node]
-                server = cluster.one_server(node)
+                server = cluster.network.one_server(node)
 
                 async def held(server=server):
                     return sorted((await server.execute(("KEYS", "*")))[0])

@@ -15,7 +15,9 @@ from support.scenarios.short_runs import Ran, run_short, servers_of
 
 from cluster.testbed import Testbed as Cluster
 from engine.message import Delivery
-from scenarios.queues.dyno import ConsumerQueue, DynoUnderTest, Wrap
+from engine.queue import ConsumerQueue
+from scenarios.queues.dyno import DynoUnderTest
+from scenarios.queues.under_test import Wrap
 from scenarios.spec.scenario import Scenario
 
 pytestmark = pytest.mark.real
@@ -41,8 +43,8 @@ class Breaking(DynoUnderTest):
         queue = await super().consumer(zone, wrap)
 
         class Broken:
-            async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
-                await queue.pop(count, wait_ms)
+            async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+                await queue.pop(count, wait_ms=wait_ms)
                 raise ZeroDivisionError("planted in zone b")
 
             async def ack(self, message_id: str) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import Ran, run_short
 
-from analysis.checkers.verdict import MessageClass
-from cluster.coordinator import COORDINATOR_DOWN
-from scenarios.faults import COLOURS
+from analysis.message_classes import MessageClass
+from cluster.coordinators.coordinator import COORDINATOR_DOWN
+from scenarios.faults.catalogue import COLOURS
 
 pytestmark = pytest.mark.real
 

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import Ran, run_short
 
-from analysis.checkers.verdict import DUPLICATE_CAUSES, MessageClass
+from analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 from cluster.testbed import Testbed as Cluster
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection
-from scenarios.queues.dyno import PREFIX, ConsumerQueue, DynoUnderTest, ProducerQueue, Wrap
+from engine.queue import ConsumerQueue, ProducerQueue
+from scenarios.queues.dyno import PREFIX, DynoUnderTest
+from scenarios.queues.under_test import Wrap
 from scenarios.run_phases import PHASES
 from scenarios.spec.scenario import Scenario
 
@@ -114,8 +116,8 @@ class Spoilt:
         self._queue = queue
         self._planted = planted
 
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
-        return await self._queue.pop(count, wait_ms)
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+        return await self._queue.pop(count, wait_ms=wait_ms)
 
     async def ack(self, message_id: str) -> bool:
         return await self._queue.ack(message_id)
@@ -138,8 +140,8 @@ class LeaseForgotten(Planted):
 
     def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
         class Forgetting(Spoilt):
-            async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
-                deliveries = await self._queue.pop(count, wait_ms)
+            async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+                deliveries = await self._queue.pop(count, wait_ms=wait_ms)
                 for delivery in deliveries:
                     for zone in self._planted.testbed.zones:
                         direct: Connection = self._planted.testbed.direct(zone)

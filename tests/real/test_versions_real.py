@@ -13,14 +13,14 @@ import uvloop
 from support.cluster.real import PATIENCE_S, outcome, until
 from support.cluster.redis_pair import Pair, real_server
 
-from cluster import version_scripts as scripts
 from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Cut
-from cluster.options.versions.clock import AntiEntropySettings, Votes
+from cluster.options.versions import scripts
 from cluster.options.versions.script_commands import rewritten
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.ports import Indeterminate
 
@@ -129,7 +129,7 @@ def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_inclu
 
 def test_the_newest_of_a_quorum_is_read_and_written_back(run):
     async def program():
-        async with started(votes=Votes.VERSION) as cluster:
+        async with started(votes=VoteBy.VERSION) as cluster:
             connection = cluster.connection("a", QUORUM)
             await connection.execute(("SET", "k", "old"))
             await eventually(cluster, ("GET", "k"), b"old")

@@ -122,6 +122,16 @@ class ConsistencyVerdict:
     figures: Mapping[str, int] = field(default_factory=dict)
     counterexamples: tuple[Counterexample, ...] = ()
 
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The forbidden anomalies that have cases."""
+        return tuple(name for name in self.forbid if self.counts[name])
+
+    @property
+    def begun(self) -> int:
+        """How many operations were begun."""
+        return sum(sum(outcomes.values()) for outcomes in self.operations.values())
+
     def to_json(self) -> dict[str, Any]:
         """``from_json`` inverts it."""
         return asdict(self)

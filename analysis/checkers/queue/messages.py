@@ -33,7 +33,8 @@ from analysis.checkers.queue.events import (
 )
 from analysis.checkers.queue.inversion import SERVED
 from analysis.checkers.queue.offenders import Cases
-from analysis.checkers.verdict import MessageClass, Totals
+from analysis.checkers.verdict import Totals
+from analysis.message_classes import MessageClass
 from analysis.runs.directory import NANOSECONDS_PER_MS
 
 EARLY_TOLERANCE_MS = 1  # the engine itself serves a message up to 1 ms before it is due

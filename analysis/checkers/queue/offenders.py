@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.checkers.queue.events import Ints
-from analysis.checkers.verdict import FIRST_OFFENDERS, MessageClass, Offender
+from analysis.checkers.verdict import FIRST_OFFENDERS, Offender
+from analysis.message_classes import MessageClass
 
 OFFENDERS = pa.schema(
     [

@@ -32,7 +32,8 @@ from analysis.checkers.queue.inversion import SERVED, partition_by_group, passed
 from analysis.checkers.queue.messages import EndState, Messages
 from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
 from analysis.checkers.queue.spill import Spill, partition_by_id
-from analysis.checkers.verdict import MessageClass, Totals, Verdict, judge
+from analysis.checkers.verdict import Totals, Verdict, judge
+from analysis.message_classes import MessageClass
 from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory, RunInfo
 from analysis.statistics import quantiles
 

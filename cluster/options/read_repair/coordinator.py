@@ -8,35 +8,21 @@ are not looked at; clocks decide who wins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from cluster import repair_scripts as scripts
 from cluster.commands.routes import upper
 from cluster.connections.batch import Answer, Batch, Channel
 from cluster.options.codec import Codec
-from cluster.translating import TranslatingCoordinator
-from cluster.votes.pipeline import Done, Outcome
-from cluster.votes.rules import HeldRule, Rule
+from cluster.options.read_repair import scripts
+from cluster.options.rewriting import RewritingCoordinator, Rewritten
+from cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
+from cluster.votes.levels import Level, Setting, read_level, write_level
+from cluster.votes.pipeline import Done
+from cluster.votes.rules import CustomVoteRule, Rule
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Decision, Level, Setting, Vote, read_level, write_level
+from cluster.votes.vote import Decision, Vote
 from engine.ports import Command, Reply, Runtime, ServerError
-
-_MEMBER_WRITES = {
-    "HSET": (2, 0, "0"),
-    "HMSET": (2, 0, "0"),
-    "SADD": (1, 0, "0"),
-    "ZADD": (2, 1, "0"),
-    "HDEL": (1, 0, "1"),
-    "SREM": (1, 0, "1"),
-    "ZREM": (1, 0, "1"),
-}
-"""Size of an item, where in it the member is, and whether the command removes."""
-
-_ZADD_OPTIONS = frozenset({"NX", "XX", "GT", "LT", "CH", "INCR"})
-"""With one of these a ZADD goes past the versions here."""
-
-_READS = {"GET": 2, "HGET": 3, "SISMEMBER": 3, "ZSCORE": 3}
-"""Words of the command."""
 
 _REPAIRS = {"HGET": ("HSET", "HDEL"), "SISMEMBER": ("SADD", "SREM"), "ZSCORE": ("ZADD", "ZREM")}
 
@@ -46,21 +32,18 @@ OnRepair = Callable[[Sequence[int], Reply], None]
 def rewritten(command: Command, version_ms: int) -> Command | None:
     """``command`` as a script with a version; None for commands that go past the versions."""
     name, size = upper(command[0]), len(command)
-    if size == _READS.get(name):
-        return ("EVAL", scripts.READ, 1, command[1], name, *command[2:])
+    if name in READS:
+        return ("EVAL", scripts.READ, 1, command[1], name, *command[2:]) if size == READS[name][1] else None
     if name == "SET" and size >= 3:
         return ("EVAL", scripts.SET, 1, command[1], version_ms, command[2])
     if name == "DEL" and size == 2:
         return ("EVAL", scripts.DEL, 1, command[1], version_ms)
-    if name == "ZADD" and size > 2 and upper(command[2]) in _ZADD_OPTIONS:
-        return None
-    if name in _MEMBER_WRITES and size > 2 and not (size - 2) % _MEMBER_WRITES[name][0]:
-        return _member_write(name, command[1], version_ms, command[2:])
-    return None
+    return _member_script(name, command[1], version_ms, command[2:]) if member_write(command) else None
 
 
-def _member_write(name: str, key: Any, version_ms: Any, items: Sequence[Any]) -> Command:
-    return ("EVAL", scripts.MEMBERS, 1, key, version_ms, name, *_MEMBER_WRITES[name], *items)
+def _member_script(name: str, key: Any, version_ms: Any, items: Sequence[Any]) -> Command:
+    _, *shape = MEMBER_WRITES[name]
+    return ("EVAL", scripts.MEMBERS, 1, key, version_ms, name, *shape, *items)
 
 
 def _repair(command: Command, newest: list[Any]) -> Command:
@@ -73,18 +56,17 @@ def _repair(command: Command, newest: list[Any]) -> Command:
         return ("EVAL", scripts.SET, 1, key, version_ms, value)
     add, remove = _REPAIRS[name]
     if status == scripts.REMOVED:
-        return _member_write(remove, key, version_ms, command[2:])
+        return _member_script(remove, key, version_ms, command[2:])
     items = {"HGET": (command[2], value), "SISMEMBER": (command[2],), "ZSCORE": (value, command[2])}[name]
-    return _member_write(add, key, version_ms, items)
+    return _member_script(add, key, version_ms, items)
 
 
-def _value(command: Command, reply: Reply) -> Reply:
-    """What the client gets of a read's answer."""
-    assert isinstance(reply, list)
+def _value(name: str, reply: list[Any]) -> Any:
+    """What the client gets of the answer to a read called ``name``."""
     status, _, value = reply
     if status == scripts.REMOVED:
-        return 0 if upper(command[0]) == "SISMEMBER" else None
-    return value  # type: ignore[no-any-return]
+        return 0 if name == "SISMEMBER" else None
+    return value
 
 
 class _VersionedVote(Vote):
@@ -137,7 +119,7 @@ class _RemovalVote(Vote):
         return decided
 
 
-class RepairingCoordinator(TranslatingCoordinator):
+class RepairingCoordinator(RewritingCoordinator):
     """A coordinator with read repair. ``now_ms``: the wall clock of its node."""
 
     def __init__(
@@ -161,27 +143,25 @@ class RepairingCoordinator(TranslatingCoordinator):
         given = self.codec.commands(commands, packed)
         return given if given is not None and any(rewritten(command, 0) for command in given) else None
 
-    def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
-        rules, tally = self._levels[level]
+    def _rewritten(
+        self, given: Sequence[Command], rules: Sequence[Rule], done: Done
+    ) -> tuple[Sequence[Rewritten], Done]:
         version_ms = self._now_ms()
-        sent = [rewritten(command, version_ms) for command in given]
-        held = [
-            rules[command[0]] if other is None else self._rule(rules[command[0]], its, version_ms)
-            for command, its, other in zip(commands, given, sent, strict=True)
-        ]
-        asked = self.codec.like([other or its for its, other in zip(given, sent, strict=True)], commands)
-        translated = _Translated(self.codec, commands, given, sent, done)
-        self._send_mixed(held, given, tally, translated, None, asked=asked)
+        return [self._one_rewritten(*its, version_ms) for its in zip(given, rules, strict=True)], done
 
-    def _rule(self, rule: Rule, command: Command, version_ms: int) -> Rule:
-        name = upper(command[0])
-        if name in _READS:
-            return HeldRule(rule, lambda level, zones: self._versioned(level, zones, command), reads=True)
-        if name == "DEL" or _MEMBER_WRITES.get(name, (0, 0, "0"))[2] == "1":
-            return HeldRule(rule, lambda level, zones: self._removal(level, zones, command, version_ms), reads=False)
-        return rule
+    def _one_rewritten(self, command: Command, rule: Rule, version_ms: int) -> Rewritten:
+        sent, name = rewritten(command, version_ms), upper(command[0])
+        if sent is None:
+            return Rewritten(command, rule)
+        if name in READS:
+            versioned = CustomVoteRule(rule, partial(self._versioned, command=command), reads=True)
+            return Rewritten(sent, versioned, partial(_value, name))
+        if name == "DEL" or (name in MEMBER_WRITES and MEMBER_WRITES[name].removes == "1"):
+            removal = partial(self._removal, command=command, version_ms=version_ms)
+            return Rewritten(sent, CustomVoteRule(rule, removal, reads=False))
+        return Rewritten(sent, rule)
 
-    def _versioned(self, level: Level, zones: int, command: Command) -> Vote:
+    def _versioned(self, level: Level, zones: int, *, command: Command) -> Vote:
         def on_repair(stale: Sequence[int], newest: Reply) -> None:
             assert isinstance(newest, list)
             self.statistics.count("repairs", len(stale))
@@ -191,7 +171,7 @@ class RepairingCoordinator(TranslatingCoordinator):
 
         return _VersionedVote(level, zones=zones, on_repair=on_repair, decoded=self.codec.decoded)
 
-    def _removal(self, level: Level, zones: int, command: Command, version_ms: int) -> Vote:
+    def _removal(self, level: Level, zones: int, *, command: Command, version_ms: int) -> Vote:
         removed = (
             [("._rem-set", command[1])]
             if upper(command[0]) == "DEL"
@@ -211,38 +191,6 @@ class RepairingCoordinator(TranslatingCoordinator):
 
 def _raw(key: Any) -> bytes:
     return key if isinstance(key, bytes) else str(key).encode()
-
-
-class _Translated:
-    """Passes on what came of a pipeline, with the values of its reads instead of what the scripts said."""
-
-    def __init__(
-        self,
-        codec: Codec,
-        model: Sequence[Command],
-        commands: Sequence[Command],
-        sent: Sequence[Command | None],
-        done: Done,
-    ) -> None:
-        self._codec = codec
-        self._model = model
-        self._commands = commands
-        self._sent = sent
-        self._done = done
-
-    def __call__(self, outcome: Outcome) -> None:
-        if isinstance(outcome, list):
-            self._done(self._translated(outcome))
-        else:
-            self._done(outcome.with_answers(self._translated(outcome.answers)))
-
-    def _translated(self, answers: Sequence[Reply]) -> list[Reply]:
-        return [
-            self._codec.encoded(upper(command[0]), _value(command, answer), self._model)
-            if other is not None and upper(command[0]) in _READS and not isinstance(answer, ServerError)
-            else answer
-            for command, other, answer in zip(self._commands, self._sent, answers, strict=True)
-        ]
 
 
 def _unheard(answer: Answer) -> None:

@@ -2,7 +2,7 @@
 what is newer, removals included, both ways.
 
 After Dynamo (DeCandia et al., SOSP 2007, section 4.7) and Cassandra's repair. The versions and digests are those of
-``version_scripts``; what has none is not seen. Everything is compared again, and by one script, on the server that it
+``scripts``; what has none is not seen. Everything is compared again, and by one script, on the server that it
 is copied to, so it may run beside any writes, hints and other coordinators.
 """
 
@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster import version_scripts as scripts
-from cluster.connections.batch import Answer, Batch
-from cluster.coordinator import Coordinator
-from cluster.options.versions.clock import AntiEntropySettings, VersionClock
-from cluster.votes.vote import ZoneFailure
-from engine.ports import Command, Promise, Reply, Runtime, ServerError
+from cluster.connections.batch import Batch
+from cluster.connections.failures import ZoneFailure
+from cluster.coordinators.coordinator import Coordinator
+from cluster.coordinators.direct import ask
+from cluster.options.versions import scripts
+from cluster.options.versions.clock import VersionClock
+from cluster.options.versions.settings import AntiEntropySettings
+from engine.ports import Command, Reply, Runtime, ServerError
 
 PAGE = 100
 """Records that are listed at once."""
@@ -155,9 +157,8 @@ class AntiEntropy:
         return self._clock.before(self._settings.retention_ns)
 
     async def _ask(self, position: int, command: Command, *, writes: bool = False) -> Any:
-        answered: Promise[Answer] = self._runtime.promise()
-        self._coordinator.channels[position].submit(Batch([command], writes=writes), answered.set_result)
-        answer = await answered
+        channel = self._coordinator.channels[position]
+        answer = await ask(channel, Batch([command], writes=writes), runtime=self._runtime)
         if isinstance(answer, ZoneFailure) or isinstance(answer[0], ServerError):
             raise _BrokenOff
         return self._decoded(answer[0])

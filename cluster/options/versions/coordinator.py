@@ -1,29 +1,33 @@
 """Versions as an option of ours: writes carry one, so that in every zone the newest wins whatever comes first.
 
-With ``Votes.VERSION`` reads at the quorum levels tell versions, too: of a quorum of replies the newest is the answer,
+With ``VoteBy.VERSION`` reads at the quorum levels tell versions, too: of a quorum of replies the newest is the answer,
 and before it is given it is written to as many zones as make a quorum, if fewer have it. Votes by timestamp are
 Cassandra's (https://cassandra.apache.org/doc/latest/cassandra/architecture/dynamo.html), and so is writing back before
 the answer (its ``read_repair = BLOCKING``); a register that is read and written so is that of Attiya, Bar-Noy and
 Dolev (J. ACM 42, 1995) with clocks in place of its first phase.
 
-Only the commands of ``version_rewriting`` have versions. All others go past them.
+Only the commands of ``script_commands`` have versions. All others go past them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, cast
 
-from cluster import version_scripts as scripts
 from cluster.connections.batch import Answer, Batch, Channel
+from cluster.connections.failures import NO_QUORUM, ZoneFailure
 from cluster.options.codec import Codec
-from cluster.options.versions.clock import VersionClock, Votes
-from cluster.options.versions.script_commands import Rewritten, may_have_version, rewritten
-from cluster.translating import TranslatingCoordinator
-from cluster.votes.pipeline import Account, Done, Failure, Outcome
-from cluster.votes.rules import HeldRule, Rule
+from cluster.options.rewriting import RewritingCoordinator, Rewritten
+from cluster.options.versions import scripts
+from cluster.options.versions.clock import VersionClock
+from cluster.options.versions.script_commands import VersionedRead, VersionedWrite, may_have_version, rewritten
+from cluster.options.versions.settings import VoteBy
+from cluster.votes.levels import Level, Setting
+from cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
+from cluster.votes.rules import CustomVoteRule, Rule
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import NO_QUORUM, Decision, Level, Setting, Vote, ZoneFailure, quorum
+from cluster.votes.vote import Decision, Vote, quorum
 from engine.ports import Argument, Command, Indeterminate, PortError, Reply, Runtime, ServerError, Unavailable
 
 WRITTEN_BACK = "written back"
@@ -57,7 +61,7 @@ class _ReadVote(Vote):
 
     __slots__ = ("_expiries_ms", "_owner", "_read", "seen")
 
-    def __init__(self, level: Level, *, zones: int, owner: "VersionedCoordinator", read: Rewritten) -> None:
+    def __init__(self, level: Level, *, zones: int, owner: "VersionedCoordinator", read: VersionedRead) -> None:
         super().__init__(level, zones=zones)
         self._owner = owner
         self._read = read
@@ -91,25 +95,18 @@ class _ReadVote(Vote):
         behind = [zone for zone, reply in self.seen if _age(reply) < _age(answer)]
         return behind if len(self.seen) - len(behind) < self._quorum else []
 
-    def expires_ms(self) -> int:
-        """After how long the value of the answer ends, by the first zone that told it; below 0 if never."""
+    def record(self) -> Command:
+        """What brings a zone up to date with the answer; it expires as the first zone said that told this answer."""
         answers = zip(self.seen, self._expiries_ms, strict=True)
-        return next(expires_ms for (_, reply), expires_ms in answers if reply == self.answer)
+        expires_ms = next(expires_ms for (_, reply), expires_ms in answers if reply == self.answer)
+        return self._read.record(cast(list[Any], self.answer), expires_ms)
 
 
 def _age(reply: Sequence[Any]) -> int:
     return abs(cast(int, reply[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One command of a pipeline: as it was given, as it is sent, and its vote if it is a read of versions."""
-
-    rewritten: Rewritten | None
-    votes: list[_ReadVote]
-
-
-class VersionedCoordinator(TranslatingCoordinator):
+class VersionedCoordinator(RewritingCoordinator):
     """A coordinator whose writes carry versions of ``clock``; ``votes`` says whether reads go by them."""
 
     def __init__(
@@ -119,13 +116,13 @@ class VersionedCoordinator(TranslatingCoordinator):
         channels: Mapping[str, Channel],
         runtime: Runtime,
         clock: VersionClock,
-        votes: Votes = Votes.VERSION,
+        votes: VoteBy = VoteBy.VERSION,
         codec: Codec | None = None,
         statistics: CoordinatorStatistics | None = None,
     ) -> None:
         super().__init__(zone=zone, channels=channels, runtime=runtime, codec=codec, statistics=statistics)
         self.clock = clock
-        self._votes = votes
+        self._vote_by = votes
 
     def met(self, newest: int, version: int) -> None:
         """A zone to which ``version`` was written had ``newest`` before."""
@@ -139,55 +136,48 @@ class VersionedCoordinator(TranslatingCoordinator):
         given = self.codec.commands(commands, packed)
         return given if given is not None and any(map(may_have_version, given)) else None
 
-    def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
-        rules, tally = self._levels[level]
-        held = [rules[command[0]] for command in commands]
-        asked = [self._asked(command, rule) for command, rule in zip(given, held, strict=True)]
-        held = [self._held(one, rule) for one, rule in zip(asked, held, strict=True)]
-        sent = [one.rewritten.command if one.rewritten else command for one, command in zip(asked, given, strict=True)]
-        answered = _Answered(self, commands, asked, done)
-        self._send_mixed(held, given, tally, answered, None, asked=self.codec.like(sent, commands))
+    def _rewritten(
+        self, given: Sequence[Command], rules: Sequence[Rule], done: Done
+    ) -> tuple[Sequence[Rewritten], Done]:
+        votes: dict[int, _ReadVote] = {}
+        sent = [self._one_rewritten(index, *its, votes) for index, its in enumerate(zip(given, rules, strict=True))]
 
-    def _asked(self, command: Command, rule: Rule) -> _Asked:
+        def answered(outcome: Outcome) -> None:
+            if not self.write_back(votes, lambda failed: done(_unconfirmed(outcome, failed, votes))):
+                done(outcome)
+
+        return sent, answered
+
+    def _one_rewritten(self, index: int, command: Command, rule: Rule, votes: dict[int, "_ReadVote"]) -> Rewritten:
+        """``votes`` gets the vote of a read of versions, by its place in the pipeline."""
         found = rewritten(command, self.clock.next)
-        if found is not None and found.reads and (rule.needed == 0 or self._votes is Votes.VALUE):
-            found = None
-        return _Asked(found, [])
-
-    def _held(self, asked: _Asked, rule: Rule) -> Rule:
-        found = asked.rewritten
-        if found is None:
-            return rule
-        if not found.reads:
+        if isinstance(found, VersionedWrite):
             version = found.version
-            return HeldRule(
+            held = CustomVoteRule(
                 rule, lambda level, zones: _WriteVote(level, zones=zones, owner=self, version=version), reads=False
             )
+            return Rewritten(found.command, held, lambda value: value)
+        if found is None or rule.needed == 0 or self._vote_by is VoteBy.VALUE:
+            return Rewritten(command, rule)
 
         def vote(level: Level, zones: int) -> Vote:
-            made = _ReadVote(level, zones=zones, owner=self, read=found)
-            asked.votes.append(made)
+            votes[index] = made = _ReadVote(level, zones=zones, owner=self, read=found)
             return made
 
-        return HeldRule(rule, vote, reads=True)
+        return Rewritten(found.command, CustomVoteRule(rule, vote, reads=True), itemgetter(1))
 
-    def write_back(self, asked: Sequence[_Asked], done: Callable[[frozenset[int]], None]) -> bool:
-        """Bring zones up to date with the answers of ``asked``; False if there is nothing to do.
+    def write_back(self, votes: Mapping[int, _ReadVote], done: Callable[[frozenset[int]], None]) -> bool:
+        """Bring zones up to date with the answers of reads; False if there is nothing to do.
 
-        ``done`` is told of which commands no quorum has the answer after all.
+        ``done`` is told which reads have an answer that no quorum of zones has after all.
         """
         by_zone: dict[int, _Records] = {}
-        for index, one in enumerate(asked):
-            for vote in one.votes:
-                zones = vote.lacking()
-                if one.rewritten is None or not zones:
-                    continue
-                record = one.rewritten.record(cast(list[Any], vote.answer), vote.expires_ms())
-                for zone in zones:
-                    by_zone.setdefault(zone, _Records()).add(index, record)
+        for index, vote in votes.items():
+            for zone in vote.lacking():
+                by_zone.setdefault(zone, _Records()).add(index, vote.record())
         if not by_zone:
             return False
-        writing = _WritingBack(self.statistics, asked, list(by_zone.values()), done)
+        writing = _WritingBack(self.statistics, votes, list(by_zone.values()), done)
         for zone, records in by_zone.items():
             batch = Batch([("EVAL", scripts.APPLY, 0, 0, *records.words)], writes=True)
             self.channels[zone].submit(batch, partial(writing.answered, records))
@@ -212,7 +202,7 @@ class _WritingBack:
     def __init__(
         self,
         statistics: CoordinatorStatistics,
-        asked: Sequence[_Asked],
+        votes: Mapping[int, _ReadVote],
         records: Sequence[_Records],
         done: Callable[[frozenset[int]], None],
     ) -> None:
@@ -220,10 +210,9 @@ class _WritingBack:
         self._waiting = len(records)
         self._done = done
         self._missing = {
-            index: quorum(vote.zones) - (len(vote.seen) - len(vote.lacking()))
+            index: quorum(votes[index].zones) - (len(votes[index].seen) - len(votes[index].lacking()))
             for one in records
             for index in one.indexes
-            for vote in asked[index].votes
         }
 
     def answered(self, records: _Records, answer: Answer) -> None:
@@ -236,48 +225,19 @@ class _WritingBack:
             self._done(frozenset(index for index, missing in self._missing.items() if missing > 0))
 
 
-class _Answered:
-    """Told what came of a pipeline; passes it on with what the scripts said as the client expects it."""
-
-    __slots__ = ("_asked", "_commands", "_coordinator", "_done")
-
-    def __init__(
-        self,
-        coordinator: VersionedCoordinator,
-        commands: Sequence[Command],
-        asked: Sequence[_Asked],
-        done: Done,
-    ) -> None:
-        self._coordinator = coordinator
-        self._commands = commands
-        self._asked = asked
-        self._done = done
-
-    def __call__(self, outcome: Outcome) -> None:
-        if not self._coordinator.write_back(self._asked, lambda failed: self._pass_on(outcome, failed)):
-            self._pass_on(outcome, frozenset())
-
-    def _pass_on(self, outcome: Outcome, failed: frozenset[int]) -> None:
-        answers = outcome if isinstance(outcome, list) else outcome.answers
-        told = [self._told(index, answer, failed) for index, answer in enumerate(answers)]
-        if failed:
-            account = None if isinstance(outcome, list) else outcome
-            writes = any(one.rewritten is None or not one.rewritten.reads for one in self._asked)
-            self._done(Failure(_Unconfirmed(account, writes=writes), told))
-        else:
-            self._done(told if isinstance(outcome, list) else outcome.with_answers(told))
-
-    def _told(self, index: int, answer: Reply, failed: frozenset[int]) -> Reply:
-        found = self._asked[index].rewritten
-        if index in failed:
-            return ZoneFailure(NO_QUORUM, maybe_applied=False)
-        if found is None or isinstance(answer, ServerError):
-            return answer
-        value = cast(list[Any], answer)[1] if found.reads else answer
-        return self._coordinator.codec.encoded(found.name, value, self._commands)
+def _unconfirmed(outcome: Outcome, failed: frozenset[int], votes: Mapping[int, _ReadVote]) -> Outcome:
+    """``outcome`` with an error in place of each answer in ``failed``, which no quorum of zones has."""
+    if not failed:
+        return outcome
+    answers, before = (outcome, None) if isinstance(outcome, list) else (outcome.answers, outcome)
+    told = [
+        ZoneFailure(NO_QUORUM, maybe_applied=False) if index in failed else answer
+        for index, answer in enumerate(answers)
+    ]
+    return Failure(_Unconfirmed(before, writes=len(votes) < len(answers)), told)
 
 
-class _Unconfirmed(Account):
+class _Unconfirmed(FailureAccount):
     """A read whose answer was not brought to a quorum of zones. ``account``: of the pipeline before that."""
 
     def __init__(self, account: Failure | None, *, writes: bool) -> None:

@@ -1,8 +1,12 @@
-"""Zones on real servers: a process or a container per zone."""
+"""Zones on real servers: a process or a container per zone, with the same verbs (see docs/zones.md).
+
+Read first: ``cluster.real.zones.base`` (states and verbs), then ``cluster.real.zones.zone_set`` (several that start and
+end together). Servers do not outlive the lab: ``cluster.real.zones.owner`` and ``cluster.real.zones.last_resort`` see
+to it.
+"""
 
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.docker.container import DockerZone, remove_leftovers
-from cluster.real.zones.docker.zone_image import BuiltImage, build_image
 from cluster.real.zones.factory import KINDS, ZoneKind, zones
 from cluster.real.zones.process.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, ZoneSettings
@@ -10,7 +14,6 @@ from cluster.real.zones.zone_set import ZoneSet
 
 __all__ = [
     "KINDS",
-    "BuiltImage",
     "DockerZone",
     "DockerZoneSettings",
     "ProcessZone",
@@ -19,7 +22,6 @@ __all__ = [
     "ZoneKind",
     "ZoneSet",
     "ZoneSettings",
-    "build_image",
     "remove_leftovers",
     "zones",
 ]

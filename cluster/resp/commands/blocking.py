@@ -10,15 +10,12 @@ particular order, where a single server serves the one that waits longest.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cluster.commands.routes import Route
+from cluster.resp.client import Client
 from cluster.resp.commands.command_table import KINDS, CommandSpec
 from cluster.resp.protocol import wire
 from engine.ports import ServerError
-
-if TYPE_CHECKING:
-    from cluster.resp.session import Session
 
 POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05
@@ -52,31 +49,31 @@ _FORMS = {
 }
 
 
-def wait_for(session: "Session", spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
+def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
     if spec.name in ("XREAD", "XREADGROUP"):
-        _wait_for_stream(session, spec, arguments, raw)
+        _wait_for_stream(client, spec, arguments, raw)
         return
     form = _FORMS.get(spec.name)
     if form is None:
-        session.error(f"ERR {spec.name} is not available through a coordinator: it would stop all other clients")
+        client.error(f"ERR {spec.name} is not available through a coordinator: it would stop all other clients")
         return
     timeout_s = _number(arguments[form.timeout_at])
     if timeout_s is None:
-        session.error("ERR timeout is not a float or out of range")
+        client.error("ERR timeout is not a float or out of range")
     elif timeout_s < 0:
-        session.error("ERR timeout is negative")
+        client.error("ERR timeout is negative")
     else:
-        session.exclusively(lambda: _wait(session, timeout_s, _attempt(session, spec, form, arguments)))
+        client.exclusively(lambda: _wait(client, timeout_s, _attempt(client, spec, form, arguments)))
 
 
-def _attempt(session: "Session", spec: CommandSpec, form: _Form, arguments: list[bytes]) -> _Attempt:
+def _attempt(client: Client, spec: CommandSpec, form: _Form, arguments: list[bytes]) -> _Attempt:
     if form.many:
-        return lambda: _first_of(session, form, arguments[1:-1])
+        return lambda: _first_of(client, form, arguments[1:-1])
     rest = [*arguments[1:]]
     del rest[form.timeout_at - 1 if form.timeout_at > 0 else -1]
     packed = wire.command(form.name, *rest)
     keys = _sources(spec, rest)
-    return lambda: _if_any(session, keys, packed)
+    return lambda: _if_any(client, keys, packed)
 
 
 def _sources(spec: CommandSpec, rest: list[bytes]) -> list[bytes]:
@@ -87,9 +84,9 @@ def _sources(spec: CommandSpec, rest: list[bytes]) -> list[bytes]:
     return rest[:1]
 
 
-async def _first_of(session: "Session", form: _Form, keys: list[bytes]) -> bytes | None:
+async def _first_of(client: Client, form: _Form, keys: list[bytes]) -> bytes | None:
     for key in keys:
-        reply = await _if_any(session, [key], wire.command(form.name, key))
+        reply = await _if_any(client, [key], wire.command(form.name, key))
         if reply is not None:
             return reply if reply[:1] == b"-" else _named(key, reply)
     return None
@@ -102,25 +99,25 @@ def _named(key: bytes, reply: bytes) -> bytes:
     return b"*%d\r\n%b%b" % (int(head[1:]) + 1, wire.bulk(key), items)
 
 
-async def _if_any(session: "Session", keys: list[bytes], packed: bytes) -> bytes | None:
+async def _if_any(client: Client, keys: list[bytes], packed: bytes) -> bytes | None:
     """The reply to ``packed`` if one of ``keys`` exists in the own zone and the reply is not nil."""
     if keys:
-        looked = await session.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys))
+        looked = await client.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys))
         seen = wire.joined(looked)
         if seen == b":0\r\n":
             return None
         if seen[:1] == b"-":
             return seen
-    reply = wire.joined(await session.call(KINDS[Route.WRITE], packed))
+    reply = wire.joined(await client.call(KINDS[Route.WRITE], packed))
     return None if reply in _NOTHING else reply
 
 
 _NOTHING = frozenset({*wire.NIL.values(), *wire.NIL_ARRAY.values(), b"*0\r\n", b"%0\r\n"})
 
 
-async def _wait(session: "Session", timeout_s: float, attempt: _Attempt) -> bytes:
+async def _wait(client: Client, timeout_s: float, attempt: _Attempt) -> bytes:
     """Try until there is something; a time-out of 0 never ends."""
-    now_s = session.loop.time
+    now_s = client.loop.time
     deadline_s = now_s() + timeout_s if timeout_s else None
     pause_s = POLL_MIN_S
     while True:
@@ -130,39 +127,39 @@ async def _wait(session: "Session", timeout_s: float, attempt: _Attempt) -> byte
         if deadline_s is not None:
             left_s = deadline_s - now_s()
             if left_s <= 0:
-                return wire.NIL_ARRAY[session.protocol]
+                return wire.NIL_ARRAY[client.protocol]
             pause_s = min(pause_s, left_s)
         await asyncio.sleep(pause_s)
         pause_s = min(POLL_MAX_S, 2 * pause_s)
 
 
-def _wait_for_stream(session: "Session", spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
+def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
     upper = [argument.upper() for argument in arguments]
     until = upper.index(b"STREAMS") if b"STREAMS" in upper else len(upper)
     options = 4 if spec.name == "XREADGROUP" else 1  # behind GROUP, its name and the consumer's
     if b"BLOCK" not in upper[options:until]:
-        session.submit(spec.kind, [raw])
+        client.submit(spec.kind, [raw])
         return
     at = upper.index(b"BLOCK", options)
     timeout_ms = _number(arguments[at + 1])
     if timeout_ms is None or timeout_ms < 0:
-        session.error("ERR timeout is not an integer or out of range")
+        client.error("ERR timeout is not an integer or out of range")
         return
     plain = arguments[:at] + arguments[at + 2 :]
-    session.exclusively(lambda: _wait_on_stream(session, spec, plain, timeout_ms / 1000))
+    client.exclusively(lambda: _wait_on_stream(client, spec, plain, timeout_ms / 1000))
 
 
-async def _wait_on_stream(session: "Session", spec: CommandSpec, plain: list[bytes], timeout_s: float) -> bytes:
-    packed = wire.command(*await _from_here_on(session, plain))
+async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes], timeout_s: float) -> bytes:
+    packed = wire.command(*await _from_here_on(client, plain))
 
     async def attempt() -> bytes | None:
-        reply = wire.joined(await session.call(spec.kind, packed))
+        reply = wire.joined(await client.call(spec.kind, packed))
         return None if reply in _NOTHING else reply
 
-    return await _wait(session, timeout_s, attempt)
+    return await _wait(client, timeout_s, attempt)
 
 
-async def _from_here_on(session: "Session", plain: list[bytes]) -> list[bytes]:
+async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:
     """``$`` means the last entry when the waiting began, so it is looked up once."""
     if b"$" not in plain:
         return plain
@@ -173,7 +170,7 @@ async def _from_here_on(session: "Session", plain: list[bytes]) -> list[bytes]:
         found = identifier
         if identifier == b"$":
             last = wire.command(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"1")
-            reply = wire.value(wire.joined(await session.call(KINDS[Route.LOCAL_READ], last, protocol=2)))
+            reply = wire.value(wire.joined(await client.call(KINDS[Route.LOCAL_READ], last, protocol=2)))
             found = reply[0][0] if reply and not isinstance(reply, ServerError) else b"0-0"
         identifiers.append(found)
     return plain[:middle] + identifiers

@@ -1,8 +1,8 @@
 """The command table: what the port does with each command, from the servers' own ``COMMAND`` reply.
 
-Names, arity, flags and sub-commands come from the servers. Routes come from Dynomite's classes (``cluster.commands.routes``)
-where it has one for the command, and from the flags where it has none. What remains by hand are the few commands
-that change the state of a connection, which many clients share here.
+Names, arity, flags and sub-commands come from the servers. Routes come from Dynomite's classes
+(``cluster.commands.routes``) where it has one for the command, and from the flags where it has none. What remains by
+hand are the few commands that change the state of a connection, which many clients share here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,0 +1,4 @@
+"""The process of one zone: its coordinator with links and connections, and its RESP port.
+
+Read first: ``cluster.resp.gateway.gateway``; ``cluster.resp.gateway.configuration`` is what its settings file may say.
+"""

@@ -1,4 +1,4 @@
-"""A client's own connections for WATCH beside a zone's hints (``cluster.options.hinted_handoff``), which they must not overtake.
+"""A client's own connections for WATCH, which must not overtake a zone's hints (``cluster.options.hinted_handoff``).
 
 A transaction that arrived before older hints would be overwritten by them. So WATCH, and the EXEC that follows it, wait
 until the hints for the zone have been answered; while the zone cannot be reached by the way that the hints take, it

@@ -7,16 +7,16 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import parse_lag
-from cluster.network import NetworkSettings
+from cluster.links.lag_text import parse_lag
 from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.clock import DAY_NS, AntiEntropySettings, Votes
+from cluster.options.versions.settings import DAY_NS, AntiEntropySettings, VoteBy
 from cluster.process.settings_file import read_settings
 from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
-from cluster.resp.placement import Placement
 from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.server import PortSettings
-from cluster.votes.vote import Level
+from cluster.resp.settings import PortSettings
+from cluster.topology.described import Placement
+from cluster.votes.levels import Level
+from cluster.wiring.settings import NetworkSettings
 from cluster.zone import Address, ClusterError
 
 
@@ -86,7 +86,7 @@ class GatewayConfiguration(BaseModel):
     peers: dict[str, _AddressText] = Field(default_factory=dict)
     read_repair: bool = False
     hinted_handoff: int = Field(default=0, ge=0)
-    votes: Votes = Votes.VALUE
+    votes: VoteBy = VoteBy.VALUE
     anti_entropy_ms: int = Field(default=0, ge=0)
     retention_s: float = Field(default=10 * DAY_NS / 1e9, gt=0)
 

@@ -10,19 +10,17 @@ hand it writes at a second port, which speaks RESP as well.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from functools import partial
+from typing import Any, Self
 
 import hiredis
 
 from cluster.clock import NodeClock
 from cluster.connections.batch import Channel
-from cluster.connections.server import Datastore
-from cluster.coordinator import Coordinator
-from cluster.coordinators.token_ring import RingCoordinator, RingStatistics
-from cluster.links.lag import parse_lag
-from cluster.links.link import Cut, Link
-from cluster.network import Network, NetworkSettings
-from cluster.options.hinted_handoff import HintedChannel
+from cluster.connections.server import ServerConnection
+from cluster.coordinators.coordinator import Coordinator
+from cluster.coordinators.plain import PlainCoordinator
+from cluster.coordinators.token_ring import RingCoordinator
 from cluster.real.runtime import RealRuntime
 from cluster.resp.commands.command_table import CommandTable, table_from
 from cluster.resp.gateway.behind_hints import BehindHints
@@ -30,10 +28,13 @@ from cluster.resp.gateway.token_ring import PassingRing, WireRing
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import RawUpstream
 from cluster.resp.protocol.wire_codec import WireCodec
-from cluster.resp.server import PortSettings, RespServer
+from cluster.resp.server import RespServer
+from cluster.resp.settings import PortSettings
 from cluster.topology.topology import placed
+from cluster.votes.levels import Level
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Level
+from cluster.wiring.network import Network
+from cluster.wiring.settings import NetworkSettings
 from cluster.zone import Address, ClusterError
 
 READY_S = 10.0
@@ -48,19 +49,6 @@ FIRST_S = 0.1
 _INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
 
 
-class GatewayControl(Protocol):
-    """What an administration of a running gateway may ask and do."""
-
-    def topology(self) -> dict[str, Any]: ...
-    def statistics(self) -> dict[str, Any]: ...
-    def set_level(self, *, read: Level | None = None, write: Level | None = None) -> None: ...
-    def set_lag(self, other: str, lag: str) -> None: ...
-    def set_loss(self, other: str, probability: float) -> None: ...
-    def cut(self, other: str, mode: Cut) -> None: ...
-    def mend(self, other: str) -> None: ...
-    def heal(self) -> None: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Introduction:
     """What a zone's server says about itself."""
@@ -70,7 +58,7 @@ class Introduction:
     version: str
 
 
-class ZoneGateway(Network):
+class ZoneGateway:
     """The coordinator of ``zone`` with a RESP port. Make it inside a running event loop; ``async with``.
 
     ``zones`` are the addresses of all zones' servers, its own among them. ``peers``: where coordinators listen to those
@@ -95,19 +83,32 @@ class ZoneGateway(Network):
         self.runtime = RealRuntime(seed=settings.seed)
         self._port = port or PortSettings()
         self._level = level
-        self._network = settings
-        self._hinted_to: Mapping[str, HintedChannel] = {}
+        self._timeouts = settings.timeouts
+        self._far_servers: list[ServerConnection] = []
         self._idle: dict[frozenset[str], list[Coordinator]] = {}
         self._server: RespServer | None = None
         self._for_peers: RespServer | None = None
-        super().__init__(zones, runtime=self.runtime, settings=settings, upstream=self._connect_to)
-        self.clocks = {zone: NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)}
-        self._codec = WireCodec()
-        self.links = {ends: link for ends, link in self.links.items() if zone in ends}
+        self._network = Network(
+            zones,
+            runtime=self.runtime,
+            settings=settings,
+            upstream=self._connect_to,
+            clocks={zone: NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)},
+            own=(zone,),
+            codec=WireCodec(),
+            far_end=self._far_server,
+        )
+        self.links = self._network.links
 
     @property
     def coordinator(self) -> Coordinator:
-        return self.coordinators[self.zone]
+        return self._network.coordinators[self.zone]
+
+    @property
+    def connected_to(self) -> dict[str, bool]:
+        """Whether each server is reached now, by its zone's name."""
+        channels = zip(self.coordinator.zones, self.coordinator.channels, strict=True)
+        return {zone: channel.connected for zone, channel in channels}
 
     @property
     def server(self) -> RespServer:
@@ -124,12 +125,11 @@ class ZoneGateway(Network):
         """Connect, and listen. Raises ``ClusterError`` if no zone's server answers, or the port cannot be had."""
         try:
             introduction = await introduced([self.addresses[self.zone], *self.addresses.values()])
-            self._table = introduction.table
-            self.coordinators[self.zone] = self._serving_coordinator()
+            self._network.serve(self.zone, ring=partial(WireRing, table=introduction.table))
             if self.zone in self._peers_at:
                 await self._listen_to_peers(introduction)
             await self._connected(self.coordinator)
-            self._compare_zones(self.coordinator)
+            self._network.compare_zones(self.coordinator)
             self._server = self._port_of(self.coordinator, introduction, self._port, level=self._level)
             await self._server.start()
         except BaseException:
@@ -140,7 +140,9 @@ class ZoneGateway(Network):
         for server in (self._server, self._for_peers):
             if server is not None:
                 await server.stop()
-        self._close()
+        self._network.close()
+        for far in self._far_servers:
+            far.close()
         await self.runtime.close()
 
     async def __aenter__(self) -> Self:
@@ -151,7 +153,7 @@ class ZoneGateway(Network):
         await self.stop()
 
     def topology(self) -> dict[str, Any]:
-        """Zones with their servers' addresses, this gateway's zone, port and levels, and the state of its links.
+        """Zones with their servers' addresses, this gateway's zone, port and levels.
 
         ``data_centres``: their zones, and the tokens of the nodes of these; empty without a topology.
         """
@@ -159,16 +161,14 @@ class ZoneGateway(Network):
             "zone": self.zone,
             "port": str(self.address),
             "zones": {name: str(address) for name, address in self.addresses.items()},
-            "data_centres": {} if self._topology.flat else placed(self._topology),
+            "data_centres": {} if self._network.topology.flat else placed(self._network.topology),
             "read_level": self.server.read_level.value,
             "write_level": self.server.write_level.value,
-            "links": [_described(link) for link in self.links.values()],
         }
 
     def statistics(self) -> dict[str, Any]:
-        """Counts since the start: of the port, of the coordinator, and what is on its way now."""
+        """Counts since the start, of the port and the coordinator; which coordinators elsewhere are reached now."""
         coordinator = self.coordinator
-        channels = zip(self._names_in_order(), coordinator.channels, strict=True)
         counts = coordinator.statistics.as_dict()
         forwards: Mapping[str, Channel] = {}
         if isinstance(coordinator, RingCoordinator):
@@ -177,9 +177,7 @@ class ZoneGateway(Network):
         return {
             "port": self.server.counts(),
             "coordinator": counts,
-            "connected": {name: channel.connected for name, channel in channels},
             "peers": {name: channel.connected for name, channel in forwards.items()},
-            "links": {f"{link.source}>{link.target}": link.in_flight for link in self.links.values()},
         }
 
     def set_level(self, *, read: Level | None = None, write: Level | None = None) -> None:
@@ -187,100 +185,40 @@ class ZoneGateway(Network):
         self.server.read_level = read or self.server.read_level
         self.server.write_level = write or self.server.write_level
 
-    def set_lag(self, other: str, lag: str) -> None:
-        """Both ways between this zone and ``other``. Raises ``ValueError`` if ``lag`` cannot be read."""
-        parsed = parse_lag(lag)
-        for link in self._links_with(other):
-            link.set_lag(parsed)
-
-    def set_loss(self, other: str, probability: float) -> None:
-        for link in self._links_with(other):
-            link.set_loss(probability)
-
-    def cut(self, other: str, mode: Cut) -> None:
-        for link in self._links_with(other):
-            link.cut(mode)
-
-    def mend(self, other: str) -> None:
-        for link in self._links_with(other):
-            link.mend()
-
-    def heal(self) -> None:
-        """Mend every link and give it the lag and loss that it began with."""
-        for ends, link in self.links.items():
-            link.mend()
-            link.set_lag((self._network.lags or {}).get(ends, self._network.lag))
-            link.set_loss(self._network.loss)
-
-    def _links_with(self, other: str) -> list[Link]:
-        found = [link for ends, link in self.links.items() if other in ends and other != self.zone]
-        if not found:
-            others = ", ".join(name for name in self.addresses if name != self.zone)
-            raise ClusterError(f"zone {self.zone} has no link to {other!r}; it has links to: {others}")
-        return found
-
-    def _names_in_order(self) -> list[str]:
-        return [self.coordinator.zone_name(position) for position in range(len(self.coordinator.channels))]
-
-    def _serving_coordinator(self) -> Coordinator:
-        channels: Mapping[str, Channel] = {target: self._channel(self.zone, target) for target in self.addresses}
-        if self._topology.flat:
-            statistics = CoordinatorStatistics()
-            channels, make = self._hinted(self.zone, channels, statistics), self._making(self.zone)
-            self._hinted_to = _hinted_among(channels)
-            return make(zone=self.zone, channels=channels, runtime=self.runtime, statistics=statistics)
-        forwards = {far: self._forward(far) for far in self._topology.nodes if self._apart(self.zone, far)}
-        of_ring = RingStatistics()
-        channels = self._hinted(self.zone, channels, of_ring)
-        self._hinted_to = _hinted_among(channels)
-        return self._ring(WireRing, channels, forwards, of_ring)
-
     def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
-        """Of ``zones``, with connections of its own; with a topology these are nodes, one of the own zone."""
-        channels = {target: self._behind_hints(target, self._channel(self.zone, target)) for target in zones}
-        own = (
-            {self.zone} if self._topology.flat else {node.name for node in self._topology.places[self.zone].zone.nodes}
-        )
+        """Of ``zones``, with connections of its own; one of them is in the own zone."""
+        channels = {target: self._behind_hints(target, self._network.channel(self.zone, target)) for target in zones}
+        own = [node.name for node in self._network.topology.places[self.zone].zone.nodes]
         zone = next(name for name in zones if name in own)
-        return Coordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
+        return PlainCoordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
 
     def _behind_hints(self, target: str, channel: Channel) -> Channel:
-        hinted = self._hinted_to.get(target)
+        hinted = self._network.hinted.get((self.zone, target))
         return channel if hinted is None else BehindHints(channel, hinted)
 
-    def _ring(
-        self,
-        kind: type[WireRing],
-        channels: Mapping[str, Channel],
-        forwards: Mapping[str, Channel],
-        statistics: RingStatistics,
-    ) -> WireRing:
-        return kind(
-            table=self._table,
-            node=self.zone,
-            topology=self._topology,
-            channels=channels,
-            forwards=forwards,
-            runtime=self.runtime,
-            make=self._making(self.zone),
-            statistics=statistics,
-        )
-
-    def _forward(self, far: str) -> Channel:
-        """To the coordinator ``far`` of another data centre."""
+    def _far_server(self, far: str) -> ServerConnection:
+        """The connection to the coordinator ``far`` of another data centre."""
         loop, address, port = asyncio.get_running_loop(), self._peers_at[far], self._port
         upstream = RawUpstream(address, loop=loop, backlog_bytes=port.zone_backlog_bytes, password=port.password)
-        timeouts = self._network.timeouts
-        patient = replace(timeouts, datastore_ms=timeouts.remote_write_ms)
-        datastore = Datastore(upstream=upstream, runtime=self.runtime, timeouts=patient)
-        self._datastores.append(datastore)
-        self.runtime.spawn(_opened_once_there(datastore, address), name=f"first connection to {far}")
-        return self._peer(self.zone, far, datastore)
+        patient = replace(self._timeouts, datastore_ms=self._timeouts.remote_write_ms)
+        server = ServerConnection(upstream=upstream, runtime=self.runtime, timeouts=patient)
+        self._far_servers.append(server)
+        self.runtime.spawn(_opened_once_there(server, address), name=f"first connection to {far}")
+        return server
 
     async def _listen_to_peers(self, introduction: Introduction) -> None:
         ring = self.coordinator
         assert isinstance(ring, WireRing)
-        passing = self._ring(PassingRing, ring.channel_of, {}, ring.statistics)
+        passing = PassingRing(
+            table=introduction.table,
+            node=self.zone,
+            topology=self._network.topology,
+            channels=ring.channel_of,
+            forwards={},
+            runtime=self.runtime,
+            make=self._network.making(self.zone),
+            statistics=ring.statistics,
+        )
         address = self._peers_at[self.zone]
         settings = replace(self._port, host=address.host, port=address.port, certificate=None, private_key=None)
         self._for_peers = self._port_of(passing, introduction, settings, level=Level.DC_ONE)
@@ -333,23 +271,7 @@ class ZoneGateway(Network):
         return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=self._port.zone_backlog_bytes)
 
 
-def _hinted_among(channels: Mapping[str, Channel]) -> Mapping[str, HintedChannel]:
-    return {target: channel for target, channel in channels.items() if isinstance(channel, HintedChannel)}
-
-
-def _described(link: Link) -> dict[str, Any]:
-    cut = link.cut_mode.value if link.cut_mode is not None else None
-    return {
-        "source": link.source,
-        "target": link.target,
-        "lag": str(link.lag),
-        "loss": link.loss,
-        "cut": cut,
-        "in_flight": link.in_flight,
-    }
-
-
-async def _opened_once_there(datastore: Datastore, address: Address) -> None:
+async def _opened_once_there(server: ServerConnection, address: Address) -> None:
     """Coordinators that begin together would else wait for each other's back-off."""
     while True:
         try:
@@ -358,7 +280,7 @@ async def _opened_once_there(datastore: Datastore, address: Address) -> None:
             await asyncio.sleep(FIRST_S)
         else:
             writer.close()
-            datastore.open()
+            server.open()
             return
 
 

@@ -1,8 +1,8 @@
 """The coordinator of a node behind a RESP port, where zones have several nodes or there are several data centres.
 
-What ``cluster.coordinators.token_ring`` says holds. Here clients' commands come as the bytes that they wrote, and what a command is, and
-where its keys are, is known from the servers' command table. So every node is sent those bytes, or, of a command that
-is taken apart, its own part of them.
+What ``cluster.coordinators.token_ring`` says holds. Here clients' commands come as the bytes that they wrote, and what
+a command is, and where its keys are, is known from the servers' command table. So every node is sent those bytes, or,
+of a command that is taken apart, its own part of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,16 +14,16 @@ import hiredis
 from cluster.commands.keys import SCRIPTS_WITH_KEYS, rearranged
 from cluster.commands.routes import READING, Route, route
 from cluster.connections.batch import Answer, Batch
-from cluster.convoy import Member
-from cluster.coordinator import Coordinator
-from cluster.coordinators.split_commands import Assembly, Fragment
+from cluster.coordinators.coordinator import Coordinator
+from cluster.coordinators.split_commands import Fragment, SplitCommand
 from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from cluster.real.upstream import pack
 from cluster.resp.commands.command_table import CommandSpec, CommandTable, Treatment
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
+from cluster.votes.levels import Level, Setting, read_level, write_level
 from cluster.votes.pipeline import Done
-from cluster.votes.vote import Level, Setting, read_level, write_level
+from cluster.votes.shared_batch import Member
 from engine.ports import Argument, Command, Reply, ServerError
 
 TRANSACTION_APART = (
@@ -78,34 +78,29 @@ class WireRing(RingCoordinator):
         self._tokens: dict[bytes, int] = {}
         self._departures: dict[tuple[Coordinator, Setting], list[_Departure]] | None = None
 
-    def submit_together(
-        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
-    ) -> None:
-        self._in_order(self._serve_together, level, members, commands, packed)
-
-    def _serve(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         if self._are_plain_reads(level, commands):
             self._group(self._dc, 0).submit(level, commands, done, packed=packed)
             return
-        assemblies = self._assemblies(commands, packed)
-        self._forward(level, assemblies)
-        self._carry_out(level, assemblies, done, packed)
+        split_commands = self._split_each(commands, packed)
+        self._forward(level, split_commands)
+        self._carry_out(level, split_commands, done, packed)
 
-    def _serve_together(
+    def _send_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
         """What several clients want of one group of nodes goes there together, unless some of it is for every node."""
         if self._are_plain_reads(level, commands):
             self._group(self._dc, 0).submit_together(level, members, commands, packed)
             return
-        assembled = iter(self._assemblies(commands, packed))
-        shares = [([next(assembled) for _ in its_commands], done) for its_commands, done in members]
-        fragments = [each for assemblies, _ in shares for assembly in assemblies for each in assembly.fragments]
+        split = iter(self._split_each(commands, packed))
+        shares = [([next(split) for _ in its_commands], done) for its_commands, done in members]
+        fragments = [part for split_commands, _ in shares for each in split_commands for part in each.fragments]
         if not any(map(self._is_for_everybody, fragments)):
             self._departures = {}
-        for assemblies, done in shares:
-            self._forward(level, assemblies)
-            self._carry_out(level, assemblies, done)
+        for split_commands, done in shares:
+            self._forward(level, split_commands)
+            self._carry_out(level, split_commands, done)
         departures, self._departures = self._departures, None
         for (group, its_level), waiting in (departures or {}).items():
             _depart(group, its_level, waiting)
@@ -167,14 +162,14 @@ class WireRing(RingCoordinator):
         if isinstance(answer, list) and any(str(reply).startswith(_LOCKED_OUT) for reply in answer):
             self.statistics.remote_failed += 1
 
-    def _assemblies(self, commands: Sequence[Command], packed: bytes | None) -> list[Assembly]:
+    def _split_each(self, commands: Sequence[Command], packed: bytes | None) -> list[SplitCommand]:
         assert isinstance(commands, WireCommands)
         assert packed is not None
         if commands.replies > 1:
             return [self._transaction(commands, packed)]
-        return [self._assembled(commands, words) for words in _cut(packed, len(commands))]
+        return [self._split_words(commands, words) for words in _cut(packed, len(commands))]
 
-    def _assembled(self, run: WireCommands, words: list[bytes]) -> Assembly:
+    def _split_words(self, run: WireCommands, words: list[bytes]) -> SplitCommand:
         spec = self._spec(words)
         if not spec.accepts(len(words)):
             return _refused(run, f"ERR wrong number of arguments for '{spec.name.lower()}' command")
@@ -188,15 +183,15 @@ class WireRing(RingCoordinator):
                 owned.setdefault(self._owners(key), []).append(position)
             if len(owned) > 1:
                 parts = [_part(run, words, keys, its, step=spec.key_step) for its in owned.values()]
-                return Assembly(run[0], parts, join)
-        return Assembly(run[0], [WireFragment(run, words, keys, range(len(keys)))])
+                return SplitCommand(run[0], parts, join)
+        return SplitCommand(run[0], [WireFragment(run, words, keys, range(len(keys)))])
 
-    def _transaction(self, run: WireCommands, packed: bytes) -> Assembly:
+    def _transaction(self, run: WireCommands, packed: bytes) -> SplitCommand:
         """It is sent as one piece, so all of its keys have to be where its first one is."""
         keys = [key for words in _cut(packed, run.replies) for key in self._spec(words).keys(words)]
         if len(dict.fromkeys(map(self._owners, keys))) > 1:
             return _refused(run, TRANSACTION_APART)
-        return Assembly(run[0], [WireFragment(run, (), keys, (), packed)])
+        return SplitCommand(run[0], [WireFragment(run, (), keys, (), packed)])
 
     def _spec(self, words: Sequence[bytes]) -> CommandSpec:
         spec = self._table.find(words[0])
@@ -212,15 +207,15 @@ class PassingRing(WireRing):
     def pass_transaction_on(self, run: WireCommands, packed: bytes) -> None:
         pass
 
-    def _serve(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
-        self._carry_out(Level.DC_ONE, self._assemblies(commands, packed), done, packed)
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+        self._carry_out(Level.DC_ONE, self._split_each(commands, packed), done, packed)
 
-    def _serve_together(
+    def _send_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
-        assembled = iter(self._assemblies(commands, packed))
+        split = iter(self._split_each(commands, packed))
         for its_commands, done in members:
-            self._carry_out(Level.DC_ONE, [next(assembled) for _ in its_commands], done)
+            self._carry_out(Level.DC_ONE, [next(split) for _ in its_commands], done)
 
 
 @lru_cache(maxsize=64)
@@ -258,10 +253,10 @@ def _packed(fragments: Sequence[Fragment]) -> bytes:
     return b"".join(fragment.packed for fragment in fragments if isinstance(fragment, WireFragment))
 
 
-def _refused(run: WireCommands, text: str) -> Assembly:
+def _refused(run: WireCommands, text: str) -> SplitCommand:
     fragment = WireFragment(run, (), (), ())
     fragment.replies[0] = ServerError(text)
-    return Assembly(run[0], [fragment])
+    return SplitCommand(run[0], [fragment])
 
 
 def _part(

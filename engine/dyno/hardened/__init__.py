@@ -1,4 +1,9 @@
-"""dyno-queues hardened: it keeps what the original promises under faults (see docs/hardened.md)."""
+"""Hardened mode: a queue that keeps what dyno-queues promises while a zone fails (see docs/hardened.md).
+
+Read first: ``engine.dyno.hardened.queue``, then ``engine.dyno.hardened.pop``. ``records`` is what zones store and the
+scripts that change it, ``leases`` how consumers get and keep messages, ``upkeep`` the work in the background. May
+import V1 and V2.
+"""
 
 from engine.dyno.hardened.builder import HardenedOptions, ReplicatedHosts, build_hardened_queue
 from engine.dyno.hardened.context import HardenedCounters

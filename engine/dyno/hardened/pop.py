@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.common.failures import COMMAND_FAILURES
+from engine.dyno.errors import PayloadError
 from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.leases.held_leases import Holdings
+from engine.dyno.hardened.leases.held_leases import HeldLeases
 from engine.dyno.hardened.leases.lease import Leased, Leaser
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.records.record import Status
-from engine.dyno.hardened.records.steps import STEP_MAX, Head, Held
-from engine.dyno.hardened.upkeep.replica_repair import Mender
-from engine.dyno.hardened.upkeep.shard_takeover import Serving
+from engine.dyno.hardened.records.steps import STEP_MAX, Head, Lease
+from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from engine.dyno.message_json import decode
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery, Message
@@ -19,11 +20,15 @@ NS_PER_MS = 1_000_000
 
 
 class HardenedPopper:
-    def __init__(self, context: HardenedContext, *, holdings: Holdings, mender: Mender, serving: Serving) -> None:
+    """Finds and leases what is due; sets aside what was delivered too often, and lets differences be repaired."""
+
+    def __init__(
+        self, context: HardenedContext, *, held_leases: HeldLeases, replica_repair: ReplicaRepair, served: ServedShards
+    ) -> None:
         self._context = context
-        self._holdings = holdings
-        self._mender = mender
-        self._serving = serving
+        self._held_leases = held_leases
+        self._replica_repair = replica_repair
+        self._served = served
         self._leaser = Leaser(context)
         self._claimed: dict[str, None] = {}
         self._watchers: dict[int, dict[str, None]] = {}
@@ -43,7 +48,7 @@ class HardenedPopper:
     async def _take(self, count: int) -> list[Delivery]:
         deliveries: list[Delivery] = []
         try:
-            for shard in self._serving.shards:
+            for shard in self._served.shards:
                 await self._fill(deliveries, shard, count)
         except COMMAND_FAILURES:
             if not deliveries:
@@ -66,7 +71,7 @@ class HardenedPopper:
         self._watchers[watcher] = taken
         try:
             limit = count + len(self._claimed)
-            ready = await self._context.store.ready(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
+            ready = await self._context.steps.ready(shard, limit, now_ms=now_ms, until=eligible_until(now_ms))
         finally:
             del self._watchers[watcher]
         ids = [one for one in ready.ids if one not in self._claimed and one not in taken][:count]
@@ -74,7 +79,7 @@ class HardenedPopper:
             return []
         self._claimed.update(dict.fromkeys(ids))
         try:
-            return await self._lease(shard, await self._context.store.heads(ready, ids))
+            return await self._lease(shard, await self._context.steps.heads(ready, ids))
         finally:
             for message_id in ids:
                 del self._claimed[message_id]
@@ -87,20 +92,21 @@ class HardenedPopper:
         for message_id in fatal:
             messages.pop(message_id, None)
         if fatal:
-            set_aside = await self._context.store.set_aside(fatal, now_ms=self._context.clock.now_ms())
+            set_aside = await self._context.steps.set_aside(fatal, now_ms=self._context.clock.now_ms())
             self._context.counters.set_aside += sum(set_aside)
         leased = await self._leaser.lease(list(messages)) if messages else None
         deliveries = self._delivered(leased, messages, shard) if leased else []
         self._context.counters.misses += len(messages) - len(deliveries)
         diverged = broken + (leased.diverged if leased else [])
         if diverged and self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
-            self._mend_beside(diverged)
+            self._repair_beside(diverged)
         return deliveries
 
     async def _worn_everywhere(self, ids: Sequence[str]) -> list[str]:
-        """Those that two zones, too, show delivered often enough, and held by nobody.
+        """Those of ``ids`` that a majority of the zones shows delivered ``deliveries_max`` times and leased to nobody.
 
-        A zone that missed a lease grants one after the other to nobody, and would condemn what is at work elsewhere.
+        One zone is not enough: a zone that missed a lease counts leases that nobody got, and would set aside a message
+        that somebody works on.
         """
         most = self._context.settings.deliveries_max
         if not ids or most is None:
@@ -117,8 +123,8 @@ class HardenedPopper:
         return worn
 
     def _sorted(self, heads: Sequence[Head]) -> tuple[dict[str, Message], list[str], list[str], list[str]]:
-        """What can be leased; what of that was delivered too often; what can be delivered to nobody, being unreadable;
-        and ids of which the zone that listed them has nothing more.
+        """Four groups: messages to lease; ids among them that were delivered too often; ids of messages that cannot be
+        read, so that nobody can have them; and ids of which the zone that listed them has no record or no payload.
         """
         settings, messages = self._context.settings, dict[str, Message]()
         worn, unreadable, broken = [], [], []
@@ -142,7 +148,7 @@ class HardenedPopper:
         if leased_ms >= leased.ends_ms:
             return []  # the answer took longer than the lease
         for message_id in leased.mine:
-            self._holdings.add(Held(message_id, leased.token, leased.ends_ms))
+            self._held_leases.add(Lease(message_id, leased.token, leased.ends_ms))
         return [
             Delivery(
                 message=messages[message_id],
@@ -155,12 +161,12 @@ class HardenedPopper:
             for message_id in leased.mine
         ]
 
-    def _mend_beside(self, ids: Sequence[str]) -> None:
+    def _repair_beside(self, ids: Sequence[str]) -> None:
         """While the consumer works on what it got."""
-        self._context.runtime.spawn(self._mended(ids), name=f"mend {self._context.settings.instance}")
+        self._context.runtime.spawn(self._repaired(ids), name=f"mend {self._context.settings.instance}")
 
-    async def _mended(self, ids: Sequence[str]) -> None:
+    async def _repaired(self, ids: Sequence[str]) -> None:
         try:
-            await self._mender.mend(ids)
+            await self._replica_repair.repair(ids)
         except COMMAND_FAILURES:
             return  # the keeper comes back to it

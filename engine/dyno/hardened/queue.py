@@ -7,28 +7,26 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from engine.common.lifecycle import Background
+from engine.common.failures import COMMAND_FAILURES
+from engine.common.lifecycle import BackgroundQueue
 from engine.common.periodic import Periodic
 from engine.common.timings import MetricsSource, QueueMetrics, timed
-from engine.dyno.errors import COMMAND_FAILURES, PayloadError
-from engine.dyno.hardened.context import HardenedContext, HardenedCounters
-from engine.dyno.hardened.entry import put_of
+from engine.dyno.errors import PayloadError, batch_ack_failure, batch_push_failure
+from engine.dyno.hardened.context import HardenedContext, HardenedCounters, totals_of
 from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.leases.held_leases import Holdings
+from engine.dyno.hardened.leases.held_leases import HeldLeases
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.pop import HardenedPopper
 from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.dyno.hardened.records.replica_reads import Replicas
-from engine.dyno.hardened.records.steps import Held, Put, Store, in_steps
+from engine.dyno.hardened.records.steps import Lease, Put, Steps, in_steps
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.totals import totals_of
 from engine.dyno.hardened.upkeep.keeper import Keeper
-from engine.dyno.hardened.upkeep.replica_repair import Mender
-from engine.dyno.hardened.upkeep.shard_takeover import Serving
+from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from engine.dyno.message_json import decode
+from engine.dyno.results import ShardSize
 from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
-from engine.dyno.v1.queue import ShardSize
-from engine.dyno.v2.errors import batch_ack_failure, batch_push_failure
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Indeterminate, PortError, Runtime, ServerError
 
@@ -36,14 +34,22 @@ HEARTBEATS = 3
 """Within the length of a lease."""
 
 
-class HardenedQueue(Background):
+class HardenedQueue(BackgroundQueue):
     """One instance of the queue ``name`` in the zone that ``settings.shard`` names.
 
     ``quorum``: writes at the level of the user's choice. ``safe``: a connection at DC_SAFE_QUORUM, for decisions.
     ``local``: the own zone alone (DC_ONE). ``zones``: for reading one zone alone, a connection to each, by name; the
-    own zone among them. All may raise as ``Connection.execute`` does; a failed ``pop`` leaves leases that end.
+    own zone among them. While it is open it keeps leases alive, compares the zones and serves shards::
 
-    While it is open it keeps leases alive, compares the zones and serves shards.
+        settings = HardenedSettings(prefix="shop", shards=("a", "b", "c"), shard="a", instance="host1-4711-09:00")
+        connections = {"quorum": …, "safe": …, "local": …, "zones": {"a": …, "b": …, "c": …}}
+        async with HardenedQueue("mail", runtime=…, clock=…, settings=settings, **connections) as queue:
+            await queue.push([Message(id="1", priority=5)])
+            for delivery in await queue.pop(10, wait_ms=1_000):
+                …
+                await queue.ack(delivery)  # the delivery, not the id: its token says whose lease it is
+
+    Raises: every operation may raise what ``Connection.execute`` raises; a failed ``pop`` leaves leases that end.
     """
 
     def __init__(
@@ -68,10 +74,10 @@ class HardenedQueue(Background):
         self.settings = settings
         self.keys = HardenedKeys(prefix=settings.prefix, queue=name)
         others = [zone for zone_name, zone in zones.items() if zone_name != settings.shard]
-        store = Store(level=quorum, safe=safe, local=local, others=others, keys=self.keys, settings=settings)
+        steps = Steps(level=quorum, safe=safe, local=local, others=others, keys=self.keys, settings=settings)
         replicas = Replicas(zones=zones, keys=self.keys, runtime=runtime)
         self._context = HardenedContext(
-            runtime=runtime, clock=clock, store=store, replicas=replicas, keys=self.keys, settings=settings
+            runtime=runtime, clock=clock, steps=steps, replicas=replicas, keys=self.keys, settings=settings
         )
         self.metrics: QueueMetrics | None = None
         if metrics is not None:
@@ -85,16 +91,18 @@ class HardenedQueue(Background):
                     totals=totals_of(self.counters),
                 )
             )
-        self._store = store
+        self._steps = steps
         self._clock = clock
         self._strategy = RoundRobin() if strategy is None else strategy
-        self._holdings = Holdings(self._context)
-        mender = Mender(self._context)
-        serving = Serving(self._context)
-        self._popper = HardenedPopper(self._context, holdings=self._holdings, mender=mender, serving=serving)
-        self._keeper = Keeper(self._context, mender=mender, serving=serving)
+        self._held_leases = HeldLeases(self._context)
+        replica_repair = ReplicaRepair(self._context)
+        served = ServedShards(self._context)
+        self._popper = HardenedPopper(
+            self._context, held_leases=self._held_leases, replica_repair=replica_repair, served=served
+        )
+        self._keeper = Keeper(self._context, replica_repair=replica_repair, served=served)
         self.keeper = self._periodic("keeper", self._keeper.round, settings.keeper_interval_ms)
-        self.server = self._periodic("server", serving.renew, serving.interval_ms)
+        self.server = self._periodic("server", served.renew, served.interval_ms)
         self.heartbeat = self._periodic("heartbeat", self._beat, max(1, settings.lease_ms // HEARTBEATS))
 
     @property
@@ -103,7 +111,7 @@ class HardenedQueue(Background):
 
     def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
         """``heard`` is told the id and the new end, in ms, of every lease that the heartbeat moves from now on."""
-        self._holdings.on_extended = heard
+        self._held_leases.on_extended = heard
 
     @timed("push", messages=len)
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
@@ -119,7 +127,7 @@ class HardenedQueue(Background):
         receipts: list[Receipt] = []
         for batch in in_steps(puts):
             try:
-                told = await self._store.put(batch)
+                told = await self._steps.put(batch)
             except COMMAND_FAILURES as error:
                 failed_ids = tuple(put.id for put in batch)
                 raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
@@ -146,56 +154,56 @@ class HardenedQueue(Background):
     async def ack_all(self, deliveries: Sequence[Delivery]) -> list[bool]:
         """``ack`` in one command for every 500. Raises ``BatchAckFailure``; a retry is safe while the lease lasts."""
         now_ms = self._clock.now_ms()
-        held = [self._rested(delivery) for delivery in deliveries]
-        valid = {one: None for one in held if one is not None and self._is_valid(one, now_ms)}
+        rested = [self._rested(delivery) for delivery in deliveries]
+        valid = {one: None for one in rested if one is not None and self._is_valid(one, now_ms)}
         if not valid:
             self.counters.refused += len(deliveries)
             return [False] * len(deliveries)
         leases = list(valid)
-        answers = dict(zip(leases, await decided_each(partial(self._store.ack, now_ms=now_ms), leases), strict=True))
+        answers = dict(zip(leases, await decided_each(partial(self._steps.ack, now_ms=now_ms), leases), strict=True))
         failed = {one.id: answer for one, answer in answers.items() if isinstance(answer, Exception)}
         for one, answer in answers.items():
             if not isinstance(answer, Exception):
-                self._holdings.drop(one)
+                self._held_leases.drop(one)
         if failed:
             # One class for all: if one of them may be applied, none is told to be certainly not.
             errors = list(failed.values())
             error = next((one for one in errors if isinstance(one, Indeterminate)), errors[0])
             acked_ids = tuple(one.id for one, answer in answers.items() if answer is True)
             raise batch_ack_failure(error, failed_ids=tuple(failed), acked_ids=acked_ids) from error
-        acked = [one is not None and answers.get(one) is True for one in held]
+        acked = [one is not None and answers.get(one) is True for one in rested]
         self.counters.refused += acked.count(False)
         return acked
 
     @timed("ack")
     async def extend(self, delivery: Delivery, *, lease_ms: int) -> bool:
         """Let the lease end ``lease_ms`` from now, if that is later. False if the lease was lost before."""
-        holding = self._holdings.of(delivery.message.id, delivery.token)
+        held = self._held_leases.of(delivery.message.id, delivery.token)
         now_ms = self._clock.now_ms()
-        if holding is None or not self._is_valid(holding.held, now_ms):
+        if held is None or not self._is_valid(held.lease, now_ms):
             self.counters.refused += 1
             return False
         ends_ms = now_ms + lease_ms
-        (extended,) = await self._store.extend([holding.held], ends_ms=ends_ms)
+        (extended,) = await self._steps.extend([held.lease], ends_ms=ends_ms)
         if extended:
-            later_ms = max(ends_ms, holding.held.ends_ms)
-            holding.held = Held(delivery.message.id, delivery.token, later_ms)
-            holding.asked_ms = later_ms
+            later_ms = max(ends_ms, held.lease.ends_ms)
+            held.lease = Lease(delivery.message.id, delivery.token, later_ms)
+            held.asked_ms = later_ms
         else:
             self.counters.refused += 1
         return extended
 
     async def give_back(self, delivery: Delivery) -> None:
-        """Let somebody else have it now."""
-        holding = self._holdings.of(delivery.message.id, delivery.token)
-        if holding is not None:
-            self._holdings.drop(holding.held)
-        await self._store.release([delivery.message.id], token=delivery.token, delivered=True)
+        """End the lease of ``delivery``, so that somebody else can have the message now."""
+        held = self._held_leases.of(delivery.message.id, delivery.token)
+        if held is not None:
+            self._held_leases.drop(held.lease)
+        await self._steps.release([delivery.message.id], token=delivery.token, delivered=True)
 
     @timed("get")
     async def get(self, message_id: str) -> Message | None:
         """The message, waiting, leased or set aside; None if it is unknown or acknowledged."""
-        raw = await self._store.payload(message_id)
+        raw = await self._steps.payload(message_id)
         return None if raw is None else decode(raw, message_id=message_id)
 
     @timed("remove")
@@ -208,7 +216,7 @@ class HardenedQueue(Background):
         removed: list[bool] = []
         for ids in in_steps(message_ids):
             try:
-                removed += await self._store.remove(ids, now_ms=now_ms)
+                removed += await self._steps.remove(ids, now_ms=now_ms)
             except (PortError, ServerError) as error:
                 if not removed:
                     raise
@@ -220,10 +228,10 @@ class HardenedQueue(Background):
 
         What cannot be read has as payload all that is stored. ``remove`` ends a dead letter.
         """
-        ids = (await self._store.local(("ZRANGE", self.keys.dead, 0, count - 1)))[0] if count > 0 else []
+        ids = (await self._steps.local(("ZRANGE", self.keys.dead, 0, count - 1)))[0] if count > 0 else []
         letters = []
         for part in in_steps(ids):
-            (payloads,) = await self._store.local(("HMGET", self.keys.messages, *part))
+            (payloads,) = await self._steps.local(("HMGET", self.keys.messages, *part))
             pairs = zip(part, payloads, strict=True)
             letters += [_readable(raw, message_id=one.decode()) for one, raw in pairs if raw is not None]
         return letters
@@ -234,7 +242,7 @@ class HardenedQueue(Background):
         sizes = {}
         for shard in self.settings.shards:
             sets = (self.keys.queue_of(shard), self.keys.ready(shard), self.keys.unack(shard))
-            delayed, ready, leased = await self._store.local(*(("ZCARD", key) for key in sets))
+            delayed, ready, leased = await self._steps.local(*(("ZCARD", key) for key in sets))
             sizes[shard] = ShardSize(waiting=delayed + ready, unacked=leased)
         return sizes
 
@@ -256,24 +264,25 @@ class HardenedQueue(Background):
 
     def _put(self, message: Message, *, now_ms: int) -> Put:
         shard = chosen_shard(self._strategy, self.settings.shards, message)
-        return put_of(message, shard=shard, due_ms=now_ms + message.timeout_ms, context=self._context)
+        due_ms = now_ms + message.timeout_ms
+        return Put.of(message, shard=shard, due_ms=due_ms, now_ms=now_ms, settings=self.settings)
 
     async def _beat(self) -> None:
         if self.settings.has(Hardening.LEASE_HEARTBEAT):
-            await self._holdings.beat()
+            await self._held_leases.beat()
 
-    def _rested(self, delivery: Delivery) -> Held | None:
+    def _rested(self, delivery: Delivery) -> Lease | None:
         """The lease of ``delivery`` as it is now; nobody works on it any more."""
-        holding = self._holdings.of(delivery.message.id, delivery.token)
-        if holding is not None:
-            holding.resting = True
-            return holding.held
+        held = self._held_leases.of(delivery.message.id, delivery.token)
+        if held is not None:
+            held.resting = True
+            return held.lease
         if self.settings.has(Hardening.DELIVERY_TOKENS):
             return None
-        return Held(delivery.message.id, delivery.token, delivery.lease_end_ms)
+        return Lease(delivery.message.id, delivery.token, delivery.lease_end_ms)
 
-    def _is_valid(self, held: Held, now_ms: int) -> bool:
-        return now_ms <= held.ends_ms or not self.settings.has(Hardening.DELIVERY_TOKENS)
+    def _is_valid(self, lease: Lease, now_ms: int) -> bool:
+        return now_ms <= lease.ends_ms or not self.settings.has(Hardening.DELIVERY_TOKENS)
 
 
 def _readable(raw: bytes, *, message_id: str) -> Message:

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from engine.dyno.errors import Effects, operation
+from engine.common.failures import Effects, operation
 from engine.dyno.v1.context import Context
 from engine.ports import Indeterminate
 

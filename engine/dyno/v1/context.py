@@ -4,26 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.common.timings import QueueMetrics
+from engine.dyno.results import Counters
 from engine.dyno.v1.commands import Commands
 from engine.dyno.v1.keys import Keys
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.dyno.v1.settings import DynoSettings
 from engine.ports import Clock, Runtime
-
-
-@dataclass(kw_only=True, slots=True)
-class Counters:
-    """Totals since the queue object was made.
-
-    ``misses``: candidates that could not be leased (another consumer was first, or the payload is missing).
-    ``curtailed_pops``: pops that an error cut short and that returned the messages leased before it. ``requeued`` and
-    ``stale``: as in ``UnackResult``, over all runs, those that failed half-way included.
-    """
-
-    misses: int = 0
-    curtailed_pops: int = 0
-    requeued: int = 0
-    stale: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue._pop``, ``popWi
 
 from collections.abc import Sequence
 
-from engine.dyno.errors import operation
+from engine.common.failures import operation
 from engine.dyno.message_json import decode
 from engine.dyno.scores import eligible_until
 from engine.dyno.v1.context import Context

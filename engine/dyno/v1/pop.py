@@ -4,9 +4,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.common.failures import COMMAND_FAILURES
 from engine.common.polling import Popper, pop_in_rounds
 from engine.common.timings import measured
-from engine.dyno.errors import COMMAND_FAILURES, PayloadError
+from engine.dyno.errors import PayloadError
 from engine.dyno.scores import eligible_until
 from engine.dyno.v1.context import Context
 from engine.dyno.v1.lease import lease, lease_together

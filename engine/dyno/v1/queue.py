@@ -5,47 +5,50 @@ order, one round trip each. docs/dyno-queues.md lists where the default departs 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from engine.common.lifecycle import Background
+from engine.common.failures import COMMAND_FAILURES, operation
+from engine.common.lifecycle import BackgroundQueue
 from engine.common.periodic import Periodic
 from engine.common.polling import Popper
 from engine.common.timings import MetricsSource, QueueMetrics, one, timed
-from engine.dyno.errors import COMMAND_FAILURES, ack_failure, operation, push_failure
+from engine.dyno.errors import ack_failure, push_failure
 from engine.dyno.message_json import decode, encode
+from engine.dyno.results import Counters, ShardSize, UnackResult
 from engine.dyno.scores import due_score
 from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.v1 import peek
 from engine.dyno.v1 import search as patterns
 from engine.dyno.v1.ack import Acks
 from engine.dyno.v1.commands import Commands
-from engine.dyno.v1.context import Context, Counters
+from engine.dyno.v1.context import Context
 from engine.dyno.v1.keys import Keys
 from engine.dyno.v1.lease import lease_chosen
 from engine.dyno.v1.pop import make_poppers
 from engine.dyno.v1.settings import DynoSettings
-from engine.dyno.v1.unack import UnackHandler, UnackResult, atomic_process_unacks, process_unacks, waiting_total
+from engine.dyno.v1.unack import UnackHandler, atomic_process_unacks, process_unacks, waiting_total
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Runtime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShardSize:
-    """Entries of one shard: ``waiting`` or delayed, and leased (``unacked``)."""
-
-    waiting: int
-    unacked: int
-
-
-class DynoQueue(Background):
+class DynoQueue(BackgroundQueue):
     """One instance of the queue ``name``, which pops from and looks after the shard ``settings.shard``.
 
-    Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
-    done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.
     ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes,
     ``peek``, and the payload in ``set_timeout``. While it is open it runs ``process_unacks``, or its script if
-    ``single_ring`` is set, every ``settings.unack_interval_ms``.
+    ``single_ring`` is set, every ``settings.unack_interval_ms``::
+
+        settings = DynoSettings(prefix="shop", shards=("a", "b", "c"), shard="a", unack_ms=30_000)
+        async with DynoQueue("mail", runtime=…, clock=…, quorum=…, local=…, settings=settings) as queue:
+            await queue.push([Message(id="1", payload="Dear …", timeout_ms=500)])
+            for delivery in await queue.pop(10, wait_ms=1_000):
+                …  # what is not acknowledged within 30 s is delivered again
+                await queue.ack(delivery.message.id)
+
+    Raises: every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or
+    partly done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease
+    ends.
     """
 
     def __init__(

@@ -3,30 +3,14 @@
 Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks`` and ``atomicProcessUnacks``.
 """
 
-import math
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from engine.common.periodic import Periodic
 from engine.common.timings import record, timed
-from engine.dyno.errors import PayloadError
-from engine.dyno.message_json import decode
-from engine.dyno.scores import due_score
+from engine.dyno.results import UnackResult
+from engine.dyno.scores import requeue_score
 from engine.dyno.v1.context import Context
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnackResult:
-    """What one run over the own shard did.
-
-    ``requeued``: messages moved from the leases back to the queue (both replies said so). ``stale``: leases removed
-    because their payload is gone. ``queue_depth``: waiting messages of all shards before the run.
-    """
-
-    requeued: int
-    stale: int
-    queue_depth: int
 
 
 async def process_unacks(context: Context) -> UnackResult:
@@ -105,18 +89,10 @@ async def _end_lease(context: Context, message_id: str, lease_end: bytes) -> Non
 async def _requeue(context: Context, message_id: str, raw: bytes, lease_end: bytes) -> bool:
     """Listed before unlisted: a crash in between leaves the id in both sets, and the next run mends that."""
     shard = context.settings.shard
-    score = lease_end if context.settings.compat else _score(message_id, raw, lease_end)
+    score = lease_end if context.settings.compat else requeue_score(message_id, raw, lease_end)
     added = await context.quorum.zadd(context.keys.queue_of(shard), score, message_id)
     removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
     return added > 0 and removed > 0
-
-
-def _score(message_id: str, raw: bytes, lease_end: bytes) -> float | bytes:
-    try:
-        priority = decode(raw, message_id=message_id).priority
-    except PayloadError:
-        return lease_end
-    return due_score(math.floor(float(lease_end)), priority=priority)
 
 
 class UnackHandler(Periodic):

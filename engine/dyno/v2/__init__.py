@@ -1,6 +1,10 @@
-"""Netflix dyno-queues V2 over the ports: pipelines, payloads and leases in buckets (see docs/dyno-v2.md)."""
+"""Netflix dyno-queues V2 over the ports: pipelines, payloads and leases in buckets (see docs/dyno-v2.md).
 
-from engine.dyno.v2.errors import (
+Read first: ``engine.dyno.v2.queue`` for one shard and ``engine.dyno.v2.multi`` for a queue over several;
+``engine.dyno.v2.steps`` has the pipelines that all operations are made of. May import V1, not hardened mode.
+"""
+
+from engine.dyno.errors import (
     BatchAckFailure,
     BatchAckIndeterminate,
     BatchAckRejected,

@@ -4,11 +4,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import compress
 
-from engine.dyno.errors import COMMAND_FAILURES, Effects, operation
+from engine.common.failures import COMMAND_FAILURES, Effects, operation
+from engine.dyno.errors import batch_ack_failure
 from engine.dyno.v1.ack import INTERRUPTED_ACKS_MAX
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.errors import batch_ack_failure
 from engine.ports import Indeterminate
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from engine.dyno.v1.context import Counters
+from engine.dyno.results import Counters
 from engine.dyno.v2.keys import PipelinedKeys
 from engine.dyno.v2.settings import PipelinedSettings
 from engine.ports import Clock, Connection, Runtime

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from engine.dyno.errors import PayloadError, operation
+from engine.common.failures import operation
+from engine.dyno.errors import PayloadError
 from engine.dyno.message_json import decode
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
@@ -18,7 +19,7 @@ from engine.message import Delivery
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """``error``: a payload of the batch that is no message; its lease stays until it ends."""
+    """What came of leasing a batch. ``error``: a stored payload is no message; its lease stays until it ends."""
 
     deliveries: list[Delivery]
     error: PayloadError | None

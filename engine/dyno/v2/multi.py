@@ -8,12 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from itertools import pairwise
 
-from engine.common.lifecycle import Opened, close_all
-from engine.dyno.errors import COMMAND_FAILURES, operation
-from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
-from engine.dyno.v1.queue import ShardSize
-from engine.dyno.v1.unack import UnackResult
-from engine.dyno.v2.errors import (
+from engine.common.failures import COMMAND_FAILURES, operation
+from engine.common.lifecycle import Startable, close_all
+from engine.dyno.errors import (
     BatchAckFailure,
     BatchPushFailure,
     BatchPushUnavailable,
@@ -21,12 +18,14 @@ from engine.dyno.v2.errors import (
     batch_ack_failure,
     batch_push_failure,
 )
+from engine.dyno.results import ShardSize, UnackResult
+from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.v2.queue import PipelinedQueue
 from engine.dyno.v2.unsupported import Unsupported
 from engine.message import Delivery, Message, Receipt
 
 
-class MultiQueue(Opened, Unsupported):
+class MultiQueue(Startable, Unsupported):
     """Pushes to every shard of ``queues``, pops from ``shard`` alone, and looks for a message in all of them.
 
     ``strategy`` chooses the shard of each message; the default, in turn, passes over a shard that certainly took

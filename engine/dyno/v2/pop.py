@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from engine.common.failures import COMMAND_FAILURES
 from engine.common.mutex import Mutex
 from engine.common.polling import NS_PER_MS, pop_in_rounds
-from engine.dyno.errors import COMMAND_FAILURES
 from engine.dyno.scores import eligible_until
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES
+from engine.dyno.errors import batch_push_failure
 from engine.dyno.message_json import encode
 from engine.dyno.scores import due_score
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.errors import batch_push_failure
 from engine.dyno.v2.steps import Entry
 from engine.message import Message, Receipt
 from engine.ports import Indeterminate, Reply, ServerError

@@ -7,21 +7,19 @@ same order. docs/dyno-v2.md lists where the default departs from it and why.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.common.lifecycle import Background
+from engine.common.failures import operation
+from engine.common.lifecycle import BackgroundQueue
 from engine.common.periodic import Periodic
 from engine.common.pipelines import read, write
 from engine.common.polling import Popper
 from engine.common.timings import MetricsSource, QueueMetrics, record, timed
-from engine.dyno.errors import PayloadError, operation
+from engine.dyno.errors import PayloadError, UnsupportedOperation
 from engine.dyno.message_json import decode, encode
+from engine.dyno.results import Counters, ShardSize, UnackResult
 from engine.dyno.scores import due_score, eligible_until
-from engine.dyno.v1.context import Counters
-from engine.dyno.v1.queue import ShardSize
-from engine.dyno.v1.unack import UnackResult
 from engine.dyno.v2 import steps
 from engine.dyno.v2.ack import BatchAcks
 from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.errors import UnsupportedOperation
 from engine.dyno.v2.keys import PipelinedKeys
 from engine.dyno.v2.pop import FreshPopper, OriginalPopper
 from engine.dyno.v2.push import push_batch
@@ -32,14 +30,22 @@ from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Command, Connection, Runtime
 
 
-class PipelinedQueue(Background, Unsupported):
+class PipelinedQueue(BackgroundQueue, Unsupported):
     """The shard ``settings.shard`` of the queue ``name``; ``engine.dyno.v2.multi.MultiQueue`` puts several together.
 
-    Every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly
-    done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease ends.
     ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes and
     ``peek``; with ``compat`` only sizes. While it is open it runs ``process_unacks`` every
-    ``settings.unack_interval_ms``.
+    ``settings.unack_interval_ms``. ``engine.dyno.v2.builder.build_queue`` makes one from hosts; by hand::
+
+        settings = PipelinedSettings(prefix="shop", shard="a", unack_ms=30_000)
+        async with PipelinedQueue("mail", runtime=…, clock=…, quorum=…, local=…, settings=settings) as queue:
+            await queue.push([Message(id="1"), Message(id="2")])
+            deliveries = await queue.pop(10, wait_ms=1_000)
+            await queue.ack_all([delivery.message.id for delivery in deliveries])
+
+    Raises: every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or
+    partly done) or ``ServerError`` (refused, without effect). What a failed ``pop`` leased comes back when the lease
+    ends.
     """
 
     def __init__(

@@ -3,14 +3,11 @@
 Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue.processUnacks``.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
 from engine.common.pipelines import read
-from engine.dyno.errors import PayloadError
-from engine.dyno.message_json import decode
-from engine.dyno.scores import due_score
-from engine.dyno.v1.unack import UnackResult
+from engine.dyno.results import UnackResult
+from engine.dyno.scores import requeue_score
 from engine.dyno.v2 import steps
 from engine.dyno.v2.context import PipelinedContext
 from engine.dyno.v2.keys import BUCKETS
@@ -74,7 +71,11 @@ async def _has_payload(context: PipelinedContext, ended: EndedLease) -> bool:
 async def _end_batch(context: PipelinedContext, batch: Sequence[EndedLease]) -> None:
     raws = await steps.payloads(context.quorum, context.keys, [each.message_id for each in batch])
     await _drop(context, [each.message_id for each, raw in zip(batch, raws, strict=True) if raw is None])
-    scored = [(each.message_id, _score(each, raw)) for each, raw in zip(batch, raws, strict=True) if raw is not None]
+    scored = [
+        (each.message_id, requeue_score(each.message_id, raw, each.score))
+        for each, raw in zip(batch, raws, strict=True)
+        if raw is not None
+    ]
     now_ms = context.clock.now_ms()
     context.counters.requeued += await steps.requeue(context.quorum, context.keys, scored, now_ms=now_ms)
 
@@ -88,15 +89,6 @@ async def _drop(context: PipelinedContext, ids: Sequence[str]) -> None:
     """Remove leases without payload."""
     await steps.end_leases(context.quorum, context.keys, ids)
     context.counters.stale += len(ids)
-
-
-def _score(ended: EndedLease, raw: bytes) -> float | bytes:
-    """The end of the lease with the message's priority, which the original loses."""
-    try:
-        priority = decode(raw, message_id=ended.message_id).priority
-    except PayloadError:
-        return ended.score
-    return due_score(math.floor(float(ended.score)), priority=priority)
 
 
 def _slices(batch: Sequence[EndedLease], size: int) -> Iterator[Sequence[EndedLease]]:

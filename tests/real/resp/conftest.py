@@ -13,7 +13,7 @@ import uvloop
 from support.programs import Program
 
 from cluster.real.zones import zones
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")
 DEADLINE_S = 60

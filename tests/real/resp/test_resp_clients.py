@@ -13,7 +13,7 @@ import redis
 import redis.asyncio
 
 from cluster.resp.gateway.gateway import introduced
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 
 pytestmark = pytest.mark.real

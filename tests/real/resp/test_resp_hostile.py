@@ -15,7 +15,7 @@ import redis
 
 from cluster.resp.gateway.program import allow_files
 from cluster.resp.protocol import wire
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 pytestmark = pytest.mark.real
 

@@ -15,7 +15,7 @@ import pytest
 import redis
 from support.scenarios.short_runs import zonelab_command
 
-from scenarios.cli import run_cli
+from scenarios.cli.main import run_cli
 
 DEADLINE_S = 90
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import redis
 
-from cluster.real.zones import build_image
+from cluster.real.zones.docker.zone_image import build_image
 from scenarios.session import launch
 
 pytestmark = pytest.mark.real

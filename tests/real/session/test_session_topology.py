@@ -14,68 +14,14 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 import redis
+from support.scenarios.session_cluster import EAST, NODES, WEST, Rig
 
-from cluster.real.zones import build_image
-from cluster.resp.placement import Placement
-from cluster.votes.vote import NO_QUORUM, Level
+from cluster.connections.failures import NO_QUORUM
+from cluster.votes.levels import Level
 
 pytestmark = pytest.mark.real
 
-EAST, WEST = ("a1", "a2", "b1", "b2", "c1", "c2"), ("d1", "d2", "e1", "e2", "f1", "f2")
-NODES = (*EAST, *WEST)
 SPARSE = ("--time-factor", "0.5", "--hash-tag", "{}", "--persistence", "none")
-
-
-class Rig:
-    """The cluster, and which server owns what by the topology."""
-
-    def __init__(self, lab, status):
-        self.lab = lab
-        told = {
-            dc: {zone: dict(nodes) for zone, nodes in zones.items()} for dc, zones in status["data_centres"].items()
-        }
-        self.layout = Placement(data_centres=told, hash_tag="{}").layout
-
-    def client(self, node, level=None, **options):
-        client = self.lab.client(node, **options)
-        if level is not None:
-            connection = client.connection_pool.get_connection()
-            connection.send_command("DYNO_CONFIG:CONN_CONSISTENCY", level.value)
-            assert connection.read_response() == "OK"
-            client.connection_pool.release(connection)
-        return client
-
-    def server(self, node):
-        return self.lab.server(node)
-
-    def owners(self, key, nodes=NODES):
-        token = self.layout.token(key.encode())
-        return [node for node in nodes if self.layout.places[node].zone.owner(token).name == node]
-
-    def keys_of(self, node, prefix, count=5):
-        """So many names that ``node`` owns."""
-        names = (f"{prefix}:{number}" for number in range(10_000))
-        return [name for name, _ in zip((one for one in names if node in self.owners(one)), range(count), strict=False)]
-
-    def held(self, key):
-        return {node: value for node in NODES if (value := self.server(node).get(key)) is not None}
-
-    def statistics(self, node):
-        return self.lab.zone(node)["statistics"]
-
-    def until_held(self, key, value, nodes=NODES):
-        self.lab.until(lambda: self.held(key) == dict.fromkeys(self.owners(key, nodes), value))
-
-    def until_whole(self):
-        def reached():
-            told = [zone["statistics"] for zone in self.lab.status()["zones"]]
-            return all(one and all((*one["connected"].values(), *one["peers"].values())) for one in told)
-
-        self.lab.until(reached)
-
-    def heal(self):
-        self.lab.run("heal")
-        self.until_whole()
 
 
 @pytest.fixture(scope="module")
@@ -343,80 +289,3 @@ def test_at_the_end_the_report_tells_what_was_done_to_which_part(rig):
     assert "--dcs 2" in run["command"]
     page = (lab.folder / json.loads(lab.run("report", str(latest), "--json"))["report"]).read_text()
     assert "cut dc1:dc2" in page
-
-
-def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
-    (lab.folder / "t.yaml").write_text("topology: {data_centres: {east: {a: 2, b: 1}, west: {c: 1}}, hash: murmur3}")
-    status = lab.up("--topology", "t.yaml", "--level", "DC_QUORUM", "--time-factor", "0.5")
-    assert [zone["zone"] for zone in status["zones"]] == ["a1", "a2", "b", "c"]
-    layout = Placement(data_centres=status["data_centres"], hash="murmur3").layout
-    keys = [f"key:{number}" for number in range(20)]
-    with lab.client("b") as client:
-        assert client.mset(dict.fromkeys(keys, "1"))
-        assert client.mget(keys) == ["1"] * 20
-    expected = {
-        node: sorted(key for key in keys if place.zone.owner(layout.token(key.encode())).name == node)
-        for node, place in layout.places.items()
-    }
-    for node, own in expected.items():
-        lab.until(lambda node=node, own=own: sorted(lab.server(node).keys()) == own)
-    assert lab.run("fault", "cut", "west") == "1:cut west, until zonelab heal\n"
-    lab.run("down")
-    lab.assert_nothing_is_left()
-
-
-@pytest.mark.parametrize("option", [(), ("--hinted-handoff",)])
-def test_a_server_that_was_away_has_what_it_missed_only_with_hinted_handoff(lab, option):
-    status = lab.up("--nodes", "2", "--time-factor", "0.5", *option)
-    rig = Rig(lab, status)
-    keys = [f"missed {number}" for number in range(20)]
-    own = [key for key in keys if "b1" in rig.owners(key, ("b1", "b2"))]
-    assert 0 < len(own) < 20
-    with lab.client("a2") as client:
-        lab.run("fault", "kill", "b1")
-        lab.until(lambda: not rig.statistics("a2")["connected"]["b1"])
-        assert client.mset(dict.fromkeys(keys, "1"))
-        rig.heal()
-        client.set(own[0], "2")
-        lab.until(lambda: lab.server("b1").get(own[0]) == "2")
-        expected = "1" if option else None
-        lab.until(lambda: [lab.server("b1").get(key) for key in own[1:]] == [expected] * (len(own) - 1))
-        assert lab.server("b1").dbsize() == (len(own) if option else 1)
-
-
-@pytest.mark.docker
-def test_servers_may_be_containers(lab):
-    build_image()
-    lab.up("--dcs", "2", "--zones", "1", "--nodes", "2", "--zones-kind", "docker", "--time-factor", "0.5")
-    keys = [f"key:{number}" for number in range(20)]
-    with lab.client("a1") as near, lab.client("b2") as far:
-        assert near.mset(dict.fromkeys(keys, "1"))
-        lab.until(lambda: far.mget(keys) == ["1"] * 20)
-        held = [set(lab.server(node).keys()) for node in ("b1", "b2")]
-        assert held[0] | held[1] == set(keys)
-        assert all(held)
-        lab.run("fault", "kill", "b")
-        assert [lab.zone(node)["server"]["state"] for node in ("b1", "b2")] == ["dead", "dead"]
-        lab.run("fault", "restart", "b", "--warm")
-        lab.until(lambda: [set(lab.server(node).keys()) for node in ("b1", "b2")] == held)
-    lab.run("down")
-    lab.assert_nothing_is_left()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--dcs", "4"), "--dcs: got '4'"),
-        (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
-        (("--dc-lag", "constant:5ms"), "of which there is one"),
-        (("--dcs", "2", "--dc-lag", "far"), "--dc-lag: got 'far'"),
-        (("--topology", "none.yaml"), "none.yaml cannot be read"),
-        (("--topology", "none.yaml", "--nodes", "2"), "accepted with it: no --nodes"),
-        (("--nodes", "2", "--hash-tag", "x"), "hash tag: got 'x'"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_line_before_anything_starts(lab, arguments, words):
-    said = lab.run("up", "--port", "0", *arguments, code=64)
-    assert words in said
-    assert said.count("\n") == 1
-    lab.assert_nothing_is_left()

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from analysis.runs.builder import RunBuilder
 
 
@@ -80,3 +82,16 @@ def _bad(run: RunBuilder, suffix: str, at_ms: int) -> None:
     zombie = push("zombie")
     run.ack(zombie, run.pop(zombie, at_ms=at_ms + 10, lease_end_ms=at_ms + 30), at_ms=at_ms + 50)
     run.payload("orphan" + suffix, zone="c")
+
+
+def lognormal_run(path: Path, *, seed: int, factor: float = 1.0, messages: int = 900, level: str = "DC_ONE") -> Path:
+    """Messages one after another; every duration lognormal around 20 ms times ``factor``."""
+    rng = np.random.default_rng(seed)
+    run = RunBuilder(path, seed=seed, level=level, load_ms=messages * 10)
+    for number in range(messages):
+        push_ms, pop_ms, ack_ms = (20 * factor * rng.lognormal(0, 0.3, 3)).tolist()
+        at_ms, name = 10 * number, f"m{number}"
+        run.push(name, at_ms=at_ms, took_ms=push_ms)
+        pop = run.pop(name, at_ms=at_ms, took_ms=pop_ms)
+        run.ack(name, pop, at_ms=at_ms + pop_ms, took_ms=ack_ms)
+    return run.write()

@@ -1,11 +1,12 @@
 """What clients of Dynomite at 2046b05 saw with zones killed, paused or unreachable: its failure matrix.
 
-Three racks, default time-outs; the steps are those of ``tests/unit/cluster/test_failure_matrix.py``.
+Three racks, default time-outs; the steps are those of ``tests/unit/cluster/coordinators/test_failure_matrix.py``.
 """
 
 import pytest
 
-from cluster.votes.vote import LEVELS_OF_ONE_DC, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)

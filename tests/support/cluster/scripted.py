@@ -8,13 +8,14 @@ from typing import Any
 
 from cluster.connections.batch import Answer, Batch, Channel
 from cluster.connections.peer import Peer
-from cluster.connections.server import Datastore
+from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
-from cluster.coordinator import Coordinator
+from cluster.coordinators.coordinator import Coordinator
+from cluster.coordinators.plain import PlainCoordinator
 from cluster.links.lag import Constant, Lag
 from cluster.links.link import Cut, Link
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.ports import Command, Indeterminate, Reply, ServerError, Unavailable
 
 MS = 1_000_000
@@ -233,7 +234,7 @@ class Call:
         return self.replies[0] if len(self.replies) == 1 else self.replies
 
 
-class Witness:
+class NotingChannel:
     """A channel that notes what it answered to each batch: (zone, commands, answer)."""
 
     def __init__(self, zone: str, channel: Channel, notes: list[tuple[str, tuple[Command, ...], Answer]]) -> None:
@@ -274,7 +275,7 @@ class ScriptedCluster:
         self.servers = {name: ScriptedServer(name, self.runtime, service_ns=service_ns) for name in zones}
         self.links = {(source, target): self._link(source, target, lag) for source in zones for target in zones}
         self.peers: dict[tuple[str, str], Peer] = {}
-        self.datastores: dict[tuple[str, str], Datastore] = {}
+        self.connections: dict[tuple[str, str], ServerConnection] = {}
         self.answers: list[tuple[str, tuple[Command, ...], Answer]] = []  # of every zone, to whichever coordinator
         self.coordinators = {name: self._coordinator(name, peer) for name in zones}
         self.calls: list[Call] = []
@@ -316,6 +317,12 @@ class ScriptedCluster:
         self.cut(one, other, mode)
         self.cut(other, one, mode)
 
+    def isolate(self, zone: str, mode: Cut) -> None:
+        """Cut ``zone`` off from all others."""
+        for other in self.servers:
+            if other != zone:
+                self.cut_both_ways(zone, other, mode)
+
     def mend_all(self) -> None:
         for link in self.links.values():
             link.mend()
@@ -323,6 +330,10 @@ class ScriptedCluster:
     def values(self, key: str) -> list[Any]:
         """What each server holds under ``key``, in order of the zones."""
         return [server.store.get(key) for server in self.servers.values()]
+
+    def executed_at(self, *command: Any) -> list[str]:
+        """The zones whose servers have executed ``command``."""
+        return [name for name, server in self.servers.items() if command in server.commands()]
 
     async def _carry(self, call: Call) -> None:
         try:
@@ -336,22 +347,31 @@ class ScriptedCluster:
         return Link(source=source, target=target, runtime=self.runtime, lag=lag, random=random)
 
     def _coordinator(self, zone: str, peer: type[Peer]) -> Coordinator:
-        channels: dict[str, Datastore | Peer] = {}
+        channels: dict[str, ServerConnection | Peer] = {}
         for target, server in self.servers.items():
-            datastore = Datastore(upstream=server.upstream(), runtime=self.runtime, timeouts=self.timeouts)
-            self.datastores[zone, target] = datastore
-            datastore.open()
-            channels[target] = datastore
+            connection = ServerConnection(upstream=server.upstream(), runtime=self.runtime, timeouts=self.timeouts)
+            self.connections[zone, target] = connection
+            connection.open()
+            channels[target] = connection
             if target != zone:
                 channels[target] = self.peers[zone, target] = peer(
-                    datastore=datastore,
+                    far_end=connection,
                     outbound=self.links[zone, target],
                     inbound=self.links[target, zone],
                     runtime=self.runtime,
                     timeouts=self.timeouts,
                 )
-        witnesses = {target: Witness(target, channel, self.answers) for target, channel in channels.items()}
-        return Coordinator(zone=zone, channels=witnesses, runtime=self.runtime)
+        noting = {target: NotingChannel(target, channel, self.answers) for target, channel in channels.items()}
+        return PlainCoordinator(zone=zone, channels=noting, runtime=self.runtime)
+
+
+def planted(*values: Any, **options: Any) -> ScriptedCluster:
+    """A cluster whose servers hold these values under ``k``."""
+    cluster = ScriptedCluster(**options)
+    for server, value in zip(cluster.servers.values(), values, strict=True):
+        if value is not None:
+            server.store["k"] = value
+    return cluster
 
 
 def executions(servers: Mapping[str, ScriptedServer], command: Command) -> dict[str, list[int]]:

@@ -10,7 +10,7 @@ import uvloop
 from cluster.connections.timeouts import Timeouts
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.ports import Connection, Runtime
 
 T = TypeVar("T")

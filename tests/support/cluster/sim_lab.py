@@ -1,12 +1,15 @@
-"""Simulated zones for tests, with the face of ``support.cluster.servers.Lab``. Time passes only while something runs."""
+"""Simulated zones for tests, with the face of ``support.cluster.servers.Lab``.
+
+Time passes only while something runs.
+"""
 
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.ports import Connection, Runtime
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from support.engine.dyno import EPOCH_MS, SettableClock, content, make_queue
+from support.engine.dyno import EPOCH_MS, SettableClock, content, fresh_name, make_queue
 
 from engine.dyno import LocalOnly
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS
@@ -14,29 +14,49 @@ X = Message(id="x", payload="p", priority=7)
 
 
 class Bench:
+    """A V1 queue with the shards a, b and c that serves a and, unless told otherwise, pushes there."""
+
     def __init__(self, lab, **settings):
         self.lab = lab
         self.clock = SettableClock(settings.pop("now_ms", EPOCH_MS))
         self.direct = lab.direct("a")
-        self.settings = {"unack_ms": LEASE_MS, "strategy": LocalOnly("a"), **settings}
+        self.compat = settings.get("compat", False)
+        self.settings = {"name": fresh_name(), "unack_ms": LEASE_MS, "strategy": LocalOnly("a"), **settings}
         self.queue = self.another()
 
     def another(self, connection=None, **settings):
-        name = self.queue.name if hasattr(self, "queue") else None
-        values = {**self.settings, "name": name, **settings}
+        """Another program's object of the same queue."""
+        values = {**self.settings, **settings}
         return make_queue(connection or self.direct, runtime=self.lab.runtime, clock=self.clock, **values)
 
     def __call__(self, coroutine):
         return self.lab.run(coroutine)
 
-    def push(self, *messages, into="a"):
-        self(self.another(strategy=LocalOnly(into)).push(messages))
+    def push(self, *messages, into="a", **fields):
+        """Messages, or the ids of messages with ``fields``."""
+        made = [each if isinstance(each, Message) else Message(id=each, **fields) for each in messages]
+        self(self.another(strategy=LocalOnly(into)).push(made))
+
+    def lease(self, *messages):
+        """Push and pop them."""
+        self.push(*messages)
+        assert len(self.pop(len(messages))) == len(messages)
+
+    def pop(self, count, **options):
+        return ids(self(self.queue.pop(count, **options)))
+
+    def peek(self, count):
+        return [message.id for message in self(self.queue.peek(count))]
 
     def redis(self, *command):
-        return self(self.direct.execute(command))
+        (reply,) = self(self.direct.execute(command))
+        return reply
 
     def lease_of(self, message_id, shard="a"):
         self.redis("ZADD", self.queue.keys.unack(shard), self.clock.now_ms() + LEASE_MS, message_id)
+
+    def store_payload(self, message_id, raw):
+        self.redis("HSET", self.queue.keys.messages, message_id, raw)
 
     def drop_payload(self, message_id):
         self.redis("HDEL", self.queue.keys.messages, message_id)
@@ -62,7 +82,7 @@ async def consume(queue, message_id):
     assert await queue.ack(message_id)
 
 
-def assert_planted_bug_fails(server, monkeypatch, scripts, planted):
+def assert_planted_bug_fails(lab, monkeypatch, scripts, planted):
     """``planted``: name of a script, a text in it and another instead, and a test that must fail then.
 
     A test also fails by unpacking nothing, or by looking into a delivery that is None.
@@ -70,6 +90,6 @@ def assert_planted_bug_fails(server, monkeypatch, scripts, planted):
     name, text, instead, test = planted
     assert scripts[name].count(text) == 1
     monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
-    takes_a_bench = inspect.getfullargspec(test).args != ["server"]
+    takes_a_bench = inspect.getfullargspec(test).args != ["lab"]
     with pytest.raises((AssertionError, ValueError, AttributeError)):
-        test(Bench(server, compat=scripts is ORIGINAL_SCRIPTS) if takes_a_bench else server)
+        test(Bench(lab, compat=scripts is ORIGINAL_SCRIPTS) if takes_a_bench else lab)

@@ -1,16 +1,17 @@
 """What the tests of the pipelined and the multi-shard queue share: connections that are cut, and what Redis holds."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
-from support.engine.dyno import SHARDS, fresh_name
+from support.engine.dyno import SHARDS, SettableClock, fresh_name
 
+from engine.dyno import LocalOnly
 from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
-from engine.ports import Command, Connection, Indeterminate, Reply, ServerError, Unavailable
+from engine.message import Message
+from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
 
+LEASE_MS = 1000
 REFUSAL = ServerError("OOM command not allowed when used memory > 'maxmemory'.")
 
 
@@ -134,19 +135,112 @@ def make_multi(
     return MultiQueue(name, shard=shard, queues=queues, strategy=strategy)
 
 
-def in_both_modes(make: Callable[..., Any]) -> tuple[Any, Any, Any]:
-    """Fixtures: what ``make`` makes of the fixture ``lab`` by default, as the original, and in either mode."""
+class PipelinedBench:
+    """A V2 queue of one shard, and ways to cut its next operation and to look at what it left."""
 
-    @pytest.fixture
-    def default(lab):
-        return make(lab, compat=False)
+    def __init__(self, lab, *, compat):
+        self.lab = lab
+        self.compat = compat
+        self.clock = SettableClock()
+        self.direct = lab.direct("a")
+        self.connection = CuttingConnection(self.direct)
+        self._name = fresh_name()
+        self.queue = self.instance(self.connection)
 
-    @pytest.fixture
-    def original(lab):
-        return make(lab, compat=True)
+    def instance(self, connection=None):
+        """Another program on the same shard."""
+        return make_pipelined(
+            connection or self.direct,
+            name=self._name,
+            runtime=self.lab.runtime,
+            clock=self.clock,
+            unack_ms=LEASE_MS,
+            unack_interval_ms=100,
+            compat=self.compat,
+        )
 
-    @pytest.fixture(params=[False, True], ids=["default", "compat"])
-    def either(request, lab):
-        return make(lab, compat=request.param)
+    def run(self, operation):
+        return self.lab.run(operation)
 
-    return default, original, either
+    def push(self, *ids, **fields):
+        self.run(self.queue.push([Message(id=each, **fields) for each in ids]))
+
+    def pop(self, count=10, **options):
+        return [delivery.message.id for delivery in self.run(self.queue.pop(count, **options))]
+
+    def content(self):
+        return self.run(shard_content(self.direct, self.queue.keys))
+
+    def state(self, message_id):
+        return self.content().state(message_id)
+
+    def cut(self, operation, *, after_pipelines, applied):
+        """Run ``operation``, which is cut as ``CuttingConnection.cut`` says; its error."""
+        self.connection.cut(after_pipelines=after_pipelines, applied=applied)
+        with pytest.raises(PortError) as raised:
+            self.run(operation)
+        self.connection.mend()
+        return raised.value
+
+    def lease_ends(self):
+        self.clock.advance(LEASE_MS)
+        return self.run(self.queue.process_unacks())
+
+    def later(self, delay_ms, operation):
+        """Do it while something else runs."""
+
+        async def wait():
+            await self.lab.runtime.sleep(delay_ms * 1_000_000)
+            await operation()
+
+        self.lab.runtime.spawn(wait(), name="later")
+
+
+class MultiBench:
+    """A queue over shards a, b and c that serves a; ``connections`` cut single shards."""
+
+    def __init__(self, lab, *, compat):
+        self.lab = lab
+        self.compat = compat
+        self.clock = SettableClock()
+        self.direct = lab.direct("a")
+        self.connections = {shard: CuttingConnection(self.direct) for shard in SHARDS}
+        self.queue = self.instance(by_shard=self.connections)
+
+    def instance(self, **settings):
+        values = {
+            "name": self.queue.name if hasattr(self, "queue") else None,
+            "unack_ms": LEASE_MS,
+            "unack_interval_ms": 100,
+            "compat": self.compat,
+        }
+        return make_multi(self.direct, runtime=self.lab.runtime, clock=self.clock, **{**values, **settings})
+
+    def run(self, operation):
+        return self.lab.run(operation)
+
+    def push(self, *ids, queue=None):
+        return self.run((queue or self.queue).push([Message(id=each) for each in ids]))
+
+    def states(self, message_id):
+        """By shard, only where there is anything."""
+        states = {}
+        for shard, queue in self.queue.queues.items():
+            state = self.run(shard_content(self.direct, queue.keys)).state(message_id)
+            if state != "-":
+                states[shard] = state
+        return states
+
+    def waiting(self):
+        """Ids by shard."""
+        contents = {shard: self.run(shard_content(self.direct, each.keys)) for shard, each in self.queue.queues.items()}
+        return {shard: list(content.waiting) for shard, content in contents.items()}
+
+    def kill(self, shard, *, applied=None):
+        self.connections[shard].cut(after_pipelines=0, applied=applied)
+
+    def put(self, shard, *ids):
+        """Push to one shard, and let its consumer have them."""
+        served = self.instance(shard=shard, strategy=LocalOnly(shard))
+        self.run(served.queues[shard].push([Message(id=each) for each in ids]))
+        return self.run(served.pop(len(ids)))

@@ -1,14 +1,14 @@
 """Hardened queues on a simulated cluster, for tests that look inside."""
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from cluster.connections.timeouts import Timeouts
+from cluster.coordinators.direct import SingleZoneReads
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.votes.levels import Level
 from engine.common.timings import MetricsSource
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
 from engine.message import Message
@@ -37,8 +37,10 @@ class HardenedLab:
         *,
         level: Level = Level.DC_QUORUM,
         metrics: MetricsSource | None = None,
+        through: Callable[[Connection], Connection] = lambda connection: connection,
         **settings: Any,
     ) -> HardenedQueue:
+        """``through``: what writes at ``level`` pass on their way."""
         self._instances += 1
         cluster, coordinator = self.cluster, self.cluster.coordinators[zone]
         chosen = {"lease_ms": 200, "margin_ms": 20, "keeper_interval_ms": 50, "grace_ms": 100, "takeover_ms": 300}
@@ -46,10 +48,10 @@ class HardenedLab:
             KEYS.queue,
             runtime=self.runtime,
             clock=cluster.clock(zone),
-            quorum=cluster.connection(zone, level),
+            quorum=through(cluster.connection(zone, level)),
             safe=cluster.connection(zone, Level.DC_SAFE_QUORUM),
             local=cluster.connection(zone, Level.DC_ONE),
-            zones={name: ZoneReads(coordinator, name, runtime=self.runtime) for name in ZONES},
+            zones={name: SingleZoneReads(coordinator, name, runtime=self.runtime) for name in ZONES},
             settings=HardenedSettings(
                 prefix=KEYS.prefix,
                 shards=ZONES,
@@ -99,9 +101,9 @@ class _Recording:
 def commands_of(queue: HardenedQueue) -> list[tuple[str, tuple[Command, ...]]]:
     """What ``queue`` sends from now on: connection and commands of each round trip."""
     sent: list[tuple[str, tuple[Command, ...]]] = []
-    store = queue._store
+    steps = queue._steps
     for name in ("_level", "_local", "_deciding"):
-        setattr(store, name, _Recording(getattr(store, name), sent, name))
+        setattr(steps, name, _Recording(getattr(steps, name), sent, name))
     return sent
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from support.engine.dyno import Content, content
 
 from cluster.testbed import Testbed
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings
 from engine.message import Message
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from scenarios.cli import run_cli
+from scenarios.cli.main import run_cli
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from analysis.checkers.consistency.consistency import check_accesses
 from analysis.checkers.consistency.verdict import ConsistencyVerdict
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import load_consistency
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
-from scenarios.progress import display
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run.simulated import recorded, simulate
 from scenarios.run_files.tables import MemoryTables
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.scenario import ZoneKind
+from scenarios.terminal.progress import Display
 from scenarios.verbs.check import examine
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
@@ -101,7 +101,8 @@ def run_in_memory(name: str, *overrides: str) -> ConsistencyVerdict:
 def run_for_real(name: str, runs: Path, *overrides: str) -> ConsistencyVerdict:
     """On real servers, checked from disk."""
     scenario = load_scenario(name, overrides=list(overrides))
-    with display() as shown:
+    with Display() as shown:
+        shown.begin(name)
         directory, record = run_on_servers(
             scenario, kind=ZoneKind.PROCESS, runs=runs, watcher=shown, command=f"zonelab run {name}"
         )

@@ -1,22 +1,23 @@
 """What the documentation publishes of the guarantees: reading it, and writing into counterexamples what they show now.
 
-``python -m support.scenarios.counterexamples`` in ``tests/`` writes the trace hash of the program as it is into every file that
-still shows its violation, and names those that do not: ``zonelab matrix --files docs/counterexamples`` finds others.
+``python -m support.scenarios.counterexamples`` in ``tests/`` writes the trace hash of the program as it is into every
+file that still shows its violation, and names those that do not: ``zonelab matrix --files docs/counterexamples`` finds
+others.
 """
 
 import re
 import sys
 from pathlib import Path
 
-from analysis.checkers.verdict import MessageClass
-from cluster.votes.vote import Level
+from analysis.message_classes import MessageClass
+from cluster.votes.levels import Level
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+from scenarios.run.trial import QueueTrial, attempt
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.spec.reading import dump_scenario, load_scenario
 from scenarios.spec.scenario import Found, Scenario
 from scenarios.studies.matrix import Cell
 from scenarios.studies.matrix_report import TITLES
-from scenarios.trial import Trial, attempt
 
 DOCS = Path(__file__).parents[3] / "docs"
 _DETAILS_COLUMNS = 8
@@ -68,7 +69,7 @@ def _cell(fault_class: str, level: str, mode: str) -> Cell:
     return Cell(fault_class=FaultClass(fault_class), level=Level(level), mode=EngineMode(mode))
 
 
-def rerun(path: Path) -> tuple[Scenario, Trial]:
+def rerun(path: Path) -> tuple[Scenario, QueueTrial]:
     scenario = load_scenario(str(path))
     return scenario, attempt(scenario)
 

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
+from engine.common.failures import Effects, operation
 from engine.dyno import DynoQueue
-from engine.dyno.errors import Effects, operation
 from engine.dyno.message_json import decode
 from engine.dyno.scores import due_score
 from engine.dyno.v1.ack import Acks
@@ -13,7 +13,8 @@ from engine.dyno.v1.context import Context
 from engine.dyno.v1.pop import FreshPopper, no_claims
 from engine.dyno.v1.unack import UnackHandler
 from engine.message import Delivery, Message, Receipt
-from scenarios.queues.dyno import DynoUnderTest, Wrap
+from scenarios.queues.dyno import DynoUnderTest
+from scenarios.queues.under_test import Wrap
 
 
 class Planted(DynoUnderTest):

@@ -6,9 +6,9 @@ from typing import Any
 
 from analysis.checkers.consistency.verdict import Anomaly
 from cluster.sim.cluster import SimCluster
-from cluster.votes.vote import Setting
+from cluster.votes.levels import Setting
 from engine.ports import Command, Connection, Reply, Unavailable
-from scenarios.consistency.trial import AccessTrial, attempt_accesses
+from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.spec.scenario import Scenario
 
 SCENARIO = {

@@ -14,10 +14,9 @@ import yaml
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from scenarios.clients.recorder import Outcome
-from scenarios.queues.dyno import queue_under_test
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
-from scenarios.run_phases import RunRecord
-from scenarios.runner import MakeQueue
+from scenarios.run_files.record import RunRecord
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.scenario import ZoneKind
 
@@ -108,7 +107,7 @@ def zonelab(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedP
 
 
 def zonelab_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from scenarios.cli import main; main()", *arguments]
+    return [sys.executable, "-c", "from scenarios.cli.main import main; main()", *arguments]
 
 
 def servers_of(marker: str) -> list[int]:

@@ -4,10 +4,9 @@ from typing import Any
 
 from analysis.checkers.queue.queue import check_recorded
 from analysis.checkers.verdict import Verdict
-from scenarios.queues.dyno import queue_under_test
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.simulated import Simulated, recorded, simulate
 from scenarios.run_files.tables import MemoryTables
-from scenarios.runner import MakeQueue
 from scenarios.spec.reading import scenario_of
 from scenarios.spec.scenario import Scenario
 

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from analysis.checkers.verdict import MessageClass
-from cluster.votes.vote import Level
+from analysis.message_classes import MessageClass
+from cluster.votes.levels import Level
 from scenarios.properties import QueueMachine, Violation
 from scenarios.properties.ledger import Fate
 

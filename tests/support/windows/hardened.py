@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from support.engine.dyno import SHARDS
-from support.windows import hardened_replicas
-from support.windows.hardened_stage import HardenedStage
+from support.windows import hardened_replicas, hardened_zones
+from support.windows.hardened_stage import HardenedStage, consume, push
 from support.windows.lags import PAYLOAD_MISSED, cut_off_with, under_each
 from support.windows.stage import (
     LEASE_MS,
@@ -26,22 +26,11 @@ from support.windows.stage import (
     said,
 )
 
-from cluster.votes.vote import Level
-from cluster.zone import Restart
+from cluster.votes.levels import Level
 from engine.dyno import LocalOnly, RoundRobin
 from engine.message import Message
 
 HardenedCourse = Callable[[HardenedStage], Coroutine[Any, Any, str]]
-
-
-async def push(stage: HardenedStage, *, zone: str = "a") -> None:
-    await stage.hardened(zone).push([X])
-
-
-async def consume(stage: HardenedStage) -> None:
-    """Pop and acknowledge one message."""
-    consumer, (delivery,) = await stage.pop()
-    assert await consumer.ack(delivery)
 
 
 async def push_dies(stage: HardenedStage) -> str:
@@ -308,70 +297,9 @@ async def push_missed_by_its_zone(stage: HardenedStage) -> str:
     return await stage.drain()
 
 
-async def without_consumers(stage: HardenedStage) -> str:
-    await stage.hardened(strategy=RoundRobin()).push(messages("uvw"))
-    return f"programs in a and b only; {await stage.drain('a', 'b')}"
-
-
-async def server_down(stage: HardenedStage) -> str:
-    await push(stage)
-    await stage.kill("a")
-    consumer = stage.hardened()
-    got = await consumer.pop(1)
-    acked = said(await consumer.ack(got[0])) if got else "none"
-    await stage.come_back("a", Restart.WARM, warm_from="b")
-    return f"pop in a: {said(got)}; ack: {acked}; {await stage.drain()}"
-
-
-async def server_back_empty(stage: HardenedStage) -> str:
-    await push(stage)
-    await stage.wipe("a")
-    return await stage.drain()
-
-
-async def two_wiped(stage: HardenedStage) -> str:
-    await push(stage)
-    await stage.wipe("b", "c")
-    return await stage.drain()
-
-
-async def two_wiped_leased(stage: HardenedStage) -> str:
-    await push(stage)
-    await stage.pop()
-    await stage.wipe("b", "c")
-    return await stage.drain()
-
-
-async def split(stage: HardenedStage) -> str:
-    """Zone b takes a's shard over while a is cut off."""
-    stage.level = Level.DC_ONE
-    await push(stage)
-    await stage.sleep(10)
-    stage.cut("a", "b")
-    stage.cut("a", "c")
-    here = stage.hardened("a")
-    first = await failure(here.pop(1))
-    there = stage.hardened("b")
-    await there.start()
-    await stage.sleep(5 * LEASE_MS)
-    second = await there.pop(1)
-    acked = " ".join([said(await there.ack(delivery)) for delivery in second])
-    await stage.mend()
-    return f"pop in a: {first}; in b, later: {said(second)}; ack: {acked}; {await stage.drain()}"
-
-
-async def outage_under_keepers(stage: HardenedStage) -> str:
-    await push(stage)
-    await stage.pop()
-    async with stage.hardened():
-        await stage.kill("a")
-        await stage.sleep(3000)
-        await stage.come_back("a", Restart.WARM, warm_from="b")
-    return await stage.drain()
-
-
 HARDENED_COURSES: dict[str, HardenedCourse] = {
     **hardened_replicas.COURSES,
+    **hardened_zones.COURSES,
     "crash_push_after_payload": push_dies,
     "payload_without_id_and_tests_of_existence": push_dies,
     "crash_push_batch_retried_round_robin": batch_again,
@@ -416,13 +344,5 @@ HARDENED_COURSES: dict[str, HardenedCourse] = {
     "v2_one_id_in_two_shards": push_thrice,
     "v2_remove_of_leased": remove_leased,
     "v2_crash_remove_of_waiting": remove_dies,
-    "v2_handler_after_an_outage": outage_under_keepers,
     "multi_push_while_one_shard_fails": batch_again,
-    "zone_without_consumers": without_consumers,
-    "zone_server_down": server_down,
-    "zone_server_back_empty": server_back_empty,
-    "zones_wiped_two_message_waiting": two_wiped,
-    "zones_wiped_two_message_leased": two_wiped_leased,
-    "zones_split_dc_one": split,
-    "zone_server_down_while_the_handler_runs": outage_under_keepers,
 }

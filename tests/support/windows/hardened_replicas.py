@@ -8,7 +8,7 @@ from support.windows.lags import ACK_NOT_THERE_YET, CONSUMED_STILL_SHOWN, LATE, 
 from support.windows.replicas import ties
 from support.windows.stage import LEASE_MS, X, failure, said
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import LocalOnly
 from engine.dyno.hardened import HardenedQueue
 from engine.message import Delivery

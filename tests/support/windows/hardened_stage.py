@@ -1,10 +1,10 @@
 """Where the courses of hardened mode are played."""
 
 from support.engine.dyno import SHARDS
-from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap
+from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap, X
 
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.coordinators.direct import SingleZoneReads
+from cluster.votes.levels import Level
 from engine.dyno import LocalOnly, ShardingStrategy
 from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
 from engine.message import Delivery
@@ -31,7 +31,7 @@ class HardenedStage(Stage):
         """``wrap`` is for the connections that write."""
         self._instances += 1
         coordinator = self.cluster.coordinators[zone]
-        reads = {name: ZoneReads(coordinator, name, runtime=self.cluster.runtime) for name in SHARDS}
+        reads = {name: SingleZoneReads(coordinator, name, runtime=self.cluster.runtime) for name in SHARDS}
         settings = HardenedSettings(
             prefix=PREFIX,
             shards=SHARDS,
@@ -81,3 +81,13 @@ class HardenedStage(Stage):
         return f"then delivered: {' '.join(sorted(delivered)) or 'nothing'}" + (
             f"; {listed} not empty" if listed else ""
         )
+
+
+async def push(stage: HardenedStage, *, zone: str = "a") -> None:
+    await stage.hardened(zone).push([X])
+
+
+async def consume(stage: HardenedStage) -> None:
+    """Pop and acknowledge one message."""
+    consumer, (delivery,) = await stage.pop()
+    assert await consumer.ack(delivery)

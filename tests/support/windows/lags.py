@@ -7,7 +7,7 @@ from typing import Any
 from support.windows.crashes import redelivery
 from support.windows.stage import LEASE_MS, AnyStage, Stage, X, failure, meanwhile, said
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.dyno import LocalOnly
 

@@ -4,9 +4,9 @@ from support.engine.dyno import SHARDS
 from support.windows import clients, crashes, lags, pipelines, races, replicas, zones
 from support.windows.stage import Course, Stage, Wrapper
 
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.real.cluster import RealCluster
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import ZoneState
 from engine.ports import Command, Connection, Reply
 
@@ -47,7 +47,7 @@ class RealStage(Stage):
             link.set_lag(parse_lag("0"))
         for zone in self.cluster.zones.values():
             assert zone.state is ZoneState.RUNNING
-        await self.cluster.connected()
+        await self.cluster.network.connected()
         for name in SHARDS:
             await self.cluster.direct(name).execute(("FLUSHALL",))
         return await course(self)

@@ -6,7 +6,7 @@ from typing import Any
 from support.windows.crashes import redelivery
 from support.windows.stage import AnyStage, Stage, X, failure, messages, said
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno import DynoQueue
 from engine.message import Delivery, Message
 

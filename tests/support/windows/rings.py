@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+from support.cluster.racks import even_rack
 from support.engine.dyno import SHARDS
 from support.windows.crashes import redelivery
 from support.windows.stage import NAME, PREFIX, SIMULATION, Stage, X, said
 
 from cluster.sim.cluster import SimCluster
-from cluster.topology.topology import DataCentre, Topology, even_rack
-from cluster.votes.vote import Level
+from cluster.topology.topology import DataCentre, Topology
+from cluster.votes.levels import Level
 from engine.dyno import Keys, LocalOnly
 
 TOPOLOGY = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in SHARDS)),))

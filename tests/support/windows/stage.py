@@ -8,12 +8,12 @@ from support.engine.dyno import SHARDS, Content, content
 from support.engine.dyno_v2 import make_pipelined, shard_content
 
 from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.event_order import Schedule, TieBreak
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
 from engine.dyno.v2 import PipelinedQueue
@@ -243,7 +243,7 @@ class Stage:
         """Every link, and wait until the coordinators are connected again."""
         for link in self.cluster.links.values():
             link.mend()
-        await self.cluster.connected()
+        await self.cluster.network.connected()
 
     async def content(self, zone: str = "a") -> Content:
         return await content(self.cluster.direct(zone), self.keys)
@@ -260,7 +260,7 @@ class Stage:
         """Start the killed server of ``zone`` and wait until the coordinators are connected to it."""
         source = None if warm_from is None else self.cluster.zones[warm_from]
         await self.cluster.zones[zone].restart(mode, warm_from=source)
-        await self.cluster.connected()
+        await self.cluster.network.connected()
 
     async def wipe(self, *zones: str) -> None:
         """Kill the servers of ``zones`` and start them again without their data."""

@@ -3,7 +3,7 @@
 from support.windows.crashes import leased, redelivery
 from support.windows.stage import Stage, X, failure, messages, said
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.dyno import RoundRobin
 

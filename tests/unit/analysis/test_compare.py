@@ -7,32 +7,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.analysis.runs import eventful_run
+from support.analysis.runs import eventful_run, lognormal_run
 
-from analysis.checkers.verdict import DUPLICATE_CAUSES
 from analysis.comparison.compare import Comparison, compare
-from analysis.comparison.metrics import COMPARED_QUANTILES, WITHIN
+from analysis.comparison.metrics import WITHIN
 from analysis.comparison.samples import Metric
 from analysis.figures.compare_plot import plot_comparison
+from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunError
 from analysis.summary.queue_summary import LOSSES, summarise
-from scenarios.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
-
-
-def lognormal_run(path: Path, *, seed: int, factor: float = 1.0, messages: int = 900, level: str = "DC_ONE") -> Path:
-    """Messages one after another; every duration lognormal around 20 ms times ``factor``."""
-    rng = np.random.default_rng(seed)
-    run = RunBuilder(path, seed=seed, level=level, load_ms=messages * 10)
-    for number in range(messages):
-        push_ms, pop_ms, ack_ms = (20 * factor * rng.lognormal(0, 0.3, 3)).tolist()
-        at_ms, name = 10 * number, f"m{number}"
-        run.push(name, at_ms=at_ms, took_ms=push_ms)
-        pop = run.pop(name, at_ms=at_ms, took_ms=pop_ms)
-        run.ack(name, pop, at_ms=at_ms + pop_ms, took_ms=ack_ms)
-    return run.write()
 
 
 @pytest.fixture(scope="module")
@@ -206,31 +191,6 @@ def test_json_holds_everything_and_nothing_that_json_lacks(alike_compared: Compa
     assert [row["metric"] for row in value["metrics"]] == list(map(str, Metric))
     assert value["metrics"][0]["quantiles"][0]["interval_ms"].keys() == {"low", "high"}
     assert value["method"]["seed"] == 20_040
-
-
-def test_rows_show_every_metric_and_count_and_end_with_the_verdict(alike_compared: Comparison) -> None:
-    rows = comparison_rows(alike_compared)
-    assert len(rows) == len(Metric) * (len(COMPARED_QUANTILES) + 2) + len(DUPLICATE_CAUSES) + len(LOSSES) + 1
-    assert [row.agree for row in rows if row.agree] == ["yes"] * (len(Metric) + 1)
-    assert rows[-1] == ComparisonRow(section="verdict", label="all medians", agree="yes")
-    median = next(row for row in rows if row.label == "push p50, ms")
-    quantile = alike_compared.metric("push").quantiles[0]
-    assert (median.first, median.second) == (f"{quantile.first_ms:.2f}", f"{quantile.second_ms:.2f}")
-    assert median.difference == f"{quantile.difference_ms:+.2f} ({100 * quantile.relative:+.1f} %)"
-    assert median.interval == f"{quantile.interval_ms.low:+.2f} … {quantile.interval_ms.high:+.2f}"
-    assert comparison_headings(within=0.2)[-1] == "within 20 %"
-    assert len(comparison_headings()) == len(ComparisonRow.__slots__) - 1
-
-
-def test_rows_of_tiny_runs_show_dashes_for_what_is_not_known(tmp_path: Path) -> None:
-    run = RunBuilder(tmp_path / "run")
-    run.push("m", at_ms=0)
-    path = run.write()
-    rows = {row.label: row for row in comparison_rows(compare(path, path))}
-    assert (rows["push p50, ms"].interval, rows["push KS distance"].interval) == ("–", "–")
-    assert rows["redelivered, of deliveries"].interval == "–"
-    assert rows["push p50, ms"].agree == "undecided"
-    assert "ack p50, ms" not in rows
 
 
 def test_the_figure_is_written_even_for_runs_without_operations(alike: tuple[Path, Path], tmp_path: Path) -> None:

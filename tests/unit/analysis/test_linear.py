@@ -84,6 +84,17 @@ def test_an_update_in_doubt_may_take_effect_once_but_not_twice():
     assert check_register([*again, read(4, "x", 7, 8)]).valid is False
 
 
+def test_of_unlike_updates_in_doubt_with_one_value_either_may_be_the_one_that_was_seen():
+    """What the read saw first must not have been the plain write, since only that can bring the value back."""
+    written, swapped = write(0, "x", 0, None), cas(1, "a", "x", 1, None)
+    history = [read(2, "x", 2, 3), write(3, "y", 4, 5), read(4, "x", 6, 7)]
+    for doubtful in ([written, swapped], [cas(0, "a", "x", 0, None), write(1, "x", 1, None)]):
+        assert check_register([*doubtful, *history], initial="a").valid is True
+        assert (
+            check_register([*doubtful, *history, write(5, "y", 8, 9), read(6, "x", 10, 11)], initial="a").valid is False
+        )
+
+
 def test_events_of_one_moment_exclude_no_order():
     assert check_register([write(0, "x", 0, 5), read(1, None, 5, 6)]).valid is True
 

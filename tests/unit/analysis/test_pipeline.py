@@ -15,7 +15,8 @@ import pytest
 from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import DUPLICATE_CAUSES, Verdict
+from analysis.checkers.verdict import Verdict
+from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import RunError
 from analysis.spark.pipeline import Aggregates, LevelFigures, aggregate
 from analysis.spark.session import JavaMissing, SparkFailed, spark_session

@@ -13,7 +13,7 @@ import pytest
 from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import DESCRIPTIONS, MessageClass
+from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.report import build_comparison, build_report
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunError

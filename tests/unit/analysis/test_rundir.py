@@ -9,7 +9,7 @@ import pytest
 from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT
+from analysis.message_classes import FORBIDDEN_DEFAULT
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.runs.history import HistoryWriter
 from analysis.summary.queue_summary import load_summary, load_verdict, summarise

@@ -1,4 +1,6 @@
-"""Goal: figures of published tables and the promised coverage. Method: known values, brute force, simulation."""
+"""Goal: intervals and distances are those of scipy.stats, and cover as often as they say. Method: scipy.stats as the
+oracle, simulation. The product itself imports only scipy.special, which is quick.
+"""
 
 from dataclasses import astuple
 
@@ -7,19 +9,24 @@ import pytest
 from scipy import stats as reference
 
 from analysis.statistics import (
+    QUANTILES,
     Interval,
+    average_ranks,
     empirical_cdf,
     ks_distance,
     proportion_interval,
     quantile_interval,
     quantiles,
     rate_interval,
+    wilson_interval,
 )
 
 
 def test_quantiles_interpolate_linearly_and_an_empty_sample_has_none() -> None:
     assert quantiles([4.0, 1.0, 3.0, 2.0], ["p50", "max"]) == {"p50": 2.5, "max": 4.0}
     assert quantiles([]) == {}
+    draws = np.random.default_rng(5).exponential(size=997)
+    assert list(quantiles(draws).values()) == np.quantile(draws, list(QUANTILES.values())).tolist()
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 10), (1, 10), (5, 20), (10, 10), (3, 100_000)])
@@ -33,10 +40,21 @@ def test_no_hit_is_bounded_in_closed_form() -> None:
     assert proportion_interval(0, 0) == Interval(0.0, 1.0)
 
 
-@pytest.mark.parametrize(("events", "low", "high"), [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.39)])
-def test_the_rate_interval_gives_the_tabulated_poisson_limits(events: int, low: float, high: float) -> None:
-    """Garwood's limits, as in every table of exact Poisson intervals."""
-    assert astuple(rate_interval(events, 1.0)) == pytest.approx((low, high), rel=1e-3)
+@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (1, 10), (5, 20), (10, 10), (3, 100_000)])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+def test_the_score_interval_is_that_of_wilson(hits: int, trials: int, confidence: float) -> None:
+    exact = reference.binomtest(hits, trials).proportion_ci(confidence, method="wilson")
+    assert astuple(wilson_interval(hits, trials, confidence=confidence)) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize("events", [0, 1, 10, 5_000])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+def test_the_rate_interval_is_that_of_garwood(events: int, confidence: float) -> None:
+    """Who gave the limits of a Poisson mean as quantiles of chi-squared distributions."""
+    tail = (1 - confidence) / 2
+    low = reference.chi2.ppf(tail, 2 * events) / 2 if events else 0.0
+    high = reference.chi2.ppf(1 - tail, 2 * events + 2) / 2
+    assert astuple(rate_interval(events, 1.0, confidence=confidence)) == pytest.approx((low, high))
 
 
 def test_the_rate_interval_scales_with_exposure() -> None:
@@ -76,10 +94,22 @@ def test_ks_distance_is_that_of_scipy() -> None:
     assert ks_distance([1], [2]) == 1
 
 
+def test_equal_values_share_the_mean_of_their_ranks() -> None:
+    draws = np.random.default_rng(8).integers(0, 30, 200)
+    assert average_ranks(draws).tolist() == reference.rankdata(draws).tolist()
+
+
 def test_a_long_cdf_is_thinned_but_keeps_its_ends() -> None:
     x, y = empirical_cdf(np.arange(10_000), points=50)
     assert len(x) == 50
     assert (x[0], y[0], x[-1], y[-1]) == (0, 1 / 10_000, 9_999, 1)
+
+
+def test_a_short_cdf_is_that_of_scipy() -> None:
+    draws = np.random.default_rng(6).normal(size=40)
+    x, y = empirical_cdf(draws, points=50)
+    exact = reference.ecdf(draws).cdf
+    assert (x.tolist(), y.tolist()) == (exact.quantiles.tolist(), exact.probabilities.tolist())
 
 
 def test_impossible_arguments_are_refused_with_their_value() -> None:

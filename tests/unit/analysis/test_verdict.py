@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import DESCRIPTIONS, FIRST_OFFENDERS, MessageClass, Verdict, judge
+from analysis.checkers.verdict import FIRST_OFFENDERS, Verdict, judge
+from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.builder import Outcome, RunBuilder
 
 

@@ -1,7 +1,7 @@
 """The blocking façade offers every operation of the queue, as an ordinary call with the same parameters.
 
-Method: signatures compared by introspection; one pass through all calls on a real server, with the event loop in a
-background thread as an ordinary program would have it.
+Method: signatures compared by introspection; one pass through all calls on a simulated server; then an event loop in
+a background thread, as an ordinary program would have it.
 """
 
 import asyncio
@@ -39,11 +39,10 @@ def test_no_operation_of_the_facade_is_a_coroutine_and_each_of_the_queue_is():
     assert all(inspect.iscoroutinefunction(operation) for operation in queue)
 
 
-@pytest.mark.real
-def test_an_ordinary_program_can_use_the_queue(server):
+def test_an_ordinary_program_can_use_the_queue(lab):
     clock = SettableClock()
-    queue = make_queue(server.direct("a"), runtime=server.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
-    with BlockingQueue(queue, server.run) as blocking:
+    queue = make_queue(lab.direct("a"), runtime=lab.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
+    with BlockingQueue(queue, lab.run) as blocking:
         x, y = Message(id="x", payload="p"), Message(id="y")
         assert blocking.name == queue.name
         assert [receipt.id for receipt in blocking.push([x])] == ["x"]
@@ -63,11 +62,10 @@ def test_an_ordinary_program_can_use_the_queue(server):
         assert blocking.size() == 0
 
 
-@pytest.mark.real
-def test_an_ordinary_program_can_use_what_v1_has_beyond_that(server):
+def test_an_ordinary_program_can_use_what_v1_has_beyond_that(lab):
     clock = SettableClock()
-    queue = make_queue(server.direct("a"), runtime=server.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
-    with BlockingDynoQueue(queue, server.run) as blocking:
+    queue = make_queue(lab.direct("a"), runtime=lab.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
+    with BlockingDynoQueue(queue, lab.run) as blocking:
         blocking.push([Message(id=name, payload=f"p{name}") for name in "tuvwxyz"])
         assert blocking.pop_with_id("t").message.id == "t"
         assert blocking.unsafe_pop_with_id_all_shards("u").message.id == "u"

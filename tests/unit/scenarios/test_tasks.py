@@ -6,7 +6,7 @@ Method: virtual time, so that every duration is exact.
 import pytest
 
 from cluster.sim.runtime import SimRuntime
-from scenarios.tasks import Crew, Halt
+from scenarios.tasks import Halt, TaskGroup
 
 S = 1_000_000_000
 
@@ -49,28 +49,28 @@ def test_the_first_error_is_the_one_that_counts(runtime: SimRuntime) -> None:
 
 def test_an_exception_in_a_task_halts_the_run(runtime: SimRuntime) -> None:
     halt = Halt(runtime)
-    crew = Crew(runtime, halt)
+    group = TaskGroup(runtime, halt)
 
     async def fails() -> None:
         raise OSError(28, "No space left on device")
 
-    crew.spawn(fails(), name="fails")
+    group.spawn(fails(), name="fails")
     runtime.run(for_ns=1 * S)
     assert isinstance(halt.error, OSError)
-    assert len(crew) == 0
+    assert len(group) == 0
 
 
 def test_waiting_ends_with_the_last_task_or_at_the_bound(runtime: SimRuntime) -> None:
-    crew = Crew(runtime, Halt(runtime))
+    group = TaskGroup(runtime, Halt(runtime))
     for seconds in (1, 4):
-        crew.spawn(runtime.sleep(seconds * S), name="sleep")
-    assert runtime.run_until_complete(crew.wait(2.0)) is False
-    assert runtime.run_until_complete(crew.wait(10.0)) is True
+        group.spawn(runtime.sleep(seconds * S), name="sleep")
+    assert runtime.run_until_complete(group.wait(2.0)) is False
+    assert runtime.run_until_complete(group.wait(10.0)) is True
     assert runtime.now_ns() == pytest.approx(4 * S, abs=2_000_000)
 
 
 def test_dismissal_cancels_what_is_left_and_waits_for_its_end(runtime: SimRuntime) -> None:
-    crew = Crew(runtime, Halt(runtime))
+    group = TaskGroup(runtime, Halt(runtime))
     tidied: list[int] = []
 
     async def tidy() -> None:
@@ -80,8 +80,8 @@ def test_dismissal_cancels_what_is_left_and_waits_for_its_end(runtime: SimRuntim
             await runtime.sleep(1 * S)
             tidied.append(runtime.now_ns())
 
-    crew.spawn(tidy(), name="tidy")
+    group.spawn(tidy(), name="tidy")
     runtime.run(for_ns=5 * S)
-    runtime.run_until_complete(crew.dismiss())
+    runtime.run_until_complete(group.dismiss())
     assert tidied == [6 * S]
-    assert len(crew) == 0
+    assert len(group) == 0

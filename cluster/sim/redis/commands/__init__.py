@@ -1,4 +1,8 @@
-"""The commands of the model. Importing this package fills the table in ``cluster.sim.redis.registry``."""
+"""The commands of the model, a module a type of data.
+
+Importing this package fills the table in ``cluster.sim.redis.registry``: each command is a function that says its name
+and arity with a decorator. Imports the store and the values of the model only.
+"""
 
 from cluster.sim.redis.commands import (
     hashes,

@@ -2,29 +2,29 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from engine.dyno.errors import COMMAND_FAILURES
-from engine.dyno.hardened.records.steps import Held, in_steps
+from engine.common.failures import COMMAND_FAILURES
+from engine.dyno.hardened.records.steps import Lease, in_steps
 from engine.ports import PortError, ServerError, Unavailable
 
-Decide = Callable[[Sequence[Held]], Awaitable[list[bool]]]
+Decide = Callable[[Sequence[Lease]], Awaitable[list[bool]]]
 
 
-async def decided_each(decide: Decide, held: Sequence[Held]) -> list[bool | PortError | ServerError]:
+async def decided_each(decide: Decide, leases: Sequence[Lease]) -> list[bool | PortError | ServerError]:
     """For each lease the answer, or the error for want of one.
 
     A vote compares whole answers, so one lease about which the zones differ spoils the answer about all. What is
     decided here can be said again without harm.
     """
-    return [answer for part in in_steps(held) for answer in await _decided(decide, part)]
+    return [answer for part in in_steps(leases) for answer in await _decided(decide, part)]
 
 
-async def _decided(decide: Decide, held: Sequence[Held]) -> list[bool | PortError | ServerError]:
+async def _decided(decide: Decide, leases: Sequence[Lease]) -> list[bool | PortError | ServerError]:
     try:
-        return list(await decide(held))
+        return list(await decide(leases))
     except COMMAND_FAILURES as error:
-        if len(held) == 1 or isinstance(error, Unavailable):
-            return [error] * len(held)
+        if len(leases) == 1 or isinstance(error, Unavailable):
+            return [error] * len(leases)
         failure = error
-    answers = [(await _decided(decide, [one]))[0] for one in held]
+    answers = [(await _decided(decide, [one]))[0] for one in leases]
     # The first attempt may have been applied, so that none of them was certainly not.
     return [failure if isinstance(answer, Unavailable) else answer for answer in answers]

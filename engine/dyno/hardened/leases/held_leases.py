@@ -6,39 +6,44 @@ from functools import partial
 
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.records.steps import Held
+from engine.dyno.hardened.records.steps import Lease
 
 
 @dataclass(slots=True)
-class Holding:
-    """``since_ns``: run time of the delivery. ``resting``: an ack was tried, so nobody works on it any more.
+class HeldLease:
+    """A lease that a consumer of this object holds.
+
+    ``since_ns``: run time of the delivery. ``resting``: an ack was tried, so nobody works on it any more.
 
     ``asked_ms``: the end that an extension asked for, which the heartbeat does not shorten.
     """
 
-    held: Held
+    lease: Lease
     since_ns: int
     resting: bool = False
     asked_ms: int = 0
 
 
-class Holdings:
-    """By id and token: one object may have two deliveries of a message, of which the older one is lost."""
+class HeldLeases:
+    """The leases that consumers of this object hold, and the heartbeat that extends them.
+
+    They are kept by id and token: one object may have two deliveries of a message, of which the older one is lost.
+    """
 
     def __init__(self, context: HardenedContext) -> None:
         self._context = context
-        self._holdings: dict[tuple[str, str], Holding] = {}
+        self._held_leases: dict[tuple[str, str], HeldLease] = {}
         self.on_extended: Callable[[str, int], None] | None = None
         """Told the id and the new end of every lease that the heartbeat moved."""
 
-    def add(self, held: Held) -> None:
-        self._holdings[held.id, held.token] = Holding(held, self._context.runtime.now_ns())
+    def add(self, lease: Lease) -> None:
+        self._held_leases[lease.id, lease.token] = HeldLease(lease, self._context.runtime.now_ns())
 
-    def of(self, message_id: str, token: str) -> Holding | None:
-        return self._holdings.get((message_id, token))
+    def of(self, message_id: str, token: str) -> HeldLease | None:
+        return self._held_leases.get((message_id, token))
 
-    def drop(self, held: Held) -> None:
-        self._holdings.pop((held.id, held.token), None)
+    def drop(self, lease: Lease) -> None:
+        self._held_leases.pop((lease.id, lease.token), None)
 
     async def beat(self) -> None:
         """Move the ends of all leases whose work goes on. Raises ``PortError``, ``ServerError``."""
@@ -48,30 +53,30 @@ class Holdings:
         ends_ms = now_ms + context.settings.lease_ms
         active = [
             one
-            for one in self._holdings.values()
+            for one in self._held_leases.values()
             if not one.resting and one.since_ns >= oldest_ns and one.asked_ms <= ends_ms
         ]
         if not active:
             return
-        answers = await decided_each(partial(context.store.extend, ends_ms=ends_ms), [one.held for one in active])
+        answers = await decided_each(partial(context.steps.extend, ends_ms=ends_ms), [one.lease for one in active])
         failure = next((answer for answer in answers if isinstance(answer, Exception)), None)
-        for holding, extended in zip(active, answers, strict=True):
+        for held, extended in zip(active, answers, strict=True):
             if isinstance(extended, Exception):
                 continue  # it is tried again before the lease ends
             if extended:
                 context.counters.extended += 1
-                holding.held = replace(holding.held, ends_ms=ends_ms)
+                held.lease = replace(held.lease, ends_ms=ends_ms)
                 if self.on_extended is not None:
-                    self.on_extended(holding.held.id, ends_ms)
-            elif not holding.resting and self.of(holding.held.id, holding.held.token) is holding:
+                    self.on_extended(held.lease.id, ends_ms)
+            elif not held.resting and self.of(held.lease.id, held.lease.token) is held:
                 # Otherwise it was acknowledged or given back meanwhile, which is no loss.
                 context.counters.refused += 1
-                self.drop(holding.held)
+                self.drop(held.lease)
         if failure is not None:
             raise failure
 
     def _forget_ended(self, now_ms: int) -> None:
-        """A lease that ended cannot be extended; its ack is refused without it."""
-        for key, holding in list(self._holdings.items()):
-            if holding.held.ends_ms < now_ms:
-                del self._holdings[key]
+        """Drop what has ended: it cannot be extended, and its ack is refused even if nobody remembers it."""
+        for key, held in list(self._held_leases.items()):
+            if held.lease.ends_ms < now_ms:
+                del self._held_leases[key]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.records.record import Status
@@ -26,6 +26,8 @@ class Leased:
 
 
 class Leaser:
+    """Leases batches for one object, each under a token of its own, and finds out which leases were granted."""
+
     def __init__(self, context: HardenedContext) -> None:
         self._context = context
         self._count = 0
@@ -36,7 +38,7 @@ class Leaser:
         start_ms = context.clock.now_ms()
         leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=start_ms + context.settings.lease_ms)
         try:
-            answers = await context.store.lease(ids, token=leased.token, now_ms=leased.start_ms, ends_ms=leased.ends_ms)
+            answers = await context.steps.lease(ids, token=leased.token, now_ms=leased.start_ms, ends_ms=leased.ends_ms)
         except Unavailable:
             raise
         except COMMAND_FAILURES:
@@ -77,7 +79,7 @@ class Leaser:
         if not ids or not self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
             return
         try:
-            await self._context.store.release(ids, token=token, delivered=False)
+            await self._context.steps.release(ids, token=token, delivered=False)
         except COMMAND_FAILURES:
             return  # they end by themselves
         self._context.counters.given_back += len(ids)

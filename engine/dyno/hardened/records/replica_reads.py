@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES
 from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.dyno.hardened.records.record import Record
 from engine.ports import Command, Connection, Reply, Runtime, ServerError

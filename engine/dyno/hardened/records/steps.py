@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from engine.dyno.errors import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.dyno.hardened.records.record import PRIORITY_WEIGHT, Record
+from engine.dyno.hardened.records.record import PRIORITY_WEIGHT, Record, rank
 from engine.dyno.hardened.records.scripts import Scripts
 from engine.dyno.hardened.settings import HardenedSettings
+from engine.dyno.message_json import encode
+from engine.dyno.scores import due_score
+from engine.message import Message
 from engine.ports import Argument, Command, Connection, ServerError
 
 PROMOTED_MAX = 1_000
@@ -28,7 +31,7 @@ def in_steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A message as a zone lists it. ``due``: at once."""
+    """What the script ``put`` is told of a message. ``due``: it is ready at once, instead of delayed."""
 
     id: str
     payload: bytes
@@ -37,9 +40,23 @@ class Put:
     rank: float
     due: bool
 
+    @classmethod
+    def of(cls, message: Message, *, shard: str, due_ms: int, now_ms: int, settings: HardenedSettings) -> Self:
+        """How ``message`` is listed in ``shard`` at ``now_ms``, to be delivered from ``due_ms`` on."""
+        score = due_score(due_ms, priority=message.priority)
+        ranked = settings.has(Hardening.PRIORITY_ORDER)
+        return cls(
+            id=message.id,
+            payload=encode(message),
+            shard=shard,
+            score=score,
+            rank=rank(due_ms, priority=message.priority) if ranked else score,
+            due=due_ms <= now_ms,
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Lease:
     """A lease as its holder knows it."""
 
     id: str
@@ -49,7 +66,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``new`` for a zone that still has ``seen``, with the payload if the zone may lack it."""
+    """The record ``new`` for each zone that still has ``seen``; with the payload, if a zone may lack it."""
 
     id: str
     seen: Record | None
@@ -74,8 +91,12 @@ class Head:
     payload: bytes | None
 
 
-class Store:
-    """``level``: writes, as the user chose. ``safe``: decisions. ``views``: reads of one zone, the own one first."""
+class Steps:
+    """The commands of a hardened queue.
+
+    Writes go over ``level``, at the level of the user's choice; decisions over ``safe``; reads of one zone over
+    ``local``, the own one, or ``others``.
+    """
 
     def __init__(
         self,
@@ -96,7 +117,7 @@ class Store:
         self._scripts = Scripts(keys=keys, shards=settings.shards)
 
     async def put(self, puts: Sequence[Put]) -> list[tuple[str, float]]:
-        """Where each message is now, and its score there."""
+        """List messages; for each the shard where it is now, and its score there."""
         known = int(self._settings.has(Hardening.IDEMPOTENT_PUSH))
         words: list[Argument] = [known]
         for put in puts:
@@ -133,29 +154,29 @@ class Store:
         return [answer.decode() for answer in await self._run(self._deciding, command)]
 
     async def release(self, ids: Sequence[str], *, token: str, delivered: bool) -> None:
-        """``delivered``: whether somebody had them, which counts."""
+        """End the leases of ``token``. ``delivered``: somebody had the messages, so it counts as a delivery."""
         words: list[Argument] = [int(delivered)]
         for message_id in ids:
             words += [message_id, token]
         await self._run(self._level, self._scripts.on_messages("release", *words))
 
-    async def ack(self, held: Sequence[Held], *, now_ms: int) -> list[bool]:
-        words = [word for one in held for word in (one.id, one.token, one.ends_ms)]
+    async def ack(self, leases: Sequence[Lease], *, now_ms: int) -> list[bool]:
+        words = [word for one in leases for word in (one.id, one.token, one.ends_ms)]
         kept = int(self._settings.has(Hardening.TOMBSTONES))
         command = self._scripts.on_messages("ack", now_ms, self._compared, kept, *words)
         return [bool(answer) for answer in await self._run(self._deciding, command)]
 
-    async def extend(self, held: Sequence[Held], *, ends_ms: int) -> list[bool]:
-        words = [word for one in held for word in (one.id, one.token, one.ends_ms, ends_ms)]
+    async def extend(self, leases: Sequence[Lease], *, ends_ms: int) -> list[bool]:
+        words = [word for one in leases for word in (one.id, one.token, one.ends_ms, ends_ms)]
         command = self._scripts.on_messages("extend", self._compared, *words)
         return [bool(answer) for answer in await self._run(self._deciding, command)]
 
-    async def mend(self, changes: Sequence[Change], *, now_ms: int) -> None:
+    async def repair(self, changes: Sequence[Change], *, now_ms: int) -> None:
         words: list[Argument] = [now_ms]
         for change in changes:
             seen = b"" if change.seen is None else change.seen.raw
             words += [change.id, seen, change.new, change.payload or b""]
-        await self._run(self._level, self._scripts.on_messages("mend", *words))
+        await self._run(self._level, self._scripts.on_messages("repair", *words))
 
     async def set_aside(self, ids: Sequence[str], *, now_ms: int) -> list[bool]:
         """Make them dead letters; true for those that were alive."""

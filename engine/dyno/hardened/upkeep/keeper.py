@@ -5,9 +5,9 @@ from typing import Any
 
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.upkeep.orphan_sweeper import Sweeper
-from engine.dyno.hardened.upkeep.replica_repair import Mender
-from engine.dyno.hardened.upkeep.shard_takeover import Serving
+from engine.dyno.hardened.upkeep.orphan_sweeper import OrphanSweeper
+from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from engine.dyno.scores import eligible_until
 
 SCAN_EVERY = 4
@@ -17,13 +17,17 @@ FORGOTTEN_MAX = 1_000
 
 
 class Keeper:
-    """Bounded work a round: a page of what is due in each zone, and now and then a page of everything."""
+    """Compares the zones again and again, and lets differences be repaired.
 
-    def __init__(self, context: HardenedContext, *, mender: Mender, serving: Serving) -> None:
+    The work of a round is bounded: a page of what is due in each zone, and every ``SCAN_EVERY`` rounds a page of all
+    records, a page of payloads for the orphan sweeper, and old tombstones.
+    """
+
+    def __init__(self, context: HardenedContext, *, replica_repair: ReplicaRepair, served: ServedShards) -> None:
         self._context = context
-        self._mender = mender
-        self._serving = serving
-        self._sweeper = Sweeper(context, mender)
+        self._replica_repair = replica_repair
+        self._served = served
+        self._sweeper = OrphanSweeper(context, replica_repair)
         self._cursor = 0
         self._rounds = 0
 
@@ -32,7 +36,7 @@ class Keeper:
         settings = self._context.settings
         self._rounds += 1
         if settings.has(Hardening.ANTI_ENTROPY):
-            for shard in self._serving.shards:
+            for shard in self._served.shards:
                 await self._compare_due(shard)
         if self._rounds % SCAN_EVERY:
             return
@@ -41,8 +45,8 @@ class Keeper:
         if settings.has(Hardening.ORPHAN_SWEEPER):
             await self._sweeper.sweep()
         before_ms = self._context.clock.now_ms() - settings.retention_ms
-        if await self._context.store.buried_before(before_ms):
-            await self._context.store.forget(before_ms=before_ms, most=FORGOTTEN_MAX)
+        if await self._context.steps.buried_before(before_ms):
+            await self._context.steps.forget(before_ms=before_ms, most=FORGOTTEN_MAX)
 
     async def _compare_due(self, shard: str) -> None:
         """What is due, or leased until a lease that has ended, and not so in every zone."""
@@ -53,14 +57,14 @@ class Keeper:
             ("ZRANGEBYSCORE", keys.queue_of(shard), 0, eligible_until(now_ms), "LIMIT", 0, page),
             ("ZRANGEBYSCORE", keys.unack(shard), 0, ended_ms, "LIMIT", 0, page),
         )
-        await self._mender.mend(_not_everywhere(list(lists.values()), most=page))
+        await self._replica_repair.repair(_not_everywhere(list(lists.values()), most=page))
 
     async def _compare_page(self) -> None:
         """The own zone's records, a page after the other; other zones' keepers bring what it lacks."""
         keys, page = self._context.keys, self._context.settings.page
-        ((cursor, flat),) = await self._context.store.local(("HSCAN", keys.records, self._cursor, "COUNT", page))
+        ((cursor, flat),) = await self._context.steps.local(("HSCAN", keys.records, self._cursor, "COUNT", page))
         self._cursor = int(cursor)
-        await self._mender.mend(list(dict.fromkeys(field.decode() for field in flat[::2])))
+        await self._replica_repair.repair(list(dict.fromkeys(field.decode() for field in flat[::2])))
 
 
 def _not_everywhere(lists: Sequence[Sequence[Sequence[Any]]], *, most: int) -> list[str]:

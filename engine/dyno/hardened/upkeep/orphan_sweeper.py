@@ -4,23 +4,22 @@ from collections.abc import Sequence
 
 from engine.dyno.errors import PayloadError
 from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.entry import put_of
-from engine.dyno.hardened.records.steps import in_steps
-from engine.dyno.hardened.upkeep.replica_repair import Mender
+from engine.dyno.hardened.records.steps import Put, in_steps
+from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
 from engine.dyno.message_json import decode
 
 REMEMBERED_MAX = 10_000
 
 
-class Sweeper:
+class OrphanSweeper:
     """Lists an orphan again once it has been seen for ``grace_ms`` and no zone has a record of it.
 
     A zone that has a tombstone of it ends it: what was acknowledged is never listed again.
     """
 
-    def __init__(self, context: HardenedContext, mender: Mender) -> None:
+    def __init__(self, context: HardenedContext, replica_repair: ReplicaRepair) -> None:
         self._context = context
-        self._mender = mender
+        self._replica_repair = replica_repair
         self._cursor = 0
         self._first_seen_ns: dict[str, int] = {}
 
@@ -28,12 +27,12 @@ class Sweeper:
         """One page of the own zone's payloads. Raises ``PortError``, ``ServerError``."""
         context, keys = self._context, self._context.keys
         command = ("HSCAN", keys.messages, self._cursor, "COUNT", context.settings.page)
-        ((cursor, flat),) = await context.store.local(command)
+        ((cursor, flat),) = await context.steps.local(command)
         self._cursor = int(cursor)
         payloads = {field.decode(): raw for field, raw in zip(flat[::2], flat[1::2], strict=True)}
         if not payloads:
             return
-        (records,) = await context.store.local(("HMGET", keys.records, *payloads))
+        (records,) = await context.steps.local(("HMGET", keys.records, *payloads))
         orphans = [message_id for message_id, raw in zip(payloads, records, strict=True) if raw is None]
         old = self._old(orphans)
         for message_id in payloads:
@@ -55,7 +54,8 @@ class Sweeper:
         if len(records) < context.replicas.zones:
             return  # the zone that is missing may have the tombstone
         known = [one for one in orphans if any(of_zone[one] for of_zone in records.values())]
-        await self._mender.mend(known)
+        await self._replica_repair.repair(known)
+        settings, now_ms = context.settings, context.clock.now_ms()
         puts = []
         for message_id in orphans:
             if message_id in known:
@@ -64,7 +64,7 @@ class Sweeper:
                 message = decode(payloads[message_id], message_id=message_id)
             except PayloadError:
                 continue  # not a message of this queue
-            puts.append(put_of(message, shard=context.settings.shard, due_ms=context.clock.now_ms(), context=context))
+            puts.append(Put.of(message, shard=settings.shard, due_ms=now_ms, now_ms=now_ms, settings=settings))
         for part in in_steps(puts):
-            await context.store.put(part)
+            await context.steps.put(part)
             context.counters.adopted += len(part)

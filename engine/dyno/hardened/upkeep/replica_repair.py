@@ -10,7 +10,7 @@ from engine.dyno.hardened.records.steps import Change, in_steps
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``new``, which ``source`` has, for every zone that has one of ``seen``."""
+    """The record ``new``, which the zone ``source`` has, goes to every zone whose own record is one of ``seen``."""
 
     seen: tuple[Record | None, ...]
     new: Record
@@ -83,18 +83,18 @@ def _newest(records: Mapping[str, Record]) -> str | None:
     return max(records, key=lambda zone: (records[zone].ends_ms, zone), default=None)
 
 
-class Mender:
+class ReplicaRepair:
     """Gives zones what they lack, each only if it still has what was seen."""
 
     def __init__(self, context: HardenedContext) -> None:
         self._context = context
 
-    async def mend(self, ids: Sequence[str]) -> None:
-        """Compare ``ids`` in all zones that answer, and mend what differs. Raises ``PortError``, ``ServerError``."""
+    async def repair(self, ids: Sequence[str]) -> None:
+        """Compare ``ids`` in all zones that answer, and repair what differs. Raises ``PortError``, ``ServerError``."""
         for part in in_steps(ids):
-            await self._mend(part)
+            await self._repair_step(part)
 
-    async def _mend(self, ids: Sequence[str]) -> None:
+    async def _repair_step(self, ids: Sequence[str]) -> None:
         context = self._context
         records = await context.replicas.records(ids)
         if len(records) < context.replicas.majority:
@@ -107,8 +107,8 @@ class Mender:
                 plans[message_id] = plan
         changes = await self._changes(plans)
         if changes:
-            await context.store.mend(changes, now_ms=context.clock.now_ms())
-            context.counters.mended += len(changes)
+            await context.steps.repair(changes, now_ms=context.clock.now_ms())
+            context.counters.repaired += len(changes)
 
     async def _changes(self, plans: Mapping[str, Plan]) -> list[Change]:
         changes = [

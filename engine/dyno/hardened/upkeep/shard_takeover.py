@@ -7,7 +7,7 @@ BEATS = 3
 """A lease on a shard is renewed so many times within its length."""
 
 
-class Serving:
+class ServedShards:
     """The own shard always; another one under a lease, which ends by itself and is not renewed once its zone is back.
 
     The leases on shards only spare work: what a message is safe by is its own lease.
@@ -33,10 +33,10 @@ class Serving:
             return
         settings, now_ms = self._context.settings, self._context.clock.now_ms()
         ends_ms = now_ms + settings.takeover_ms
-        servers = await self._context.store.servers()
+        servers = await self._context.steps.servers()
         zone, until_ms = servers.get(settings.shard, ("", 0))
         if zone != settings.shard or until_ms < ends_ms - self.interval_ms:
-            await self._context.store.serve(settings.shard, settings.shard, now_ms=now_ms, ends_ms=ends_ms)
+            await self._context.steps.serve(settings.shard, settings.shard, now_ms=now_ms, ends_ms=ends_ms)
         if now_ms < self._began_ms + settings.takeover_ms:
             return  # the others may still be starting
         for shard in settings.shards:
@@ -49,7 +49,7 @@ class Serving:
         free = until_ms + settings.clock_margin_ms < now_ms
         if not free and zone != settings.shard:
             self._until_ms.pop(shard, None)
-        elif await self._context.store.serve(shard, settings.shard, now_ms=now_ms, ends_ms=ends_ms):
+        elif await self._context.steps.serve(shard, settings.shard, now_ms=now_ms, ends_ms=ends_ms):
             if shard not in self._until_ms:
                 self._context.counters.taken_over += 1
             self._until_ms[shard] = ends_ms

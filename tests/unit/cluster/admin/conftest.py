@@ -10,17 +10,17 @@ import pytest
 from cluster.admin.app import admin_app
 from cluster.admin.settings import AdminSettings
 from cluster.admin.view import GatewayView
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Link
 from cluster.sim.runtime import SimRuntime
+from cluster.votes.levels import Level
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Level
 
 TOKEN = "t" * 32
 
 
 class PlayedGateway:
-    """Zone a of two; ``connected`` says which servers it reaches."""
+    """Zone a of two; ``connected_to`` says which servers it reaches."""
 
     zone = "a"
 
@@ -36,18 +36,13 @@ class PlayedGateway:
             )
             for ends in (("a", "b"), ("b", "a"))
         }
-        self.connected = {"a": True, "b": True}
+        self.connected_to = {"a": True, "b": True}
         self.server = SimpleNamespace(
             until_sample=0, sampler=None, read_level=Level.DC_ONE, write_level=Level.DC_QUORUM
         )
         self.counted = CoordinatorStatistics()
         self.peers = {}
         self.placed = {}
-
-    @property
-    def coordinator(self):
-        channels = [SimpleNamespace(connected=up) for up in self.connected.values()]
-        return SimpleNamespace(channels=channels, zone_name=list(self.connected).__getitem__)
 
     def topology(self):
         return {
@@ -57,7 +52,6 @@ class PlayedGateway:
             "data_centres": self.placed,
             "read_level": self.server.read_level.value,
             "write_level": self.server.write_level.value,
-            "links": [],
         }
 
     def statistics(self):

@@ -12,7 +12,8 @@ from cluster.admin.app import BODY_BYTES_MAX
 from cluster.admin.settings import read_admin_settings
 from cluster.coordinators.token_ring import RingStatistics
 from cluster.links.link import Cut
-from cluster.votes.vote import Decision, Level
+from cluster.votes.levels import Level
+from cluster.votes.vote import Decision
 from cluster.zone import ClusterError
 
 
@@ -22,14 +23,14 @@ def metrics_of(client):
 
 
 def test_a_coordinator_that_reaches_its_own_server_is_healthy_whatever_the_others_do(client, gateway):
-    gateway.connected["b"] = False
+    gateway.connected_to["b"] = False
     answer = client.get("/health")
     assert answer.status_code == 200
     assert answer.json() == {"zone": "a", "healthy": True, "connected": {"a": True, "b": False}}
 
 
 def test_a_coordinator_that_does_not_reach_its_own_server_is_not_healthy(client, gateway):
-    gateway.connected["a"] = False
+    gateway.connected_to["a"] = False
     assert client.get("/health").status_code == 503
 
 

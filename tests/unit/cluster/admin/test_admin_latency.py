@@ -18,7 +18,7 @@ from cluster.admin.latency import (
     quantile_s,
     upper_bound_s,
 )
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 
 class Port:

@@ -3,7 +3,7 @@
 from random import Random
 
 from cluster.admin.links import LinkControls, LinkState
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut, Link
 from cluster.sim.runtime import SimRuntime
 

@@ -7,10 +7,10 @@ import pytest
 from support.cluster.scripted import MS, S, ScriptedCluster, Until
 
 from cluster.connections.batch import Batch
+from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, ZoneFailure
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
-from cluster.votes.vote import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, ZoneFailure
 
 LAG_MS = 10
 

@@ -4,11 +4,11 @@ import pytest
 from support.cluster.scripted import MS, S, ScriptedServer
 
 from cluster.connections.batch import Batch
-from cluster.connections.server import Datastore
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
-from cluster.direct import DirectConnection
+from cluster.coordinators.direct import DirectConnection
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import STORAGE_REFUSED, ZoneFailure
 from engine.ports import Indeterminate, Unavailable
 
 
@@ -19,16 +19,16 @@ class Rig:
         self.runtime = SimRuntime(seed=1)
         self.server = ScriptedServer("a", self.runtime, service_ns=service_ns)
         self.server.up = up
-        self.datastore = Datastore(upstream=self.server.upstream(), runtime=self.runtime, timeouts=Timeouts())
+        self.connection = ServerConnection(upstream=self.server.upstream(), runtime=self.runtime, timeouts=Timeouts())
         self.answers = []
-        self.datastore.open()
+        self.connection.open()
         self.run_to(1 * MS)
 
     def run_to(self, time_ns):
         self.runtime.run(for_ns=time_ns - self.runtime.now_ns())
 
     def submit(self, *commands):
-        self.datastore.submit(Batch(commands, writes=True), self.note)
+        self.connection.submit(Batch(commands, writes=True), self.note)
 
     def note(self, answer):
         self.answers.append((self.runtime.now_ns() / S, answer))
@@ -44,20 +44,20 @@ def test_replies_come_back_in_order_one_list_a_pipeline():
     rig = Rig(service_ns=1 * MS)
     rig.submit(("SET", "k", "v"), ("GET", "k"))
     rig.submit(("INCR", "n"))
-    assert rig.datastore.in_flight == 2
+    assert rig.connection.in_flight == 2
     rig.run_to(10 * MS)
     assert [answer for _, answer in rig.answers] == [[b"OK", b"v"], [1]]
-    assert rig.datastore.in_flight == 0
+    assert rig.connection.in_flight == 0
 
 
 def test_a_server_that_refuses_fails_at_once_and_keeps_nothing():
     rig = Rig(up=False)
-    assert not rig.datastore.connected
+    assert not rig.connection.connected
     rig.submit(("INCR", "n"))
     assert rig.failures == [(0.001, False)]
     rig.server.restart()
     rig.run_to(60 * S)
-    assert rig.datastore.connected
+    assert rig.connection.connected
     assert rig.server.executed == []
 
 
@@ -72,7 +72,7 @@ def test_a_server_that_stalls_times_out_after_five_seconds_with_everything_on_th
     assert rig.failures == []
     rig.run_to(6 * S + 1)
     assert rig.failures == [(6, True), (6, True)]
-    assert not rig.datastore.connected
+    assert not rig.connection.connected
 
 
 def test_a_stalled_server_applies_what_timed_out_when_it_goes_on():
@@ -153,7 +153,7 @@ def test_a_server_that_comes_back_is_found_by_the_next_attempt_and_the_back_off_
     rig.run_to(4 * S)
     rig.server.restart()
     rig.run_to(8 * S)
-    assert rig.datastore.connected
+    assert rig.connection.connected
     rig.server.kill()
     rig.server.attempts.clear()
     rig.run_to(10 * S)
@@ -163,7 +163,7 @@ def test_a_server_that_comes_back_is_found_by_the_next_attempt_and_the_back_off_
 def test_connecting_is_told_to_who_asks():
     rig = Rig(up=False)
     connected = []
-    rig.datastore.on_connected = lambda: connected.append(rig.runtime.now_ns() // S)
+    rig.connection.on_connected = lambda: connected.append(rig.runtime.now_ns() // S)
     rig.server.restart()
     rig.run_to(30 * S)
     assert connected == [1]
@@ -172,7 +172,7 @@ def test_connecting_is_told_to_who_asks():
 def test_closing_fails_what_is_in_flight_and_ends_every_attempt():
     rig = Rig(service_ns=10 * MS)
     rig.submit(("INCR", "n"))
-    rig.datastore.close()
+    rig.connection.close()
     assert rig.failures == [(0.001, True)]
     rig.submit(("INCR", "n"))
     assert rig.failures[1:] == [(0.001, False)]
@@ -183,14 +183,14 @@ def test_closing_fails_what_is_in_flight_and_ends_every_attempt():
 
 def test_closing_while_waiting_to_reconnect_ends_every_attempt():
     rig = Rig(up=False)
-    rig.datastore.close()
+    rig.connection.close()
     rig.server.attempts.clear()
     rig.run_to(60 * S)
     assert rig.server.attempts == []
 
 
 def direct(rig, *commands):
-    return rig.runtime.run_until_complete(DirectConnection(rig.datastore, runtime=rig.runtime).execute(*commands))
+    return rig.runtime.run_until_complete(DirectConnection(rig.connection, runtime=rig.runtime).execute(*commands))
 
 
 def test_a_direct_connection_returns_the_servers_replies():

@@ -1,42 +1,20 @@
-"""Goal: a coordinator routes, votes, fails as Dynomite's does. Method: three zones on scripted servers, virtual time.
-
-``Unavailable`` must mean that nothing was applied anywhere and never will be; the cases here are those that could get
-it wrong, the property tests look for others.
-"""
+"""Goal: a coordinator routes, votes, fails as Dynomite's. Method: three zones on scripted servers in virtual time."""
 
 import pytest
-from support.cluster.scripted import MS, S, ScriptedCluster
+from support.cluster.scripted import MS, S, ScriptedCluster, planted
 
-from cluster.coordinator import Coordinator
+from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.coordinators.plain import PlainCoordinator
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
 from cluster.sim.runtime import SimRuntime
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from cluster.votes.pipeline import Failure
-from cluster.votes.vote import LEVELS_OF_ONE_DC, NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 LEVELS = list(LEVELS_OF_ONE_DC)
 ABC = tuple("abc")
-
-
-def planted(*values, **options):
-    """A cluster whose servers hold these values under ``k``."""
-    cluster = ScriptedCluster(**options)
-    for server, value in zip(cluster.servers.values(), values, strict=True):
-        if value is not None:
-            server.store["k"] = value
-    return cluster
-
-
-def executed_at(cluster, *command):
-    return [name for name, server in cluster.servers.items() if command in server.commands()]
-
-
-def isolate(cluster, zone, mode):
-    for other in cluster.servers:
-        if other != zone:
-            cluster.cut_both_ways(zone, other, mode)
 
 
 class TestRouting:
@@ -45,14 +23,14 @@ class TestRouting:
         cluster = ScriptedCluster()
         assert cluster.outcome("b", level, ("SET", "k", "v")) == b"OK"
         cluster.run(1)
-        assert executed_at(cluster, "SET", "k", "v") == ["a", "b", "c"]
+        assert cluster.executed_at("SET", "k", "v") == ["a", "b", "c"]
 
     @pytest.mark.parametrize(("level", "zones"), [(ONE, ["b"]), (QUORUM, ["a", "b", "c"]), (SAFE, ["a", "b", "c"])])
     def test_a_read_goes_to_the_own_zone_at_dc_one_and_to_every_zone_at_the_quorum_levels(self, level, zones):
         cluster = ScriptedCluster()
         cluster.send("b", level, ("GET", "k"))
         cluster.run(1)
-        assert executed_at(cluster, "GET", "k") == zones
+        assert cluster.executed_at("GET", "k") == zones
 
     @pytest.mark.parametrize("level", LEVELS)
     def test_a_local_read_goes_to_the_own_zone_at_every_level(self, level):
@@ -70,7 +48,7 @@ class TestRouting:
         call = cluster.send("b", level, ("SCRIPT", "LOAD", "x"))
         cluster.run(20 * MS)
         assert (call.outcome, call.ms) == (b"OK", 0)
-        assert executed_at(cluster, "SCRIPT", "LOAD", "x") == ["a", "b", "c"]
+        assert cluster.executed_at("SCRIPT", "LOAD", "x") == ["a", "b", "c"]
 
     @pytest.mark.parametrize("level", LEVELS)
     def test_a_mixed_pipeline_keeps_its_order_in_every_zone(self, level):
@@ -104,7 +82,7 @@ class TestRouting:
 
     def test_a_coordinator_without_a_way_to_its_own_zone_is_refused(self):
         with pytest.raises(ValueError, match="coordinator of zone 'x' has no channel to its own zone"):
-            Coordinator(zone="x", channels={}, runtime=SimRuntime(seed=1))
+            PlainCoordinator(zone="x", channels={}, runtime=SimRuntime(seed=1))
 
     def test_more_zones_than_a_vote_can_count_are_refused(self):
         with pytest.raises(ValueError, match=r"1 to 7 zones, got \['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'\]"):
@@ -268,116 +246,6 @@ class TestAnswers:
         assert str(replies[1]).startswith("WRONGTYPE")
 
 
-class TestCertainty:
-    def test_a_write_that_no_zone_could_be_sent_is_unavailable(self):
-        cluster = ScriptedCluster()
-        for server in cluster.servers.values():
-            server.kill()
-        cluster.run(1)
-        for level in LEVELS:
-            assert cluster.outcome("a", level, ("INCR", "n")) == (Unavailable, STORAGE_REFUSED)
-
-    @pytest.mark.parametrize("level", [QUORUM, SAFE])
-    def test_a_write_that_one_zone_keeps_is_indeterminate(self, level):
-        cluster = ScriptedCluster()
-        isolate(cluster, "a", Cut.DROP)
-        assert cluster.outcome("a", level, ("INCR", "n")) == (Indeterminate, PEER_NOT_CONNECTED)
-        assert cluster.values("n") == [1, None, None]
-
-    def test_a_write_that_the_own_zone_refused_is_indeterminate_while_others_may_take_it(self):
-        cluster = ScriptedCluster(lag=Constant(5))
-        cluster.servers["a"].kill()
-        cluster.run(1)
-        assert cluster.outcome("a", ONE, ("INCR", "n")) == (Indeterminate, STORAGE_REFUSED)
-        cluster.run(10 * MS)
-        assert cluster.values("n") == [None, 1, 1]
-
-    def test_a_failed_read_is_unavailable_however_it_failed(self):
-        cluster = ScriptedCluster()
-        cluster.servers["a"].pause()
-        assert cluster.outcome("a", ONE, ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
-
-    def test_a_failed_read_makes_a_pipeline_with_an_applied_write_indeterminate(self):
-        cluster = planted("x", "y", "z", lag=Constant(1))
-        assert cluster.outcome("a", SAFE, ("SET", "other", 1), ("GET", "k")) == (Indeterminate, NO_QUORUM)
-
-    def test_a_pipeline_of_which_no_zone_got_any_is_unavailable(self):
-        cluster = ScriptedCluster()
-        for server in cluster.servers.values():
-            server.kill()
-        cluster.run(1)
-        assert cluster.outcome("a", QUORUM, ("INCR", "n"), ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
-
-    def test_the_first_error_is_the_one_that_is_told(self):
-        cluster = ScriptedCluster(lag=Constant(5))
-        cluster.servers["b"].kill()
-        cluster.run(1)
-        isolate(cluster, "c", Cut.DROP)
-        assert cluster.outcome("a", QUORUM, ("GET", "k")) == (Unavailable, PEER_NOT_CONNECTED)
-
-    def test_a_server_error_of_a_write_is_indeterminate_while_another_zone_may_have_applied_it(self):
-        cluster = planted({"m": 1}, 5, {"m": 1}, lag=Constant(5))
-        kind, text = cluster.outcome("a", ONE, ("INCR", "k"))
-        assert kind is Indeterminate
-        assert text.startswith("WRONGTYPE")
-        cluster.run(10 * MS)
-        assert cluster.values("k")[1] == 6
-
-    def test_what_a_reset_found_on_the_way_is_never_applied(self):
-        cluster = ScriptedCluster(lag=Constant(5))
-        cluster.servers["a"].kill()
-        cluster.run(1)
-        call = cluster.call("a", QUORUM, ("INCR", "n"))
-        cluster.run(1 * MS)
-        isolate(cluster, "a", Cut.DROP)
-        cluster.run(1 * MS)
-        assert call.outcome == (Unavailable, STORAGE_REFUSED)
-        cluster.mend_all()
-        cluster.run(60 * S)
-        assert cluster.values("n") == [None, None, None]
-
-    def test_what_a_black_hole_holds_is_applied_later_and_so_indeterminate(self):
-        cluster = ScriptedCluster(lag=Constant(5))
-        cluster.servers["a"].kill()
-        cluster.run(1)
-        isolate(cluster, "a", Cut.HOLD)
-        call = cluster.send("a", QUORUM, ("INCR", "n"))
-        assert (call.outcome, call.ms) == ((Indeterminate, STORAGE_REFUSED), 25_200)
-        assert cluster.values("n") == [None, None, None]
-        cluster.mend_all()
-        cluster.run(60 * S)
-        assert cluster.values("n") == [None, 1, 1]
-
-    @pytest.mark.parametrize("level", LEVELS)
-    def test_a_script_that_failed_may_have_written_before(self, level):
-        cluster = ScriptedCluster("a")
-        kind, text = cluster.outcome("a", level, ("EVAL", "script", 1, "n"))
-        assert (kind, text) == (Indeterminate, "ERR user_script:1: failed")
-
-    def test_a_script_that_failed_in_one_zone_makes_refusals_elsewhere_indeterminate(self):
-        cluster = ScriptedCluster()
-        cluster.servers["b"].kill()
-        cluster.servers["c"].kill()
-        cluster.run(1)
-        assert cluster.outcome("a", QUORUM, ("EVAL", "script", 1, "n"))[0] is Indeterminate
-        assert executed_at(cluster, "EVAL", "script", 1, "n") == ["a"]
-
-    def test_a_script_that_a_server_does_not_know_has_not_run(self):
-        cluster = ScriptedCluster("a")
-        reply = cluster.outcome("a", ONE, ("EVALSHA", "0" * 40, 1, "n"))
-        assert reply == ServerError("NOSCRIPT No matching script")
-
-    def test_a_client_that_goes_away_does_not_take_its_write_with_it(self):
-        cluster = ScriptedCluster(lag=Constant(5))
-        connection = cluster.coordinators["a"].connection(QUORUM)
-        task = cluster.runtime.spawn(connection.execute(("SET", "k", "v")), name="client")
-        cluster.run(1 * MS)
-        task.cancel()
-        cluster.run(20 * MS)
-        assert cluster.values("k") == ["v", "v", "v"]
-        assert cluster.coordinators["a"].statistics.levels[QUORUM].commands == 1
-
-
 class TestStatistics:
     def test_commands_are_counted_by_level_and_by_how_their_vote_ended(self):
         cluster = planted("x", "y", "z", lag=Constant(1))
@@ -419,7 +287,7 @@ class TestStatistics:
         cluster = ScriptedCluster()
         cluster.servers["b"].kill()
         cluster.run(1)
-        isolate(cluster, "c", Cut.DROP)
+        cluster.isolate("c", Cut.DROP)
         for _ in range(3):
             cluster.send("a", ONE, ("SET", "k", 1), ("SET", "k", 2))
         cluster.run(1)

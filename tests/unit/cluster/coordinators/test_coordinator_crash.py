@@ -6,9 +6,9 @@ Method: three zones on scripted servers in virtual time; the coordinator of a di
 import pytest
 from support.cluster.scripted import MS, S, ScriptedCluster
 
-from cluster.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
+from cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
 from cluster.links.lag import Constant
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.ports import Indeterminate, Unavailable
 
 LEVELS = list(LEVELS_OF_ONE_DC)

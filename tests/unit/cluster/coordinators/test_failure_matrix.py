@@ -13,7 +13,7 @@ from support.cluster.failure_matrix import ROWS, WORDS
 from support.cluster.scripted import MS, S, ScriptedCluster, Until
 
 from cluster.links.link import Cut
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 QUORUM = Level.DC_QUORUM
 FROZEN_NS = 60 * S

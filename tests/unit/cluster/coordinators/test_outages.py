@@ -8,7 +8,7 @@ import pytest
 from support.cluster.scripted import MS, S, ScriptedCluster, Until
 
 from cluster.links.link import Cut
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 
 PERIOD_NS = 250 * MS + 100_000
 

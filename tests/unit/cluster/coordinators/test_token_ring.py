@@ -4,13 +4,15 @@ Method: simulated clusters of several nodes a zone and several data centres, who
 """
 
 import pytest
+from support.cluster.racks import even_rack
 
+from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED
 from cluster.coordinators.token_ring import KEYS_APART
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology.topology import DataCentre, Topology, even_rack
-from cluster.votes.vote import NO_QUORUM, PEER_NOT_CONNECTED, Level, Levels
+from cluster.topology.topology import DataCentre, Topology
+from cluster.votes.levels import Level, Levels
 from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, ServerError, Unavailable
 
@@ -40,12 +42,12 @@ def play(topology, program, **settings):
 
 async def at(cluster, nodes, *command):
     """The reply of every server by itself."""
-    return [(await cluster.one_server(node).execute(command))[0] for node in nodes]
+    return [(await cluster.network.one_server(node).execute(command))[0] for node in nodes]
 
 
 async def plant(cluster, key, values):
     for node, value in values.items():
-        await cluster.one_server(node).execute(("SET", key, value))
+        await cluster.network.one_server(node).execute(("SET", key, value))
 
 
 async def outcome(cluster, node, level, *commands):
@@ -193,7 +195,7 @@ class TestNodesOfAZone:
             await cluster.connection("a", QUORUM).execute(*[("SET", key, key) for key in KEYS])
             reads = [("GET", key) for key in KEYS]
             whole = [await cluster.direct(zone).execute(*reads) for zone in DC1]
-            return whole, await cluster.one_server("a").execute(*reads)
+            return whole, await cluster.network.one_server("a").execute(*reads)
 
         whole, part = play(SHARED, program)
         assert whole == [[key.encode() for key in KEYS]] * 3

@@ -5,14 +5,15 @@ Method: simulated clusters whose rounds are played one by one; zones are made to
 
 import pytest
 
-from cluster import version_scripts as scripts
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
+from cluster.options.versions import scripts
 from cluster.options.versions.anti_entropy import CONFLICTS, COPIED, FAILED, PAGE, AntiEntropy
-from cluster.options.versions.clock import COORDINATORS_MAX, AntiEntropySettings, Votes
+from cluster.options.versions.clock import COORDINATORS_MAX
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Restart
 
 MS, S = 1_000_000, 1_000_000_000
@@ -22,7 +23,7 @@ ONE, QUORUM = list(Level)[:2]
 
 def play(program, **settings):
     """``program`` gets a cluster that keeps versions, and makes rounds itself."""
-    options = {"votes": Votes.VERSION, "timeouts": Timeouts(factor=0.02), **settings}
+    options = {"votes": VoteBy.VERSION, "timeouts": Timeouts(factor=0.02), **settings}
     cluster = SimCluster(ZONES, SimSettings(seed=1, **options))
 
     async def whole():
@@ -55,7 +56,7 @@ async def only_in_a(cluster, *commands):
     await cluster.connection("a", ONE).execute(*commands)
     for link in cluster.links.values():
         link.mend()
-    await cluster.connected()
+    await cluster.network.connected()
 
 
 def test_a_round_copies_no_more_than_it_may_look_at_and_the_next_goes_on():
@@ -267,7 +268,7 @@ def test_what_was_overwritten_is_gone_everywhere_once_the_newer_has_expired_and_
         await cluster.runtime.sleep(S)
         for link in cluster.links.values():
             link.mend()
-        await cluster.connected()
+        await cluster.network.connected()
         await cluster.runtime.sleep(10 * S)
         soon, equal, began_ns = await held(cluster, "EXISTS", "k"), await digests(cluster), cluster.runtime.now_ns()
         await cluster.runtime.sleep(5 * S)
@@ -298,7 +299,7 @@ def test_a_wiped_zone_gets_everything_back():
         await cluster.runtime.sleep(10 * MS)
         await cluster.zones["b"].kill()
         await cluster.zones["b"].restart(Restart.WIPE)
-        await cluster.connected()
+        await cluster.network.connected()
         await process(cluster, "b").round()
         return await held(cluster, "SCARD", "s")
 

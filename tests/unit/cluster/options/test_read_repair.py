@@ -5,10 +5,10 @@ Method: versions are planted in the three servers of a simulated cluster; reads 
 
 import pytest
 
-from cluster import repair_scripts
+from cluster.options.read_repair import scripts as repair_scripts
 from cluster.options.read_repair.coordinator import rewritten
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.ports import Indeterminate, Unavailable
 
 ONE, QUORUM, SAFE, EACH = Level

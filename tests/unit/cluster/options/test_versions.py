@@ -5,15 +5,18 @@ that has versions is run beside a cluster without the option, and must answer th
 """
 
 import pytest
+from support.cluster.racks import even_rack
 
+from cluster.connections.failures import NO_QUORUM
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
-from cluster.options.versions.clock import COORDINATORS_MAX, AntiEntropySettings, VersionClock, Votes
+from cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
 from cluster.options.versions.script_commands import rewritten
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology.topology import DataCentre, Topology, even_rack
-from cluster.votes.vote import NO_QUORUM, Level, Levels
+from cluster.topology.topology import DataCentre, Topology
+from cluster.votes.levels import Level, Levels
 from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, ServerError, Unavailable
 
@@ -22,7 +25,7 @@ ZONES = ("a", "b", "c")
 ONE, QUORUM, SAFE = list(Level)[:3]
 
 
-def play(program, *, votes=Votes.VERSION, zones=ZONES, **settings):
+def play(program, *, votes=VoteBy.VERSION, zones=ZONES, **settings):
     settings = {"lag": Constant(1), "timeouts": Timeouts(factor=0.02), **settings}
     cluster = SimCluster(zones, SimSettings(seed=1, votes=votes, **settings))
 
@@ -42,7 +45,7 @@ def cut_off(cluster, *zones, mode=Cut.DROP):
 async def mend(cluster):
     for link in cluster.links.values():
         link.mend()
-    await cluster.connected()
+    await cluster.network.connected()
 
 
 async def held(cluster, *command):
@@ -119,7 +122,7 @@ def test_commands_answer_as_without_the_option(level, together):
             str(answer).partition(" script:")[0] if isinstance(answer, ServerError) else answer for answer in answers
         ]
 
-    assert play(program, lag=Constant(0)) == play(program, votes=Votes.VALUE, lag=Constant(0))
+    assert play(program, lag=Constant(0)) == play(program, votes=VoteBy.VALUE, lag=Constant(0))
 
 
 @pytest.mark.parametrize("level", [QUORUM, SAFE])
@@ -153,7 +156,7 @@ def test_without_it_the_same_reads_are_outvoted():
         connection = await left_behind(cluster)
         return await connection.execute(("GET", "k"))
 
-    assert play(program, votes=Votes.VALUE) == [b"old"]
+    assert play(program, votes=VoteBy.VALUE) == [b"old"]
     assert play(program) == [b"new"]
 
 
@@ -164,7 +167,7 @@ def test_two_zones_that_lost_everything_do_not_outvote_the_one_that_did_not():
         for zone in "bc":
             await cluster.zones[zone].kill()
             await cluster.zones[zone].restart(Restart.WIPE)
-        await cluster.connected()
+        await cluster.network.connected()
         return await connection.execute(("GET", "k")), await held(cluster, "GET", "k")
 
     answer, values = play(program)
@@ -255,7 +258,7 @@ def test_zones_agree_on_the_later_of_two_writes_that_arrive_in_different_orders(
         return await held(cluster, "GET", "k")
 
     assert play(program) == [b"second"] * 3
-    assert play(program, votes=Votes.VALUE) == [b"second", b"first", b"second"]
+    assert play(program, votes=VoteBy.VALUE) == [b"second", b"first", b"second"]
 
 
 def test_a_write_of_a_slow_clock_loses_and_the_clock_learns_from_that():
@@ -352,12 +355,12 @@ def test_other_commands_go_past_the_versions(command):
 
 def test_settings_that_do_not_fit_together_are_refused():
     with pytest.raises(ClusterError, match="read_repair"):
-        SimSettings(seed=1, read_repair=True, votes=Votes.VERSION)
+        SimSettings(seed=1, read_repair=True, votes=VoteBy.VERSION)
     two = Topology((DataCentre("dc", (even_rack("a", 2),)),))
     with pytest.raises(ClusterError, match="one data centre and zones of one server"):
         SimSettings(seed=1, topology=two, anti_entropy=AntiEntropySettings())
     many = Topology((DataCentre("dc", (even_rack("a", COORDINATORS_MAX + 1),)),))
     with pytest.raises(ClusterError, match="17"):
-        SimSettings(seed=1, topology=many, votes=Votes.VERSION)
+        SimSettings(seed=1, topology=many, votes=VoteBy.VERSION)
     with pytest.raises(ValueError, match="at least 1"):
         AntiEntropySettings(entries=0)

@@ -10,9 +10,10 @@ import uvloop
 
 from cluster.resp.commands.command_table import table_from
 from cluster.resp.protocol import wire
-from cluster.resp.server import PortSettings, RespServer
+from cluster.resp.server import RespServer
+from cluster.resp.settings import PortSettings
+from cluster.votes.levels import Level
 from cluster.votes.pipeline import Failure
-from cluster.votes.vote import Level
 from cluster.zone import Address
 from engine.ports import ServerError
 
@@ -181,6 +182,12 @@ class Port:
     def close(self):
         for client in self._clients:
             client.close()
+
+
+def error(reply):
+    """The text of a reply that has to be an error."""
+    assert isinstance(reply, ServerError), reply
+    return str(reply)
 
 
 async def until(condition):

@@ -4,6 +4,7 @@ Method: a channel with hints and another one to the same server, whose answers t
 """
 
 from cluster.connections.batch import Batch
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.options.hinted_handoff import HandoffSettings, HintedChannel
 from cluster.resp.commands.command_table import KINDS, Route
 from cluster.resp.gateway.behind_hints import BehindHints
@@ -11,7 +12,6 @@ from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.protocol.wire_codec import WireCodec
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import STORAGE_REFUSED, ZoneFailure
 
 S = 1_000_000_000
 

@@ -4,7 +4,7 @@ import pytest
 
 from cluster.resp.commands import busy_poll as polling
 from cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX, BusyPoll
-from cluster.resp.server import PortSettings
+from cluster.resp.settings import PortSettings
 
 from .conftest import opened
 

@@ -6,47 +6,24 @@ Method: rings over nodes in memory that execute what they are sent and keep it; 
 
 from collections import defaultdict
 
-import hiredis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cluster.racks import even_rack
+from support.cluster.wire_rings import EACH, QUORUM, READ, SAFE, WRITE, Cluster, Node, parsed
 
 from cluster.commands.routes import Route
-from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator, RingStatistics
+from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, ZoneFailure
+from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from cluster.real.upstream import pack
-from cluster.resp.commands.command_table import KINDS, table_from
-from cluster.resp.gateway.token_ring import TRANSACTION_APART, PassingRing, WireRing
+from cluster.resp.commands.command_table import KINDS
+from cluster.resp.gateway.token_ring import TRANSACTION_APART
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.sim.runtime import SimRuntime
-from cluster.topology.topology import DataCentre, Topology, even_rack
-from cluster.votes.vote import NO_QUORUM, PEER_NOT_CONNECTED, Level, ZoneFailure
+from cluster.topology.topology import DataCentre, Topology
+from cluster.votes.levels import Level
 
-ONE, QUORUM, SAFE, EACH = Level
-READ, WRITE = KINDS[Route.READ], KINDS[Route.WRITE]
-COUNTED = [
-    [
-        *("flags", [], "begin_search", ["type", "index", "spec", ["index", 2]]),
-        *("find_keys", ["type", "keynum", "spec", ["keynumidx", 0, "firstkey", 1, "keystep", 1]]),
-    ]
-]
-TABLE = table_from(
-    [
-        ["get", 2, ["readonly"], 1, 1, 1, [], [], [], []],
-        ["set", -3, ["write"], 1, 1, 1, [], [], [], []],
-        ["incr", 2, ["write"], 1, 1, 1, [], [], [], []],
-        ["mget", -2, ["readonly"], 1, -1, 1, [], [], [], []],
-        ["mset", -3, ["write"], 1, -1, 2, [], [], [], []],
-        ["del", -2, ["write"], 1, -1, 1, [], [], [], []],
-        ["exists", -2, ["readonly"], 1, -1, 1, [], [], [], []],
-        ["smove", 4, ["write"], 1, 2, 1, [], [], [], []],
-        ["eval", -3, ["movablekeys"], 0, 0, 0, [], [], COUNTED, []],
-        ["flushall", -1, ["write"], 0, 0, 0, [], [], [], []],
-        ["dbsize", 1, ["readonly"], 0, 0, 0, [], [], [], []],
-        ["multi", 1, [], 0, 0, 0, [], [], [], []],
-        ["exec", 1, [], 0, 0, 0, [], [], [], []],
-    ]
-)
 TWO_DCS = Topology(
     (
         DataCentre("east", tuple(even_rack(name, 2) for name in "abc")),
@@ -56,154 +33,6 @@ TWO_DCS = Topology(
 )
 ONE_DC = Topology((DataCentre("east", (even_rack("a", 3), even_rack("b", 3), even_rack("c", 2))),), hash_tag="{}")
 KEYS = [f"key:{number}".encode() for number in range(12)]
-
-
-class Node:
-    """A server in memory. ``heard``: every batch as it came. ``down``: batches are refused."""
-
-    def __init__(self):
-        self.data = {}
-        self.heard = []
-        self.down = False
-
-    @property
-    def connected(self):
-        return not self.down
-
-    def reset(self):
-        self.down = True
-
-    @property
-    def words(self):
-        return [words for batch in self.heard for words in batch]
-
-    def submit(self, batch, done):
-        if self.down:
-            done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))
-            return
-        commands = parsed(batch.packed) if batch.packed is not None else [list(one) for one in batch.commands]
-        self.heard.append(commands)
-        replies = [self.execute(words) for words in commands]
-        if getattr(batch.commands, "replies", 1) > 1:
-            replies = replies[-1:]
-        raw = batch.packed is not None
-        done([as_bytes(reply) for reply in replies] if raw else replies)
-
-    def execute(self, words):
-        name, *rest = words
-        data = self.data
-        match name:
-            case b"GET":
-                return data.get(rest[0])
-            case b"SET":
-                data[rest[0]] = rest[1]
-            case b"INCR":
-                data[rest[0]] = b"%d" % (int(data.get(rest[0], 0)) + 1)
-                return int(data[rest[0]])
-            case b"MGET":
-                return [data.get(key) for key in rest]
-            case b"MSET":
-                data.update(zip(rest[::2], rest[1::2], strict=True))
-            case b"DEL":
-                return sum(data.pop(key, None) is not None for key in rest)
-            case b"EXISTS":
-                return sum(key in data for key in rest)
-            case b"FLUSHALL":
-                data.clear()
-            case b"DBSIZE":
-                return len(data)
-        return b"OK"
-
-
-def as_bytes(reply):
-    if reply is None:
-        return b"$-1\r\n"
-    if isinstance(reply, list):
-        return wire.array(map(as_bytes, reply))
-    return wire.integer(reply) if isinstance(reply, int) else wire.bulk(reply)
-
-
-def parsed(packed):
-    reader = hiredis.Reader()
-    reader.feed(packed)
-    found = []
-    while (one := reader.gets()) is not False:
-        found.append(one)
-    return found
-
-
-class Forward(Node):
-    """The way to a coordinator of another data centre, which is there and passes on if ``to`` is given."""
-
-    def __init__(self, to=None):
-        super().__init__()
-        self.to = to
-
-    def submit(self, batch, done):
-        if self.to is None:
-            super().submit(batch, done)
-            return
-        self.heard.append(parsed(batch.packed))
-        self.to.submit(EACH, batch.commands, lambda outcome: done([]), packed=batch.packed)
-
-
-class Cluster:
-    """``node``'s ring over nodes in memory. ``passing``: rings there are at the far ends of its forwards."""
-
-    def __init__(self, topology, *, node="a", passing=False):
-        self.topology = topology
-        self.nodes = {name: Node() for name in topology.nodes}
-        places = topology.places
-        self.forwards = {
-            far: Forward(self.ring(PassingRing, far) if passing else None)
-            for far in topology.nodes
-            if places[far].dc is not places[node].dc
-        }
-        self.own = self.ring(WireRing, node, forwards=self.forwards)
-
-    def ring(self, kind, node, *, forwards=None):
-        return kind(
-            table=TABLE,
-            node=node,
-            topology=self.topology,
-            channels=self.nodes,
-            forwards=forwards or {},
-            runtime=SimRuntime(seed=1),
-            statistics=RingStatistics(),
-        )
-
-    def ask(self, kind, *commands, level=QUORUM, **marks):
-        """The answer to each command, parsed; errors are their texts."""
-        packed = b"".join(pack(tuple(one)) for one in commands)
-        count = 1 if marks else len(commands)
-        answers = []
-        self.own.submit(level, WireCommands([kind.example] * count, **marks), answers.append, packed=packed)
-        [outcome] = answers
-        return [read(reply) for reply in parsed_replies(wire.joined(outcome))]
-
-    def transaction(self, *commands):
-        inside = [(b"MULTI",), *commands, (b"EXEC",)]
-        return self.ask(WRITE, *inside, replies=len(inside))
-
-    def owners(self, key):
-        token = self.topology.token(key)
-        return {rack.owner(token).name for rack in self.topology.racks}
-
-    def own_owners(self, key):
-        return set(self.topology.dcs[0].owners(self.topology.token(key)))
-
-
-def parsed_replies(data):
-    reader = hiredis.Reader()
-    reader.feed(data)
-    found = []
-    while (one := reader.gets()) is not False:
-        found.append(one)
-    return found
-
-
-def read(reply):
-    return str(reply) if isinstance(reply, hiredis.ReplyError) else reply
 
 
 def key_of(cluster, *, like=None, unlike=None):

@@ -4,13 +4,13 @@ import pytest
 
 from cluster import testbed
 from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import parse_lag
+from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut
 from cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
 from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.server import ServerSettings
 from cluster.sim.trace import first_difference
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, Unavailable
 
@@ -76,7 +76,7 @@ def test_a_dead_zone_is_left_out_and_comes_back():
         with pytest.raises(Unavailable):
             await made.direct("c").execute(("GET", "k"))
         await made.zones["c"].restart(Restart.WARM, warm_from=made.zones["a"])
-        await made.connected()
+        await made.network.connected()
         assert await made.direct("c").execute(("GET", "k")) == [b"v"]
 
     run(cluster(timeouts=Timeouts(factor=0.01)), program)
@@ -91,7 +91,7 @@ def test_two_paused_zones_make_a_write_indeterminate_and_it_is_executed_after_al
         for zone in "bc":
             await made.zones[zone].resume()
         await made.runtime.sleep(1000 * MS)
-        await made.connected()
+        await made.network.connected()
         for zone in ZONES:
             assert await made.direct(zone).execute(("GET", "k")) == [b"v"]
 

@@ -64,7 +64,18 @@ def test_words_have_their_published_hashes(name):
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"), [(b"", 0), (b"hello", 0x248BFA47), (b"Hello world", 2911983372), (b"hello, world", 0x149BBB7F)]
+    ("key", "expected"),
+    [
+        (b"", 0),
+        (b"a", 0x3C2569B2),
+        (b"ab", 0x9BBFD75F),
+        (b"abc", 0xB3DD93FA),
+        (b"abcd", 0x43ED676A),
+        (b"hello", 0x248BFA47),
+        (b"Hello world", 2911983372),
+        (b"hello, world", 0x149BBB7F),
+        (b"\xff" * 9, 0x140A9C1F),
+    ],
 )
 def test_murmur3_gives_its_published_values_with_seed_0(key, expected):
     assert hash_function(Hash.MURMUR3)(key) == expected

@@ -3,9 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cluster.racks import even_rack
 
+from cluster.topology.described import topology_of
 from cluster.topology.key_hashes import TOKENS, Hash
-from cluster.topology.topology import DataCentre, Node, Rack, Topology, TopologyError, even_rack, one_dc
+from cluster.topology.topology import DataCentre, Node, Rack, Topology, TopologyError, one_dc
 
 
 def ring(*tokens: int) -> Rack:
@@ -77,7 +79,7 @@ def test_places_name_every_node_with_its_zone_and_data_centre():
         (lambda: Topology(()), "data centres: got none"),
         (lambda: Topology(one_dc("a").dcs * 2), "data centre names"),
         (lambda: Topology(one_dc("a").dcs, hash_tag="{"), "hash tag: got"),
-        (lambda: even_rack("a", 0), "nodes of zone a: got 0; accepted: at least 1"),
+        (lambda: topology_of({"dc": {"a": []}}), r"tokens of zone a: got \[\]; accepted: one or more, all different"),
         (lambda: Topology((DataCentre("d", (even_rack("a", 2), Rack("b", (Node("a2"),)))),)), "node names"),
     ],
 )

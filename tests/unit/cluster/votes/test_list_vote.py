@@ -8,9 +8,11 @@ from itertools import product
 
 import pytest
 
+from cluster.connections.failures import NO_QUORUM, ZoneFailure
+from cluster.votes.levels import Level
 from cluster.votes.list_vote import ElementVote
 from cluster.votes.rules import Rules
-from cluster.votes.vote import NO_QUORUM, Decision, Level, Vote, ZoneFailure
+from cluster.votes.vote import Decision, Vote
 from engine.ports import ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM

@@ -4,11 +4,12 @@ from itertools import permutations, product
 
 import pytest
 
-from cluster.convoy import Convoy
-from cluster.votes.pipeline import Comparison, Failure
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from cluster.votes.levels import Level
+from cluster.votes.pipeline import Failure, UniformPipeline
 from cluster.votes.rules import Rule
+from cluster.votes.shared_batch import SharedBatch
 from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import STORAGE_REFUSED, Level, ZoneFailure
 from engine.ports import ServerError
 
 REPLIES = ([b"A"], [b"B"], [ServerError("WRONGTYPE x")], ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
@@ -26,7 +27,7 @@ def alone(level, answers, order):
     tally = statistics.tally(level, zones=ZONES)
     heard = [[] for _ in range(MEMBERS)]
     batches = [
-        Comparison([("SET",)], Rule(level, zones=3, reads=False), tally, heard[member].append)
+        UniformPipeline([("SET",)], Rule(level, zones=3, reads=False), tally, heard[member].append)
         for member in range(MEMBERS)
     ]
     times = []
@@ -41,7 +42,7 @@ def together(level, answers, order):
     statistics = CoordinatorStatistics()
     tally = statistics.tally(level, zones=ZONES)
     heard = [[] for _ in range(MEMBERS)]
-    convoy = Convoy(
+    shared = SharedBatch(
         [([("SET",)], heard[member].append) for member in range(MEMBERS)],
         [("SET",)] * MEMBERS,
         Rule(level, zones=3, reads=False),
@@ -50,7 +51,7 @@ def together(level, answers, order):
     )
     times = []
     for position in order:
-        convoy.answered(
+        shared.answered(
             position, answers[position] if isinstance(answers[position], ZoneFailure) else joined(answers[position])
         )
         times.append([len(one) for one in heard])
@@ -81,9 +82,9 @@ def test_a_member_that_is_decided_does_not_wait_for_one_that_is_not():
     heard = [[], []]
     members = [([("SET",)], heard[0].append), ([("SET",)], heard[1].append)]
     tally = CoordinatorStatistics().tally(Level.DC_QUORUM, zones=ZONES)
-    convoy = Convoy(members, [("SET",)] * 2, Rule(Level.DC_QUORUM, zones=3, reads=False), tally, b"")
-    convoy.answered(0, [b"A", b"A"])
-    convoy.answered(1, [b"A", b"B"])
+    shared = SharedBatch(members, [("SET",)] * 2, Rule(Level.DC_QUORUM, zones=3, reads=False), tally, b"")
+    shared.answered(0, [b"A", b"A"])
+    shared.answered(1, [b"A", b"B"])
     assert heard == [[[b"A"]], []]
-    convoy.answered(2, [b"A", b"B"])
+    shared.answered(2, [b"A", b"B"])
     assert heard == [[[b"A"]], [[b"B"]]]

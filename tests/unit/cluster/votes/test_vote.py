@@ -8,15 +8,10 @@ from itertools import permutations, product
 
 import pytest
 
-from cluster.votes.vote import (
-    NO_QUORUM,
-    ZONES_MAX,
-    Decision,
-    Level,
-    Vote,
-    ZoneFailure,
-    quorum,
-)
+from cluster.connections.failures import NO_QUORUM, ZoneFailure
+from cluster.topology.topology import ZONES_MAX
+from cluster.votes.levels import Level
+from cluster.votes.vote import Decision, Vote, quorum
 from engine.ports import Reply, ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from scenarios import cli
+from scenarios.cli import main as cli
+from scenarios.cli import runs
 from scenarios.verbs import demo
 
 
@@ -15,7 +16,7 @@ def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch,
     def ended() -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "library_names", ended)
+    monkeypatch.setattr(runs, "library_names", ended)
     assert cli.run_cli(["scenarios"]) == 2
     assert capsys.readouterr().err == "zonelab: interrupted\n"
 

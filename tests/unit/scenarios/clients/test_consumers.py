@@ -17,7 +17,7 @@ from scenarios.clients.consumers import Consumers
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Recorder
 from scenarios.spec import scenario as spec
-from scenarios.tasks import Crew, Halt
+from scenarios.tasks import Halt, TaskGroup
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -48,7 +48,7 @@ class ToyQueue:
         self._popped = 0
         self.closed = False
 
-    async def pop(self, count: int, wait_ms: int) -> list[Delivery]:
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         await self._connection.execute(("LEASE",))
         await self._connection.execute(("UNLIST",))
         self._popped += 1
@@ -63,12 +63,37 @@ class ToyQueue:
         self.closed = True
 
 
+class ExtendingQueue(ToyQueue):
+    """Moves the end of a lease before every ack, and once that of a message which nobody has popped."""
+
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        self._heard = heard
+        heard("unknown", 99)
+
+    async def ack(self, message_id: str) -> bool:
+        self._heard(message_id, 99)
+        return await super().ack(message_id)
+
+
+class EmptyQueue(ToyQueue):
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+        await super().pop(count, wait_ms=wait_ms)
+        return []
+
+
 class Stage:
     """Consumers of zone b on toy queues."""
 
     def __init__(
-        self, directory: Path, *, work: str = "constant:10ms", delay_ms: int = 0, poison: Collection[str] = ()
+        self,
+        directory: Path,
+        *,
+        work: str = "constant:10ms",
+        delay_ms: int = 0,
+        poison: Collection[str] = (),
+        kind: type[ToyQueue] = ToyQueue,
     ) -> None:
+        self._kind = kind
         self.runtime = SimRuntime(seed=1)
         self.halt = Halt(self.runtime)
         self.history = HistoryWriter(directory)
@@ -79,14 +104,14 @@ class Stage:
             open_queue=self._open,
             recorder=Recorder(self.history, self.runtime),
             runtime=self.runtime,
-            crew=Crew(self.runtime, self.halt),
+            tasks=TaskGroup(self.runtime, self.halt),
             poison=poison,
         )
         self._directory = directory
 
     async def _open(self, zone: str, wrap: Callable[[Connection], Connection]) -> ToyQueue:
         assert zone == "b"
-        self.queues.append(ToyQueue(wrap(self.connection)))
+        self.queues.append(self._kind(wrap(self.connection)))
         return self.queues[-1]
 
     def rows(self) -> list[tuple[object, ...]]:
@@ -111,6 +136,35 @@ def test_a_consumer_pops_works_and_acknowledges_in_turn(tmp_path: Path) -> None:
         (name, "pop", "ok", "m2", None),
     ]
     assert stage.queues[0].closed
+
+
+def test_an_extension_of_what_was_popped_goes_into_the_history(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, kind=ExtendingQueue)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=15 * MS)
+    assert [row[1:4] for row in stage.rows()[1:6]] == [
+        ("pop", "ok", "m1"),
+        ("ack", "invoke", "m1"),
+        ("extend", "invoke", "m1"),
+        ("extend", "ok", "m1"),
+        ("ack", "ok", "m1"),
+    ]
+
+
+def test_a_consumer_without_work_that_does_not_wait_pauses_before_it_asks_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, delay_ms=1, kind=EmptyQueue)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=70 * MS)
+    assert stage.connection.sent.count(("LEASE",)) == 10  # two commands of 1 ms each, and a pause of 5
+
+
+def test_a_program_that_has_ended_does_not_hear_the_answer_that_comes_then() -> None:
+    runtime, switch = SimRuntime(seed=1), CrashSwitch()
+    server = CountingConnection(runtime, delay_ns=10 * MS)
+    runtime.call_later(5 * MS, switch.crash)
+    with pytest.raises(ProgramCrashed):
+        runtime.run_until_complete(switch.wrap_deaf(server).execute(("SET", "k", "v")))
+    assert server.sent == [("SET", "k", "v")]
 
 
 def test_a_consumer_that_crashes_at_work_never_acknowledges(tmp_path: Path) -> None:

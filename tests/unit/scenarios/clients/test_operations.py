@@ -8,7 +8,7 @@ import yaml
 from support.scenarios.sim_runs import small
 
 from cluster.random_streams import Streams
-from scenarios.clients.producers import explicit_operations, plan_pushes
+from scenarios.spec.push_plan import explicit_operations, plan_pushes
 from scenarios.spec.reading import ScenarioError, dump_scenario, scenario_of
 from scenarios.spec.scenario import Load, Operation
 

@@ -17,9 +17,10 @@ from engine.dyno import PushIndeterminate
 from engine.message import Message, Receipt
 from engine.ports import Indeterminate, ServerError, Unavailable
 from scenarios.clients import producers as workload
-from scenarios.clients.producers import PlannedPush, Producer, plan_pushes
+from scenarios.clients.producers import Producer
 from scenarios.clients.recorder import Recorder
-from scenarios.queues.dyno import Wrap
+from scenarios.queues.under_test import Wrap
+from scenarios.spec.push_plan import PlannedPush, plan_pushes
 from scenarios.spec.scenario import Arrival, Load, Priority
 from scenarios.tasks import Halt
 
@@ -117,8 +118,12 @@ def rows_of_a_run(
     load: Load | None = None,
     failures: int | None = None,
     crash_after_ns: int | None = None,
+    late_ns: int = 0,
 ) -> list[dict[str, object]]:
-    """The history of one producer; ``failures``: only so many pushes fail. It crashes after ``crash_after_ns``."""
+    """The history of one producer; ``failures``: only so many pushes fail. It crashes after ``crash_after_ns``.
+
+    ``late_ns``: when it comes to its plan, which begins after a second.
+    """
     runtime = SimRuntime(seed=1)
     halt = Halt(runtime)
     history = HistoryWriter(tmp_path)
@@ -142,6 +147,7 @@ def rows_of_a_run(
         await producer.start()
         if crash_after_ns is not None:
             runtime.call_later(crash_after_ns, producer.crash)
+        await runtime.sleep(late_ns)
         await producer.run(plan_pushes(load, zone="a", random=Streams(1).stream), begin_ns=1 * S)
         while producer.in_flight:
             await runtime.sleep(MS)
@@ -160,6 +166,13 @@ def test_every_push_begins_at_its_intended_time_however_slow_the_earlier_ones_ar
     plan = planned(Load(duration_s=2, rate_per_s=20))
     assert [row["time_ns"] for row in begun] == [1 * S + push.offset_ns for push in plan]
     assert [row["time_ns"] for row in begun] == [row["intended_ns"] for row in begun]
+
+
+def test_what_a_producer_was_late_with_counts_from_when_it_was_meant_to_begin(tmp_path: Path) -> None:
+    rows = rows_of_a_run(tmp_path, delay_ns=MS, late_ns=2 * S)
+    begun = sorted((row["intended_ns"], row["time_ns"]) for row in rows if row["type"] == "invoke")
+    plan = [1 * S + push.offset_ns for push in planned(Load(duration_s=2, rate_per_s=20))]
+    assert begun == [(intended_ns, max(2 * S, intended_ns)) for intended_ns in plan]
 
 
 def test_a_confirmed_push_is_recorded_with_its_receipt(tmp_path: Path) -> None:

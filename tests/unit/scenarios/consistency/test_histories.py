@@ -6,7 +6,7 @@ Method: each is run again event by event, made again from its scenario, told aga
 import pytest
 from support.scenarios.histories import HISTORIES, PUBLISHED, made, published
 
-from scenarios.consistency.trial import attempt_accesses
+from scenarios.run.trial import attempt_accesses
 from scenarios.shrink.search import with_operations
 from scenarios.stories.workload_story import access_story
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_in_memory
 
-from scenarios.cli import run_cli
+from scenarios.cli.main import run_cli
 from scenarios.spec.reading import ScenarioError, library_names, load_scenario
 
 LEVELS = [ONE, QUORUM, SAFE]

@@ -5,88 +5,28 @@ the same run without the fault, or with a milder one.
 """
 
 import json
-from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import pytest
+from support.scenarios.fault_stage import LOAD, MS, ZONES, Stage, latencies_ms, ran, rows, violated
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.checkers.verdict import MessageClass, Verdict
-from analysis.runs.history import FAULTS, OPERATIONS
-from cluster.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
+from analysis.message_classes import MessageClass
+from cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
 from cluster.links.link import Cut
-from cluster.sim.cluster import SimCluster
-from cluster.votes.vote import Level
 from cluster.zone import ZoneState
 from scenarios.clients.recorder import PRODUCER_CRASHED
-from scenarios.faults import COLOURS, PlannedFault, plan_faults
-from scenarios.run.simulated import settings_of
-from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME, MemoryTables
-from scenarios.spec.scenario import AnyFault, Scenario
+from scenarios.faults.catalogue import COLOURS
+from scenarios.run_files.tables import FAULTS_NAME
+from scenarios.spec.scenario import Scenario
 
-MS = 1_000_000
-ZONES = ("a", "b", "c")
-LOAD = {"duration_s": 2, "rate_per_s": 40}
 BACKLOG = {**LOAD, "delay": "constant:700ms"}
 ALONE = {"topology": {"zones": ["a"]}, "level": "DC_ONE"}
-
-
-class Stage:
-    """A cluster of three zones, and the one fault of its scenario."""
-
-    def __init__(self, **fault: Any) -> None:
-        self.scenario = small(load=LOAD, persistence="aof-no", faults=[{"at_s": 0.5, "for_s": 1, **fault}])
-        self.cluster = SimCluster(ZONES, settings_of(self.scenario))
-        self.runtime = self.cluster.runtime
-        self.runtime.run_until_complete(self.cluster.start())
-        self.fault: PlannedFault = plan_faults(self.scenario, self.cluster, consumers=None, producers={})[0]  # type: ignore[arg-type]
-
-    def begin(self) -> None:
-        self.runtime.run_until_complete(self.fault.action.begin())
-
-    def end(self) -> None:
-        self.runtime.run_until_complete(self.fault.action.end())
-
-    def pass_ms(self, duration_ms: int) -> None:
-        self.runtime.run(for_ns=duration_ms * MS)
-
-    def write(self, zone: str = "a") -> None:
-        connection = self.cluster.connection(zone, Level.DC_ONE)
-        self.runtime.run_until_complete(connection.execute(("SET", "k", "v")))
-
-    def cut_links(self) -> list[str]:
-        return [f"{source}>{target}" for (source, target), link in self.cluster.links.items() if link.cut_mode]
-
-
-def ran(**changes: Any) -> tuple[list[dict[str, Any]], Verdict]:
-    """The operations and the verdict of a run that went to its end."""
-    done, tables, verdict = run_in_memory(small(**changes))
-    assert (done.record.status, done.record.error) == ("complete", None)
-    return rows(tables, OPERATIONS_NAME), verdict
-
-
-def rows(tables: MemoryTables, name: str) -> list[dict[str, Any]]:
-    schema = {OPERATIONS_NAME: OPERATIONS, FAULTS_NAME: FAULTS}[name]
-    found: list[dict[str, Any]] = tables(name, schema).batch(None).to_pylist()
-    return found
-
-
-def violated(verdict: Verdict) -> set[MessageClass]:
-    return {name for name in verdict.forbid if verdict.counts[name]}
-
-
-def latencies_ms(operations: list[dict[str, Any]], f: str, zone: str | None = None) -> list[float]:
-    return sorted(
-        (row["time_ns"] - row["invoke_ns"]) / MS
-        for row in operations
-        if row["f"] == f and row["type"] == "ok" and zone in (None, row["zone"])
-    )
-
-
 CATALOGUE: list[tuple[dict[str, Any], str]] = [
     ({"kind": "power_failure", "zone": "b", "torn": True, "for_s": 0.05}, "b"),
     ({"kind": "slow", "zone": "c", "factor": 20.0}, "c"),
     ({"kind": "clock", "zone": "a", "offset_ms": -50, "drift_ppm": 200}, "a"),
+    ({"kind": "clock_freeze", "zone": "b"}, "b"),
     ({"kind": "loss", "link": "a>b", "share": 0.2}, "a>b"),
     ({"kind": "duplicate", "share": 0.2, "after_ms": 3}, "all links"),
     ({"kind": "clog", "zone": "c"}, "c"),
@@ -110,13 +50,7 @@ def test_every_fault_of_a_run_is_recorded_with_its_name_its_times_and_its_colour
 
 
 def test_every_kind_has_a_colour_of_its_own() -> None:
-    kinds = [model.model_fields["kind"].annotation.__args__[0] for model in _models()]
-    assert sorted(COLOURS) == sorted(kinds)
     assert len(set(COLOURS.values())) == len(COLOURS)
-
-
-def _models() -> list[Any]:
-    return list(get_args(get_args(AnyFault)[0]))
 
 
 def test_a_fault_that_begins_when_another_ends_waits_until_the_server_is_back() -> None:
@@ -201,6 +135,25 @@ class TestClock:
         stage.pass_ms(1_000)
         assert clock.offset_ns == 0
 
+    def test_frozen_it_stands_still_and_then_jumps_to_true_time(self) -> None:
+        stage = Stage(kind="clock_freeze", zone="a")
+        clock, true_clock = stage.cluster.clock("a"), stage.cluster.clock("b")
+        stage.pass_ms(100)
+        stage.begin()
+        frozen_ns = true_clock.now_ns()
+        for _ in range(3):
+            stage.pass_ms(333)
+            assert clock.now_ns() == frozen_ns
+        assert true_clock.now_ns() == frozen_ns + 999 * MS
+        stage.end()
+        stage.pass_ms(1)
+        assert clock.now_ns() == true_clock.now_ns()
+
+    def test_what_is_pushed_by_a_frozen_clock_is_delivered_early(self) -> None:
+        fault = {"kind": "clock_freeze", "zone": "b", "at_s": 0.5, "for_s": 1}
+        _, verdict = ran(load={**LOAD, "delay": "constant:300ms"}, faults=[fault])
+        assert verdict.counts[MessageClass.EARLY] > 5
+
     @pytest.mark.parametrize("wrong", [{"offset_ms": 1_000}, {"offset_ms": 300, "drift_ppm": 400_000}])
     def test_a_clock_that_jumps_ahead_ends_leases_that_hold(self, wrong: dict[str, int]) -> None:
         work = {"processing": "constant:300ms", "per_zone": 10, "batch": 1}
@@ -228,105 +181,6 @@ class TestClock:
             begin_ms, end_ms = row["invoke_ns"] / MS + epoch_ms, row["time_ns"] / MS + epoch_ms
             assert begin_ms - 1 <= row["lease_start_ms"] <= row["leased_ms"] <= end_ms + 1
             assert row["lease_end_ms"] - row["leased_ms"] <= 400
-
-
-class TestLoss:
-    def test_links_lose_so_much_and_then_as_much_as_before(self) -> None:
-        stage = Stage(kind="loss", zone="a", share=0.4)
-        stage.cluster.links["a", "b"].set_loss(0.1)
-        stage.begin()
-        assert {pair: link.loss for pair, link in stage.cluster.links.items()} == {
-            pair: 0.4 if "a" in pair else 0.0 for pair in stage.cluster.links
-        }
-        stage.end()
-        assert stage.cluster.links["a", "b"].loss == 0.1
-        assert stage.cluster.links["b", "a"].loss == 0.0
-
-    def test_what_is_lost_is_sent_again_after_200_milliseconds(self) -> None:
-        fault = {"kind": "loss", "share": 0.02, "at_s": 0.1, "for_s": 1.8}
-        factor = {"time_factor": 1.0}
-        lossy, _ = ran(load=LOAD, level="DC_SAFE_QUORUM", replication=factor, faults=[fault], drain={"bound_s": 20})
-        whole, _ = ran(load=LOAD, level="DC_SAFE_QUORUM", replication=factor, drain={"bound_s": 20})
-        assert latencies_ms(whole, "push")[-1] < 100
-        assert latencies_ms(lossy, "push")[-1] > 200
-
-
-class TestDuplicate:
-    def test_what_is_sent_arrives_again_and_then_no_more(self) -> None:
-        stage = Stage(kind="duplicate", link="a>b", share=1.0, after_ms=20)
-        stage.begin()
-        stage.write()
-        stage.pass_ms(10)
-        assert stage.cluster.links["a", "b"].in_flight == 1
-        assert stage.cluster.links["a", "c"].in_flight == 0
-        stage.end()
-        stage.pass_ms(100)
-        stage.write()
-        stage.pass_ms(10)
-        assert stage.cluster.links["a", "b"].in_flight == 0
-
-    def test_copies_that_come_at_once_harm_no_queue_and_late_ones_bring_back_what_was_acknowledged(self) -> None:
-        fault = {"kind": "duplicate", "share": 1.0, "at_s": 0.2, "for_s": 1.5}
-        _, at_once = ran(load=LOAD, faults=[fault])
-        _, late = ran(load=LOAD, faults=[{**fault, "after_ms": 500}])
-        assert violated(at_once) == set()
-        assert late.counts[MessageClass.RESURRECTED] > 10
-
-
-class TestClogs:
-    @pytest.mark.parametrize(
-        ("target", "cut"), [({"link": "a>b"}, ["a>b"]), ({"zone": "b"}, ["a>b", "b>a", "b>c", "c>b"])]
-    )
-    def test_a_clogged_link_holds_what_is_sent_and_lets_it_go(self, target: dict[str, str], cut: list[str]) -> None:
-        stage = Stage(kind="clog", **target)
-        stage.begin()
-        assert stage.cut_links() == cut
-        assert {link.cut_mode for link in stage.cluster.links.values() if link.cut_mode} == {Cut.HOLD}
-        stage.write()
-        stage.pass_ms(100)
-        assert stage.cluster.links["a", "b"].in_flight == 1
-        stage.end()
-        stage.pass_ms(100)
-        assert stage.cut_links() == []
-        assert stage.runtime.run_until_complete(stage.cluster.direct("b").execute(("GET", "k"))) == [b"v"]
-
-    def test_a_swizzle_clogs_link_after_link_and_frees_them_in_another_order(self) -> None:
-        stage = Stage(kind="swizzle_clog", for_s=1.2)
-        stage.begin()
-        stage.pass_ms(50)
-        seen = [stage.cut_links()]
-        for _ in range(12):
-            stage.pass_ms(100)
-            seen.append(stage.cut_links())
-        assert [len(links) for links in seen] == [1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 0]
-        clogged = [(set(later) - set(earlier)).pop() for earlier, later in zip([[], *seen[:5]], seen[:6], strict=True)]
-        freed = [(set(earlier) - set(later)).pop() for earlier, later in pairwise(seen[6:])]
-        assert sorted(clogged) == sorted(freed)
-        assert clogged != freed
-
-    def test_the_order_is_that_of_its_number_and_an_early_end_frees_all(self) -> None:
-        def clogged(order: int) -> list[str]:
-            stage = Stage(kind="swizzle_clog", zone="b", order=order)
-            stage.begin()
-            first = stage.cut_links()
-            stage.pass_ms(300)
-            second = stage.cut_links()
-            stage.end()
-            stage.pass_ms(2_000)
-            assert stage.cut_links() == []
-            return [*first, *second]
-
-        assert clogged(1) == clogged(1)
-        assert len({tuple(clogged(order)) for order in range(5)}) > 1
-
-    def test_a_push_that_needs_every_zone_takes_as_long_as_the_clog(self) -> None:
-        fault = {"kind": "clog", "zone": "b", "at_s": 0.5, "for_s": 0.4}
-        factor = {"time_factor": 1.0}
-        operations, verdict = ran(
-            load=LOAD, level="DC_SAFE_QUORUM", replication=factor, faults=[fault], drain={"bound_s": 20}
-        )
-        assert violated(verdict) == set()
-        assert latencies_ms(operations, "push", "b")[-1] == pytest.approx(400, abs=50)
 
 
 class TestProducerCrash:

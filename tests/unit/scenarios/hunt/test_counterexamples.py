@@ -5,11 +5,11 @@ import shutil
 import pytest
 from support.scenarios.counterexamples import FILES, broken_cells, class_in_name, held_cells, linked, renew, rerun
 
-from cluster.votes.vote import LEVELS_OF_ONE_DC
+from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.fault_draws.fault_classes import EngineMode
+from scenarios.run.trial import attempt
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
-from scenarios.trial import attempt
 
 AGAIN = (
     "the program shows another run now: `python -m support.scenarios.counterexamples` in tests/, and read what changed"

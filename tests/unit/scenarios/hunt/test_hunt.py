@@ -16,14 +16,15 @@ from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
 from cluster.testbed import Testbed as Cluster
-from scenarios.faults import COLOURS
+from scenarios.faults.catalogue import COLOURS
 from scenarios.hunt.findings import sum_up
-from scenarios.hunt.seeds import STATE_NAME, HuntState, Outcome, Quarry, hunt, hunt_seed
-from scenarios.queues.dyno import DynoUnderTest, QueueUnderTest
+from scenarios.hunt.seeds import STATE_NAME, HuntState, HuntTarget, Outcome, hunt, hunt_seed
+from scenarios.queues.dyno import DynoUnderTest
+from scenarios.queues.under_test import QueueUnderTest
 from scenarios.spec.reading import load_scenario, scenario_of
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Scenario
-from scenarios.verbs.hunt import go_hunting
+from scenarios.verbs.hunt import run_hunt
 
 SEEDS_MAX = 60
 LAG = {"kind": "lag", "lag": "constant:50ms", "at_s": 0.1, "for_s": 0.1}
@@ -33,11 +34,11 @@ KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found_and_the_sound_queue_is_not_accused_of_it(bug: str) -> None:
     make_queue, guilty_of, changes = PLANTED[bug]
-    quarry = Quarry(scenario=small(**changes), messages=40, make_queue=make_queue)
+    target = HuntTarget(scenario=small(**changes), messages=40, make_queue=make_queue)
     begin_s = time.monotonic()
-    found = next(seed for seed in range(1, SEEDS_MAX) if guilty_of in hunt_seed(quarry, seed).violated)
+    found = next(seed for seed in range(1, SEEDS_MAX) if guilty_of in hunt_seed(target, seed).violated)
     assert time.monotonic() - begin_s < 60
-    sound = Quarry(scenario=quarry.scenario, messages=40)
+    sound = HuntTarget(scenario=target.scenario, messages=40)
     assert [seed for seed in range(1, found + 1) if guilty_of in hunt_seed(sound, seed).violated] == []
 
 
@@ -48,42 +49,42 @@ def test_drawn_runs_are_scenarios_that_the_rules_accept_and_differ_from_each_oth
         {"kind": "lag", "lag": "constant:50ms", "at_s": 0.1, "for_s": 0.1},
     ]
     crash = {"kind": "consumer_crash", "zone": "a", "at_s": 0.3, "for_s": 0.3}
-    quarry = Quarry(scenario=small(faults=[*faults, crash]), messages=30)
-    runs = [quarry.run_of(seed) for seed in range(200)]
+    target = HuntTarget(scenario=small(faults=[*faults, crash]), messages=30)
+    runs = [target.run_of(seed) for seed in range(200)]
     assert [problems(run) for run in runs] == [[]] * len(runs)
     kinds = [tuple(sorted({fault.kind for fault in run.faults})) for run in runs]
     assert {"kill", "cut", "lag", "consumer_crash"} == {kind for drawn in kinds for kind in drawn}
     assert len(set(kinds)) > 10
     assert len({run.simulation.tie_break for run in runs}) == 3
     assert len({run.links.lag for run in runs}) > 3
-    assert quarry.run_of(3) == quarry.run_of(3)
+    assert target.run_of(3) == target.run_of(3)
     at = [fault.at_command for run in runs for fault in run.faults if fault.kind == "consumer_crash"]
     assert {None, 1, 2, 3} <= set(at)
 
 
 def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -> None:
-    quarry = Quarry(scenario=small(load={"retries": 4, "retry_after_ms": 30.0}), messages=30)
-    assert {(run.load.retries, run.load.retry_after_ms) for run in map(quarry.run_of, range(20))} == {(4, 30.0)}
+    target = HuntTarget(scenario=small(load={"retries": 4, "retry_after_ms": 30.0}), messages=30)
+    assert {(run.load.retries, run.load.retry_after_ms) for run in map(target.run_of, range(20))} == {(4, 30.0)}
 
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
-    quarry, seeds = Quarry(scenario=small(faults=[KILL]), messages=20), range(1, 13)
+    target, seeds = HuntTarget(scenario=small(faults=[KILL]), messages=20), range(1, 13)
     states = {jobs: HuntState(tmp_path / str(jobs)) for jobs in (1, 2)}
     for jobs, state in states.items():
-        assert hunt(quarry, seeds, jobs=jobs, state=state, told=lambda outcome: None)
+        assert hunt(target, seeds, jobs=jobs, state=state, on_outcome=lambda outcome: None)
     assert sorted(states[1].outcomes) == list(seeds)
     assert [states[1].outcomes[seed] for seed in seeds] == [states[2].outcomes[seed] for seed in seeds]
 
 
 def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tmp_path: Path) -> None:
-    quarry = Quarry(scenario=small(faults=[KILL]), messages=20)
+    target = HuntTarget(scenario=small(faults=[KILL]), messages=20)
     told: list[Outcome] = []
-    hunt(quarry, range(1, 5), jobs=1, state=HuntState(tmp_path), told=told.append)
+    hunt(target, range(1, 5), jobs=1, state=HuntState(tmp_path), on_outcome=told.append)
     path = tmp_path / STATE_NAME
     path.write_bytes(path.read_bytes()[:-10])
     again: list[Outcome] = []
     state = HuntState(tmp_path)
-    assert hunt(quarry, range(1, 7), jobs=1, state=state, told=again.append)
+    assert hunt(target, range(1, 7), jobs=1, state=state, on_outcome=again.append)
     assert [outcome.seed for outcome in again] == [4, 5, 6]
     assert again[0] == told[3]
     assert HuntState(tmp_path).outcomes == state.outcomes
@@ -111,12 +112,12 @@ def moody(testbed: Cluster, scenario: Scenario) -> QueueUnderTest:
 
 def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event(tmp_path: Path) -> None:
     state = HuntState(tmp_path)
-    quarry = Quarry(scenario=small(), messages=10, make_queue=moody)
-    hunt(quarry, [1, 2], jobs=1, state=state, told=lambda outcome: None)
+    target = HuntTarget(scenario=small(), messages=10, make_queue=moody)
+    hunt(target, [1, 2], jobs=1, state=state, on_outcome=lambda outcome: None)
     outcome = state.outcomes[1]
     assert (outcome.repeated, state.outcomes[2].repeated) == (True, False)
     assert "in one run" in (outcome.difference or "")
-    hunted = sum_up(quarry, [outcome], tmp_path, complete=True, resumed=0, command="")
+    hunted = sum_up(target, [outcome], tmp_path, complete=True, resumed=0, command="")
     assert hunted.to_json()["broken"] == {"1": outcome.difference}
 
 
@@ -161,20 +162,20 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
 def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quarry = Quarry(scenario=small(faults=[KILL]), messages=40)
+    target = HuntTarget(scenario=small(faults=[KILL]), messages=40)
     options = {"jobs": 1, "runs": tmp_path, "command": "zonelab hunt"}
-    first = go_hunting(quarry, seeds=range(1, 7), **options)
+    first = run_hunt(target, seeds=range(1, 7), **options)
     assert first.to_json()["failing"] > 0
     capsys.readouterr()
-    both = go_hunting(quarry, seeds=range(1, 9), **options)
+    both = run_hunt(target, seeds=range(1, 9), **options)
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"small: 8 of 8 runs, {both.to_json()['failing']} failed"
 
 
 def test_a_hunt_draws_every_kind_of_fault_and_each_seed_leaves_some_out() -> None:
     scenario = load_scenario("every-fault")
-    quarry = Quarry(scenario=scenario, messages=60)
-    runs = [quarry.run_of(seed) for seed in range(300)]
+    target = HuntTarget(scenario=scenario, messages=60)
+    runs = [target.run_of(seed) for seed in range(300)]
     assert [problems(run) for run in runs] == [[]] * len(runs)
     kinds = [{fault.kind for fault in run.faults} for run in runs]
     for kind in COLOURS:

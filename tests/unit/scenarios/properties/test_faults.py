@@ -4,7 +4,7 @@ import pytest
 
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from cluster.zone import Persistence, ZoneState
 from engine.ports import Unavailable
 from scenarios.properties.faults import Trouble, Troubles

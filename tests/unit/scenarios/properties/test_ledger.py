@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from engine.message import Delivery, Message
 from scenarios.properties import Holdings, Violation
 from scenarios.properties.ledger import Ledger, Pushed

@@ -11,7 +11,7 @@ pytest_plugins = "pytester"
 
 HEAD = """
     from scenarios.properties import sim_test
-    from cluster.votes.vote import Level
+    from cluster.votes.levels import Level
 """
 
 UNLUCKY = (

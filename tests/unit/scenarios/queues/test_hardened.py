@@ -3,7 +3,7 @@
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.history import OPERATIONS
 from scenarios.run_files.tables import OPERATIONS_NAME
 from scenarios.spec.reading import ScenarioError

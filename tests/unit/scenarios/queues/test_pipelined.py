@@ -7,15 +7,15 @@ import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.history import OPERATIONS, History, MemoryTable
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
 from engine.message import Message, Receipt
 from engine.ports import Indeterminate, Unavailable
 from scenarios.clients.recorder import Actor, Recorder
-from scenarios.queues.dyno import queue_under_test
+from scenarios.queues.catalogue import queue_under_test
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from scenarios.spec.reading import ScenarioError
 
@@ -89,7 +89,7 @@ def test_leases_are_in_the_depth_and_in_the_end_state():
             producer = await queue.producer("a", lambda connection: connection)
             await producer.push([Message(id=f"m{number}") for number in range(6)])
             consumer = await queue.consumer("b", lambda connection: connection)
-            deliveries = await consumer.pop(5, 0)
+            deliveries = await consumer.pop(5, wait_ms=0)
             await consumer.close()
             depth = await queue.depth("b")
             return deliveries, depth, [row async for row in queue.final_state("b")]

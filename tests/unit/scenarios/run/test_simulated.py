@@ -17,10 +17,10 @@ from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from cluster.sim.event_order import TieBreak
 from cluster.sim.trace import first_difference
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from scenarios.run.simulated import run_in_sim
 from scenarios.run_phases import PHASES
 

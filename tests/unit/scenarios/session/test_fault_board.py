@@ -10,8 +10,8 @@ import pytest
 from support.scenarios.session_board import fault, played
 
 from cluster.zone import ClusterError, Restart, ZoneState
+from scenarios.errors import NotAccepted
 from scenarios.session.fault_board import Conflict
-from scenarios.session.fault_requests import NotAccepted
 
 
 async def until(condition):

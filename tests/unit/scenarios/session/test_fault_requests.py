@@ -5,12 +5,9 @@ from pydantic import ValidationError
 
 from cluster.admin.links import LinkState
 from cluster.links.link import Cut
-from scenarios.session.fault_requests import (
-    FaultKind,
-    FaultRequest,
-    NotAccepted,
-    parse_duration_s,
-)
+from scenarios.durations import parse_duration_s
+from scenarios.errors import NotAccepted
+from scenarios.session.fault_requests import FaultKind, FaultRequest
 from scenarios.session.settings import checked_settings
 from scenarios.session.targets import Places
 

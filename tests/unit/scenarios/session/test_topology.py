@@ -4,15 +4,15 @@ Method: settings, names and files by themselves; the board on servers and coordi
 """
 
 import pytest
+from support.cluster.racks import even_rack
 from support.scenarios.session_board import fault, played
 
-from cluster.topology.topology import DataCentre, Topology, even_rack
+from cluster.topology.topology import DataCentre, Topology
 from cluster.zone import ClusterError, Restart, ZoneState
+from scenarios.errors import NotAccepted
 from scenarios.session.fault_board import Conflict
-from scenarios.session.fault_requests import NotAccepted
-from scenarios.session.settings import checked_settings
+from scenarios.session.settings import checked_settings, counted, read_topology
 from scenarios.session.targets import Places
-from scenarios.session.topology_file import counted, read_topology
 
 EAST, WEST = ("a1", "a2", "b1", "b2"), ("c1", "c2", "d")
 

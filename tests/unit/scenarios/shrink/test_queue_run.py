@@ -15,26 +15,28 @@ from support.scenarios.planted import PLANTED, PopRemovesFirst
 from support.scenarios.short_runs import scenario_file
 from support.scenarios.sim_runs import SMALL, small
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from cluster.random_streams import Streams
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
+from engine.dyno.hardened import Hardening
 from engine.message import Delivery, Message
-from scenarios.clients.producers import explicit_operations
+from engine.queue import ConsumerQueue
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.faults import COLOURS
-from scenarios.hunt.seeds import Quarry, hunt_seed
-from scenarios.mechanisms import Mechanism
-from scenarios.queues.dyno import ConsumerQueue, DynoUnderTest, Wrap
+from scenarios.faults.catalogue import COLOURS
+from scenarios.hunt.seeds import HuntTarget, hunt_seed
+from scenarios.queues.dyno import DynoUnderTest
+from scenarios.queues.under_test import Wrap
+from scenarios.run.trial import attempt
 from scenarios.shrink import queue_run as shrink_module
 from scenarios.shrink.ddmin import minimal_part
 from scenarios.shrink.queue_run import shrink
 from scenarios.shrink.search import NotFailing, Shrunk
+from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import Witness
+from scenarios.stories.command_log import CommandLog
 from scenarios.stories.queue_story import story
 from scenarios.studies.ablated_queue import Ablation
-from scenarios.trial import attempt
 from scenarios.verbs.shrink import class_of
 
 FAULTS_TARGET = 3
@@ -43,8 +45,8 @@ OPERATIONS_TARGET = 10
 
 def failing(bug: str) -> Scenario:
     make_queue, guilty_of, changes = PLANTED[bug]
-    quarry = Quarry(scenario=small(**changes), messages=40, make_queue=make_queue)
-    return quarry.run_of(next(seed for seed in range(1, 60) if guilty_of in hunt_seed(quarry, seed).violated))
+    target = HuntTarget(scenario=small(**changes), messages=40, make_queue=make_queue)
+    return target.run_of(next(seed for seed in range(1, 60) if guilty_of in hunt_seed(target, seed).violated))
 
 
 @pytest.mark.parametrize("bug", PLANTED)
@@ -82,7 +84,7 @@ def test_a_run_is_tried_without_retries_and_with_one(retries: int, tried: set[in
 
 
 def test_what_does_not_fail_cannot_be_shrunk() -> None:
-    sound = Quarry(scenario=small(), messages=10).run_of(1)
+    sound = HuntTarget(scenario=small(), messages=10).run_of(1)
     with pytest.raises(NotFailing, match="the run violates nothing, not lost"):
         shrink(sound, MessageClass.LOST)
     with pytest.raises(NotFailing, match="drawn by a rate"):
@@ -99,8 +101,8 @@ class Ghosts(DynoUnderTest):
         self.lives = getattr(self, "lives", 0) + 1
         pop, unborn = queue.pop, self.lives > len(self.shards) * self._scenario.consumers.per_zone
 
-        async def haunted(count: int, wait_ms: int) -> list[Delivery]:
-            found = await pop(count, wait_ms)
+        async def haunted(count: int, *, wait_ms: int) -> list[Delivery]:
+            found = await pop(count, wait_ms=wait_ms)
             return [*found, *(replace(one, message=Message(id="ghost")) for one in found[:1] if unborn)]
 
         queue.pop = haunted  # type: ignore[method-assign]
@@ -109,14 +111,14 @@ class Ghosts(DynoUnderTest):
 
 def test_a_message_that_nobody_pushed_leaves_no_run_without_messages_to_try() -> None:
     crash = {"kind": "consumer_crash", "zone": "a", "consumer": 0, "at_s": 0.0, "for_s": 0.1}
-    before = Quarry(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
+    before = HuntTarget(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
     before = before.model_copy(update={"faults": small(faults=[crash]).faults})
     shrunk = shrink(before, MessageClass.UNEXPECTED, make_queue=Ghosts, runs_max=30)
     assert shrunk.trial.verdict.offenders["unexpected"][0].message_id == "ghost"
 
 
 def test_an_orphan_is_left_the_time_to_be_found() -> None:
-    unswept = Ablation.of(Mechanism.ORPHAN_SWEEPER)
+    unswept = Ablation.of(Hardening.ORPHAN_SWEEPER)
     drawn = scenario_of_class(FaultClass.V1_PRODUCERS_CRASH, level=Level.DC_QUORUM, mode=EngineMode.HARDENED, seed=1)
     shrunk = shrink(drawn, MessageClass.ORPHAN, make_queue=unswept.make_queue, runs_max=60).scenario
     assert len(shrunk.load.operations) == 1
@@ -145,15 +147,15 @@ def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:
 
 
 def test_a_witness_changes_nothing_and_sees_every_answer() -> None:
-    scenario = Quarry(scenario=small(faults=[{"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}])).run_of(3)
-    witness = Witness()
-    seen, unseen = attempt(scenario, observe=witness.testbed), attempt(scenario)
+    scenario = HuntTarget(scenario=small(faults=[{"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}])).run_of(3)
+    log = CommandLog()
+    seen, unseen = attempt(scenario, observe=log.testbed), attempt(scenario)
     assert seen.equals(unseen)
-    pushes = [sent for sent in witness.commands if sent.command[0] == "HSET"]
+    pushes = [sent for sent in log.commands if sent.command[0] == "HSET"]
     assert len(pushes) == len(scenario.load.operations)
     assert {sent.program for sent in pushes} == {f"producer-{zone} push" for zone in "abc"}
     assert all(set(sent.answers) == set("abc") for sent in pushes)
-    assert any(sent.program.endswith("unack") for sent in witness.commands)
+    assert any(sent.program.endswith("unack") for sent in log.commands)
 
 
 @given(wanted=st.sets(st.integers(0, 40)), size=st.integers(41, 60))
@@ -191,6 +193,7 @@ def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path
 
 EXTENTS = {
     "clock": ({"zone": "b", "offset_ms": 700, "drift_ppm": 9_000}, MessageClass.EARLY),
+    "clock_freeze": ({"zone": "b"}, MessageClass.EARLY),
     "duplicate": ({"share": 0.5, "after_ms": 450.0}, MessageClass.RESURRECTED),
     "power_failure": ({"zone": "a", "torn": True}, MessageClass.LOST),
 }
@@ -213,7 +216,7 @@ def test_a_fault_that_breaks_a_promise_is_left_alone_shorter_and_milder(kind: st
     assert len(after.load.operations) <= OPERATIONS_TARGET
     assert problems(after) == []
     changed = left.model_dump(exclude={"at_s", "for_s", "kind"}, exclude_none=True)
-    assert changed.items() != extent.items()
+    assert changed.items() != extent.items() or extent.keys() == {"zone"}
 
 
 BREAKING = {

@@ -11,19 +11,18 @@ import pytest
 from support.scenarios.planted_accesses import PLANTED_ACCESSES, SCENARIO, Spoilt, attempt_with
 
 from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.accesses import VALUES_NAME
 from analysis.runs.history import OPERATIONS
-from scenarios.cli import run_cli
-from scenarios.consistency.trial import AccessTrial, attempt_accesses
-from scenarios.hunt.seeds import Quarry
-from scenarios.run_files.tables import OPERATIONS_NAME
+from scenarios.cli.main import run_cli
+from scenarios.hunt.seeds import HuntTarget
+from scenarios.run.trial import AccessTrial, attempt_accesses
+from scenarios.run_files.tables import OPERATIONS_NAME, rows
 from scenarios.shrink.search import NotFailing, with_operations
 from scenarios.shrink.workload_run import explicit_accesses, forbidding, shrink_accesses
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Scenario
-from scenarios.stories.timeline import rows
 from scenarios.stories.workload_story import access_story
 from scenarios.verbs.shrink import class_of
 
@@ -82,7 +81,7 @@ def test_a_drawn_run_told_operation_by_operation_is_the_same_run(name: str, chan
     assert problems(told) == []
     assert explicit_accesses(told) is told
     one, other = attempt_accesses(drawn), attempt_accesses(told)
-    assert one.pushed == other.pushed == len(told.workload.operations) > 20
+    assert one.verdict.begun == other.verdict.begun == len(told.workload.operations) > 20
     assert one.tables.tables[VALUES_NAME].rows == other.tables.tables[VALUES_NAME].rows
     assert happened(one) == happened(other)
     # Operations in lockstep may be due after the end of a drawn load, which is then longer where they are told.
@@ -112,7 +111,7 @@ def test_what_the_cluster_itself_does_shrinks_until_nothing_can_be_left_out(anom
 def test_a_hunted_run_that_is_not_linearizable_shrinks_until_nothing_can_be_left_out(
     seed: int, operations_max: int
 ) -> None:
-    hunted = Quarry(scenario=load_scenario("registers", overrides=["arm=sim"]), messages=100).run_of(seed)
+    hunted = HuntTarget(scenario=load_scenario("registers", overrides=["arm=sim"]), messages=100).run_of(seed)
     assert_minimal(hunted, Anomaly.NONLINEARIZABLE, operations_max=operations_max)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
+from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.reading import ScenarioError, dump_scenario, library_names, load_scenario
 
 GOOD = """
@@ -19,10 +20,7 @@ faults:
   - {kind: cut, at_s: 2, for_s: 3, isolate: b}
 """
 
-KINDS = (
-    "kill, wipe, power_failure, pause, slow, clock, lag, loss, duplicate, cut, clog, swizzle_clog, consumer_crash, "
-    "producer_crash, coordinator_crash"
-)
+KINDS = ", ".join(CLASSES)
 LINKS = "a link of the topology (a>b, a>c, b>a, b>c, c>a, c>b)"
 
 REFUSED = {

@@ -6,8 +6,8 @@ Method: documents with one value changed, printed and read again; short simulate
 import pytest
 import yaml
 
-from cluster.options.versions.clock import AntiEntropySettings, Votes
-from cluster.votes.vote import Level
+from cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from cluster.votes.levels import Level
 from scenarios.run.network_settings import network_options
 from scenarios.run.simulated import recorded, simulate
 from scenarios.run_files.tables import MemoryTables
@@ -133,7 +133,7 @@ def test_a_read_level_of_its_own_and_read_repair_are_settings_of_the_run(tmp_pat
 def test_votes_by_version_and_anti_entropy_are_settings_of_a_scenario(tmp_path):
     replication = {"votes": "version", "anti_entropy": {"interval_ms": 200, "entries": 50, "retention_s": 60.0}}
     options = network_options(loaded(tmp_path, {"zones": ["a", "b", "c"]}, replication=replication))
-    assert options["votes"] is Votes.VERSION
+    assert options["votes"] is VoteBy.VERSION
     assert options["anti_entropy"] == AntiEntropySettings(interval_ns=200_000_000, entries=50, retention_ns=60 * 10**9)
 
 

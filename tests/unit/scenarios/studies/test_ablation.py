@@ -6,32 +6,31 @@ from functools import partial
 
 import pytest
 
-from analysis.checkers.verdict import MessageClass
-from analysis.runs.history import OPERATIONS
-from cluster.votes.vote import Level
+from analysis.message_classes import MessageClass
+from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
 from engine.ports import ServerError, Unavailable
-from scenarios import ablation as ablation_module
-from scenarios.ablation import (
+from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from scenarios.faults.zones import Kill
+from scenarios.run.trial import attempt
+from scenarios.studies import ablated_queue as ablated
+from scenarios.studies import ablation as ablation_module
+from scenarios.studies.ablated_queue import Ablation, parse_ablation
+from scenarios.studies.ablation import (
     EACH_OFF,
     NONE_OFF,
-    AblationResult,
-    Ablations,
-    Measured,
-    Place,
+    WATCHED,
+    AblationRun,
     ablate,
-    places_of,
-    sign_test,
+    conditions_of,
+    dearer,
+    detected,
+    redelivered_per_1000,
 )
-from scenarios.ablation_report import AblationReport
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.mechanisms import WITHOUT, Mechanism
-from scenarios.spec.scenario import Kill
-from scenarios.studies import ablated_queue as ablated
-from scenarios.studies.ablated_queue import Ablation, parse_ablation
-from scenarios.studies.ablation_costs import Cost, overtaken
-from scenarios.studies.matrix import Shown
-from scenarios.trial import attempt
+from scenarios.studies.ablation_costs import Cost
+from scenarios.studies.ablation_report import AblationReport
+from scenarios.studies.mechanisms import MECHANISMS, WITHOUT, DynoMechanism
+from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
 
 ONE, QUORUM = Level.DC_ONE, Level.DC_QUORUM
 QUEUE, UNACK, PAYLOADS = "zonelab.QUEUE.jobs.a", "zonelab.UNACK.jobs.a", "zonelab.MESSAGE.jobs"
@@ -78,7 +77,7 @@ def altered(off, server, local=None):
 
 def test_with_nothing_off_commands_and_replies_pass_unchanged():
     server = Server(1, 0, b"x")
-    bed = altered(Mechanism.WARM_RESTART, server)
+    bed = altered(DynoMechanism.WARM_RESTART, server)
     commands = [("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m"), ("HGET", PAYLOADS, "m")]
     assert answers(bed, *commands) == [1, 0, b"x"]
     assert server.asked == commands
@@ -86,22 +85,25 @@ def test_with_nothing_off_commands_and_replies_pass_unchanged():
 
 def test_without_nx_a_lease_is_written_over_another_and_taken_for_new():
     server = Server(0)
-    assert answers(altered(Mechanism.LEASE_NX, server), ("ZADD", UNACK, "NX", 5, "m")) == [1]
+    assert answers(altered(DynoMechanism.LEASE_NX, server), ("ZADD", UNACK, "NX", 5, "m")) == [1]
     assert server.asked == [("ZADD", UNACK, 5, "m")]
 
 
 def test_an_error_stays_an_error_whatever_is_ignored():
     refused = ServerError("ERR no")
-    assert answers(altered(Mechanism.LEASE_NX, Server(refused)), ("ZADD", UNACK, "NX", 5, "m")) == [refused]
+    assert answers(altered(DynoMechanism.LEASE_NX, Server(refused)), ("ZADD", UNACK, "NX", 5, "m")) == [refused]
 
 
 def test_without_the_check_a_removal_that_found_nothing_counts():
-    assert answers(altered(Mechanism.REMOVE_CHECK, Server(0, 0)), ("ZREM", QUEUE, "m"), ("ZREM", UNACK, "m")) == [1, 0]
+    assert answers(altered(DynoMechanism.REMOVE_CHECK, Server(0, 0)), ("ZREM", QUEUE, "m"), ("ZREM", UNACK, "m")) == [
+        1,
+        0,
+    ]
 
 
 def test_a_pop_that_removes_first_leases_only_what_it_removed():
     server = Server(1, 1, 0)
-    bed = altered(Mechanism.LEASE_BEFORE_REMOVE, server)
+    bed = altered(DynoMechanism.LEASE_BEFORE_REMOVE, server)
     lease, remove = ("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m")
     assert answers(bed, lease, remove) == [1, 1]
     assert answers(bed, lease, remove) == [1, 0]
@@ -110,7 +112,7 @@ def test_a_pop_that_removes_first_leases_only_what_it_removed():
 
 def test_what_befalls_the_first_of_two_swapped_commands_leaves_the_other_unsent():
     server = Server(Unavailable("down"))
-    bed = altered(Mechanism.LEASE_BEFORE_REMOVE, server)
+    bed = altered(DynoMechanism.LEASE_BEFORE_REMOVE, server)
     answers(bed, ("ZADD", UNACK, "NX", 5, "m"))
     with pytest.raises(Unavailable):
         answers(bed, ("ZREM", QUEUE, "m"))
@@ -120,20 +122,20 @@ def test_what_befalls_the_first_of_two_swapped_commands_leaves_the_other_unsent(
 def test_a_requeue_that_removes_the_lease_first_lists_the_id_afterwards():
     server = Server(1, 1)
     commands = [("ZADD", QUEUE, 5, "m"), ("ZREM", UNACK, "m")]
-    assert answers(altered(Mechanism.REQUEUE_BEFORE_UNLEASE, server), *commands) == [1, 1]
+    assert answers(altered(DynoMechanism.REQUEUE_BEFORE_UNLEASE, server), *commands) == [1, 1]
     assert server.asked == commands[::-1]
 
 
 def test_a_push_that_lists_first_stores_the_payload_afterwards():
     server = Server(1, 1)
     commands = [("HSET", PAYLOADS, "m", b"{}"), ("ZADD", QUEUE, 5, "m")]
-    assert answers(altered(Mechanism.PAYLOAD_BEFORE_ID, server), *commands) == [1, 1]
+    assert answers(altered(DynoMechanism.PAYLOAD_BEFORE_ID, server), *commands) == [1, 1]
     assert server.asked == commands[::-1]
 
 
 def test_two_messages_do_not_mix_up_their_swapped_commands():
     server = Server(1, 1, 1, 1)
-    bed = altered(Mechanism.PAYLOAD_BEFORE_ID, server)
+    bed = altered(DynoMechanism.PAYLOAD_BEFORE_ID, server)
     first, second = ("HSET", PAYLOADS, "m", b"1"), ("HSET", PAYLOADS, "n", b"2")
     answers(bed, first, second, ("ZADD", QUEUE, 5, "n"), ("ZADD", QUEUE, 5, "m"))
     assert server.asked == [("ZADD", QUEUE, 5, "n"), second, ("ZADD", QUEUE, 5, "m"), first]
@@ -141,7 +143,7 @@ def test_two_messages_do_not_mix_up_their_swapped_commands():
 
 def test_a_payload_is_read_from_the_own_zone_only():
     quorum, local = Server(1), Server(b"x")
-    bed = altered(Mechanism.QUORUM_PAYLOAD_READ, quorum, local)
+    bed = altered(DynoMechanism.QUORUM_PAYLOAD_READ, quorum, local)
     assert answers(bed, ("HGET", PAYLOADS, "m"), ("ZREM", QUEUE, "m")) == [b"x", 1]
     assert (quorum.asked, local.asked) == ([("ZREM", QUEUE, "m")], [("HGET", PAYLOADS, "m")])
 
@@ -149,9 +151,9 @@ def test_a_payload_is_read_from_the_own_zone_only():
 @pytest.mark.parametrize(
     ("off", "key", "bound"),
     [
-        (Mechanism.DUE_CHECK, QUEUE, "+inf"),
-        (Mechanism.LEASE_END_CHECK, UNACK, "+inf"),
-        (Mechanism.UNACK_HANDLER, UNACK, "-inf"),
+        (DynoMechanism.DUE_CHECK, QUEUE, "+inf"),
+        (DynoMechanism.LEASE_END_CHECK, UNACK, "+inf"),
+        (DynoMechanism.UNACK_HANDLER, UNACK, "-inf"),
     ],
 )
 def test_a_range_read_is_widened_or_emptied_and_no_other(off, key, bound):
@@ -166,7 +168,7 @@ def test_a_range_read_is_widened_or_emptied_and_no_other(off, key, bound):
 
 def test_without_warm_restarts_a_killed_zone_keeps_its_files():
     scenario = scenario_of_class(FaultClass.ZONE_KILLED_WARM, level=QUORUM, mode=EngineMode.DEFAULT, seed=1)
-    (cold,) = Ablation((Mechanism.WARM_RESTART,)).scenario(scenario).faults
+    (cold,) = Ablation((DynoMechanism.WARM_RESTART,)).scenario(scenario).faults
     (warm,) = NONE_OFF.scenario(scenario).faults
     assert isinstance(cold, Kill)
     assert (warm.restart, cold.restart) == ("warm", "keep")
@@ -183,25 +185,31 @@ def test_runs_without_an_option_are_compared_with_runs_that_have_it():
 
 
 def test_every_mechanism_is_in_the_table_and_described():
-    assert {mechanism for ablation in EACH_OFF for mechanism in ablation.off} == set(Mechanism) == set(WITHOUT)
+    assert {mechanism for ablation in EACH_OFF for mechanism in ablation.off} == set(MECHANISMS) == set(WITHOUT)
 
 
 def test_ablations_are_read_from_words_and_travel_between_processes():
     both = parse_ablation("lease-nx, remove-check")
-    assert both.off == (Mechanism.LEASE_NX, Mechanism.REMOVE_CHECK)
+    assert both.off == (DynoMechanism.LEASE_NX, DynoMechanism.REMOVE_CHECK)
     assert pickle.loads(pickle.dumps(both.make_queue)).__self__ == both
     with pytest.raises(ValueError, match="got 'nx'; accepted: unack-handler, lease-nx"):
         parse_ablation("nx")
 
 
-def detected_so_far(ablation, place, name, *, runs):
+def detected_so_far(ablation, conditions, name, *, runs):
     """Whether ``ablate`` says so after each failing run. Runs that do not fail need no twin: they are no evidence."""
-    result = AblationResult()
+    result = RowResult()
     for seed in range(1, runs + 1):
-        measured = ablation_module._run((ablation, place, seed))
-        if measured.shown.violated.get(name):
-            result.add(place, measured, ablation_module._run((ablation.twin, place, seed)))
-            yield name in Ablations(results={ablation: result}, runs=seed, complete=True).detected(ablation)
+        run = AblationRun(ablation, conditions, seed)
+        measured = run.measure()
+        if measured.violated.get(name):
+            result.add(measured, run.twin.measure(), conditions=conditions, seed=seed)
+            yield name in detected(study({ablation: result}), ablation)
+
+
+def study(rows, *, complete=True):
+    runs = sum(2 * result.runs for result in rows.values())
+    return PairedStudy(rows=rows, tests=len(WATCHED) + len(Cost), runs=runs, complete=complete)
 
 
 @pytest.mark.parametrize(
@@ -220,22 +228,24 @@ def detected_so_far(ablation, place, name, *, runs):
     ],
 )
 def test_an_ablation_that_must_be_detected_is(off, fault_class, level, runs, name):
-    ablation, place = parse_ablation(off), Place(fault_class, level)
-    assert any(detected_so_far(ablation, place, name, runs=runs))
+    ablation, conditions = parse_ablation(off), Conditions(fault_class, level)
+    assert any(detected_so_far(ablation, conditions, name, runs=runs))
 
 
 def test_payloads_of_the_own_zone_bring_acked_messages_back():
     """A zone with old files has payloads that the others deleted; rare, so it is enough that it happens at all."""
-    ablation, place = Ablation((Mechanism.QUORUM_PAYLOAD_READ,)), Place(FaultClass.ZONE_KILLED_KEEP, QUORUM)
-    without = (ablation_module._run((ablation, place, seed)).shown for seed in range(1, 61))
-    first = next(shown for shown in without if shown.violated.get(MessageClass.RESURRECTED))
-    twin = ablation_module._run((ablation.twin, place, first.seed)).shown
-    assert MessageClass.RESURRECTED not in twin.violated
+    ablation, conditions = (
+        Ablation((DynoMechanism.QUORUM_PAYLOAD_READ,)),
+        Conditions(FaultClass.ZONE_KILLED_KEEP, QUORUM),
+    )
+    runs = (AblationRun(ablation, conditions, seed) for seed in range(1, 61))
+    first = next(run for run in runs if MessageClass.RESURRECTED in run.measure().violated)
+    assert MessageClass.RESURRECTED not in first.twin.measure().violated
 
 
 def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond_of_its_exclusiveness():
     """What is requeued is due when its lease ends, and the queue serves what is due up to 1 ms early."""
-    ablation = Ablation((Mechanism.LEASE_END_CHECK,))
+    ablation = Ablation((DynoMechanism.LEASE_END_CHECK,))
     drawn = partial(scenario_of_class, FaultClass.WORK_OVERLONG, level=ONE, mode=EngineMode.DEFAULT)
     scenarios = [drawn(seed=seed) for seed in range(10)]
     without = [attempt(scenario, make_queue=ablation.make_queue).verdict for scenario in scenarios]
@@ -247,75 +257,66 @@ def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond
 
 
 def test_the_baseline_is_clean_where_the_queue_must_hold():
-    places = [
-        Place(fault_class, level)
-        for fault_class in (FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED)
-        for level in (ONE, QUORUM)
-    ]
-    off = Ablation((Mechanism.DUE_CHECK,))
-    result = ablate([off], places=places, runs=18, jobs=1).results[off]
+    holding = (FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED)
+    under = [Conditions(fault_class, level) for fault_class in holding for level in (ONE, QUORUM)]
+    off = Ablation((DynoMechanism.DUE_CHECK,))
+    result = ablate([off], under=under, runs=18, jobs=1).rows[off]
     assert (result.runs, result.failed_runs, result.failed_twins, result.problems) == (18, 18, 0, {})
 
 
 def test_every_mechanism_is_tried_where_it_matters_and_every_twin_is_run_once():
-    tasks = ablation_module._tasks(EACH_OFF, (), 6)
-    assert len(set(tasks)) == len(tasks)
+    runs = ablation_module._runs(EACH_OFF, (), 6)
+    assert len(set(runs)) == len(runs)
     for ablation in EACH_OFF:
-        tried = [(place, seed) for off, place, seed in tasks if off == ablation]
-        assert [seed for _, seed in tried] == [1, 2, 3, 4, 5, 6]
-        assert {place for place, _ in tried} == set(places_of(ablation))
-        for place, seed in tried:
-            twin = ablation.twin
-            assert tasks.index((twin, place, seed)) < tasks.index((ablation, place, seed))
+        tried = [run for run in runs if run.ablation == ablation]
+        assert [run.seed for run in tried] == [1, 2, 3, 4, 5, 6]
+        assert {run.conditions for run in tried} == set(conditions_of(ablation))
+        for run in tried:
+            assert runs.index(run.twin) < runs.index(run)
 
 
 def test_two_processes_find_what_one_finds():
-    arguments = {"places": [Place(FaultClass.CONSUMER_CRASH, QUORUM)], "runs": 3}
-    ablations = [Ablation((Mechanism.UNACK_HANDLER,)), Ablation((Mechanism.DUE_CHECK,))]
+    arguments = {"under": [Conditions(FaultClass.CONSUMER_CRASH, QUORUM)], "runs": 3}
+    ablations = [Ablation((DynoMechanism.UNACK_HANDLER,)), Ablation((DynoMechanism.DUE_CHECK,))]
     assert ablate(ablations, **arguments, jobs=1) == ablate(ablations, **arguments, jobs=2)
 
 
 def test_an_ablation_that_changes_nothing_is_not_detected():
-    ablation = Ablation((Mechanism.WARM_RESTART,))
-    found = ablate([ablation], places=[Place(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
-    assert found.detected(ablation) == ()
-    page = AblationReport(ablations=found, command="zonelab ablate", took_s=1.0).page()
+    ablation = Ablation((DynoMechanism.WARM_RESTART,))
+    found = ablate([ablation], under=[Conditions(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
+    assert detected(found, ablation) == ()
+    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page()
     assert "warm-restart, 3 seeds: worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests" in page
 
 
-@pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
-def test_the_sign_test_is_the_tail_of_coin_tosses(worse, better, chance):
-    assert sign_test(worse, better) == pytest.approx(chance)
-
-
 def measured(seed, *, deliveries, **violated):
-    shown = Shown(seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=10, problem=None)
     costs = {Cost.LATE: 100.0 * deliveries + seed, Cost.OVERTAKEN: seed % 2}
-    return Measured(shown=shown, deliveries=deliveries, delivered=10, costs=costs)
+    return Measured(violated=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs})
 
 
 @pytest.fixture
 def counted():
-    place, off = Place(FaultClass.ZONE_WIPED, ONE), Ablation((Mechanism.LEASE_NX,))
-    result = AblationResult()
+    conditions, off = Conditions(FaultClass.ZONE_WIPED, ONE), Ablation((DynoMechanism.LEASE_NX,))
+    result = RowResult()
     for seed in range(20):
         twin = measured(seed, deliveries=10, **({"stuck": 2} if seed == 0 else {}))
-        result.add(place, measured(seed, deliveries=12, stuck=1 if seed == 0 else 3), twin)
-    return Ablations(results={off: result}, runs=40, complete=True), off
+        run = measured(seed, deliveries=12, stuck=1 if seed == 0 else 3)
+        result.add(run, twin, conditions=conditions, seed=seed)
+    return study({off: result}), off
 
 
 def test_twins_count_by_which_of_them_has_more_cases(counted):
     found, off = counted
-    result = found.results[off]
-    assert (result.worse[MessageClass.STUCK], result.better[MessageClass.STUCK]) == (19, 1)
-    assert found.detected(off) == (MessageClass.STUCK,)
-    assert found.dearer(off) == (Cost.LATE,)
-    assert (result.redelivered_per_1000, result.twins_redelivered_per_1000) == (200, 0)
+    result = found.rows[off]
+    assert (result.more[MessageClass.STUCK], result.fewer[MessageClass.STUCK]) == (19, 1)
+    assert detected(found, off) == (MessageClass.STUCK,)
+    assert dearer(found, off) == (Cost.LATE,)
+    assert redelivered_per_1000(result) == (200, 0)
 
 
 def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
-    report = AblationReport(ablations=found, command="zonelab ablate", took_s=1.0)
+    report = AblationReport(study=found, command="zonelab ablate", took_s=1.0)
     failing = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) |"
     assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page()
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
@@ -325,23 +326,25 @@ def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
 
 
 def test_ctrl_c_keeps_what_there_is():
-    def told(done, total):
+    def progress(done, total):
         raise KeyboardInterrupt
 
-    found = ablate([Ablation((Mechanism.DUE_CHECK,))], places=[Place(FaultClass.NONE, ONE)], runs=2, jobs=1, told=told)
+    found = ablate(
+        [Ablation((DynoMechanism.DUE_CHECK,))],
+        under=[Conditions(FaultClass.NONE, ONE)],
+        runs=2,
+        jobs=1,
+        progress=progress,
+    )
     assert (found.complete, found.runs) == (False, 1)
 
 
 def test_mechanisms_of_hardened_mode_are_switched_off_in_hardened_runs():
     ablation = parse_ablation("tombstones,lease-heartbeat")
     assert ablation.mode is EngineMode.HARDENED
-    assert [mechanism.hardening for mechanism in ablation.off] == [Hardening.TOMBSTONES, Hardening.LEASE_HEARTBEAT]
+    assert list(ablation.off) == [Hardening.TOMBSTONES, Hardening.LEASE_HEARTBEAT]
     with pytest.raises(ValueError, match="accepted: mechanisms of hardened mode, or others, not both"):
         parse_ablation("tombstones,lease-nx")
-
-
-def test_every_hardening_is_a_mechanism():
-    assert {mechanism.hardening for mechanism in Mechanism} == {None, *Hardening}
 
 
 @pytest.mark.parametrize(
@@ -353,34 +356,9 @@ def test_every_hardening_is_a_mechanism():
 )
 def test_what_a_mechanism_of_hardened_mode_is_good_for_shows_in_what_its_runs_cost(off, place, cost):
     ablation = parse_ablation(off)
-    found = ablate([ablation], places=[Place(place, QUORUM)], runs=12, jobs=1)
-    assert cost in found.dearer(ablation)
-    assert found.results[ablation].failed_runs == 0
-
-
-def push_and_pop(message_id, *, priority, due_ms, pushed_ms, popped_ms, shard="a"):
-    """The confirmed push and the delivery, a pop that takes 5 ms, as rows of a history."""
-    common = {"message_id": message_id, "shard": shard, "priority": priority, "type": "ok"}
-    push = {**common, "f": "push", "time_ns": pushed_ms * 10**6, "due_ms": due_ms}
-    pop = {**common, "f": "pop", "invoke_ns": popped_ms * 10**6, "time_ns": (popped_ms + 5) * 10**6}
-    return [tuple(row.get(name) for name in OPERATIONS.names) for row in (push, pop)]
-
-
-@pytest.mark.parametrize(
-    ("urgent", "count"),
-    [
-        ({}, 1),
-        ({"priority": 5}, 0),
-        ({"due_ms": 21}, 0),
-        ({"pushed_ms": 21}, 0),
-        ({"popped_ms": 24}, 0),
-        ({"shard": "b"}, 0),
-    ],
-)
-def test_a_message_is_overtaken_if_it_was_due_and_more_urgent_and_came_later(urgent, count):
-    rows = push_and_pop("slow", priority=5, due_ms=0, pushed_ms=1, popped_ms=20)
-    rows += push_and_pop("urgent", **{"priority": 4, "due_ms": 10, "pushed_ms": 2, "popped_ms": 30, **urgent})
-    assert overtaken(rows, epoch_ns=0) == count
+    found = ablate([ablation], under=[Conditions(place, QUORUM)], runs=12, jobs=1)
+    assert cost in dearer(found, ablation)
+    assert found.rows[ablation].failed_runs == 0
 
 
 @pytest.mark.parametrize(
@@ -396,7 +374,7 @@ def test_a_message_is_overtaken_if_it_was_due_and_more_urgent_and_came_later(urg
 )
 def test_hardened_mode_fails_without_what_it_needs_and_holds_with_it(off, place, found):
     ablation = parse_ablation(off)
-    result = ablate([ablation], places=[Place(place, QUORUM)], runs=6, jobs=1).results[ablation]
+    result = ablate([ablation], under=[Conditions(place, QUORUM)], runs=6, jobs=1).rows[ablation]
     assert result.failing_runs(found) >= 2
     assert result.failed_twins == 0
 
@@ -412,7 +390,7 @@ def test_of_messages_that_kill_their_consumers_all_and_no_others_become_dead_let
 
 
 def test_what_v1_producers_left_unlisted_is_delivered_once_the_sweeper_has_listed_it():
-    off = Ablation.of(Mechanism.ORPHAN_SWEEPER)
+    off = Ablation.of(Hardening.ORPHAN_SWEEPER)
     scenario = scenario_of_class(FaultClass.V1_PRODUCERS_CRASH, level=QUORUM, mode=EngineMode.HARDENED, seed=1)
     swept, unswept = attempt(scenario).verdict, attempt(scenario, make_queue=off.make_queue).verdict
     orphans = {case.message_id for case in unswept.offenders["orphan"]}

@@ -5,10 +5,11 @@ from itertools import product
 
 import pytest
 
-from analysis.checkers.verdict import FORBIDDEN_DEFAULT, MessageClass
-from cluster.votes.vote import LEVELS_OF_ONE_DC, Level
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.dyno.hardened.upkeep import replica_repair as mending
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
+from scenarios.run.trial import attempt
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Load
@@ -26,7 +27,6 @@ from scenarios.studies.matrix import (
     share_bound,
 )
 from scenarios.studies.matrix_report import MatrixReport, fill_matrix
-from scenarios.trial import attempt
 
 LEVELS = list(LEVELS_OF_ONE_DC)
 ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_what_there_is():
             raise KeyboardInterrupt
 
     cells = [cell(FaultClass.NONE, level=level) for level in (Level.DC_ONE, Level.DC_QUORUM)]
-    found = fill(cells, runs=5, jobs=1, told=told)
+    found = fill(cells, runs=5, jobs=1, progress=told)
     assert not found.complete
     assert [result.runs for result in found.cells.values()] == [2, 1]
 
@@ -265,7 +265,7 @@ def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
         if done == 3:
             raise KeyboardInterrupt
 
-    assert not fill(cells, runs=3, jobs=1, told=told, state=MatrixState(path)).complete
+    assert not fill(cells, runs=3, jobs=1, progress=told, state=MatrixState(path)).complete
     path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
     known = MatrixState(path)
     assert [known.of(*task) is not None for task in product(cells, (1, 2))] == [True, False, True, False]

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from cluster.votes.vote import Level
-from scenarios import ablation_report
-from scenarios.ablation import Place
-from scenarios.cli import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID, run_cli
+from cluster.votes.levels import Level
+from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID
+from scenarios.cli.main import run_cli
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+from scenarios.studies import ablation_report, matrix_report
 from scenarios.studies import matrix as matrix_module
-from scenarios.studies import matrix_report
 from scenarios.studies.matrix import Cell, CellResult, Matrix
+from scenarios.studies.paired import Conditions
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeyp
 
 
 def in_one_place(ablate):
-    places = [Place(FaultClass.NONE, Level.DC_ONE)]
-    return lambda ablations, **options: ablate(ablations, places=places, **options)
+    under = [Conditions(FaultClass.NONE, Level.DC_ONE)]
+    return lambda ablations, **options: ablate(ablations, under=under, **options)
 
 
 def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):

@@ -8,34 +8,35 @@ import json
 import pytest
 
 from analysis.runs.accesses import WorkloadKind
-from scenarios import option_ablation
-from scenarios.cli import run_cli
+from scenarios.cli.main import run_cli
 from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.option_ablation import (
-    PLACES,
+from scenarios.studies import option_ablation
+from scenarios.studies.option_ablation import (
+    ANSWERED,
+    BEGUN,
     ROWS,
-    Measured,
+    UNDER,
+    WATCHED,
     Option,
-    OptionResult,
-    OptionResults,
-    Place,
     ablate_options,
+    changed,
     scenario_of,
 )
-from scenarios.option_report import OptionReport
+from scenarios.studies.option_report import OptionReport
+from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
 
-SETS = Place(WorkloadKind.SET, FaultClass.CUT_DROP)
-REGISTERS = Place(WorkloadKind.REGISTER, FaultClass.LAG_HEAVY)
+SETS = Conditions(FaultClass.CUT_DROP, workload=WorkloadKind.SET)
+REGISTERS = Conditions(FaultClass.LAG_HEAVY, workload=WorkloadKind.REGISTER)
 NONE = ()
 
 
 def measured(**cases):
-    return Measured(cases=cases, begun=10, answered=9, done={"repairs": 2})
+    return Measured(violated=cases, numbers={"repairs": 2, BEGUN: 10, ANSWERED: 9})
 
 
 def test_runs_of_a_seed_differ_by_the_options_alone():
-    for place in PLACES:
-        plain, *others = (scenario_of(row, place, seed=3) for row in ROWS)
+    for conditions in UNDER:
+        plain, *others = (scenario_of(row, conditions, seed=3) for row in ROWS)
         for other in others:
             assert other.replication != plain.replication
             same = {"replication": plain.replication, "about": plain.about}
@@ -44,19 +45,19 @@ def test_runs_of_a_seed_differ_by_the_options_alone():
 
 def test_what_anti_entropy_and_hints_prevent_in_sets_is_seen_and_what_read_repair_does_not():
     rows = (NONE, (Option.READ_REPAIR,), (Option.HINTED_HANDOFF,), (Option.ANTI_ENTROPY,))
-    found = ablate_options(runs=16, jobs=1, rows=rows, places=(SETS,))
+    found = ablate_options(runs=16, jobs=1, rows=rows, under=(SETS,))
     assert found.complete
     assert found.runs == 64
-    failing = [found.cells[row, SETS].failing for row in rows]
+    failing = [found.rows[row, SETS].failed_runs for row in rows]
     assert failing[0] == failing[1] >= 14
     assert failing[2] == failing[3] == 0
-    assert [found.changed((row, SETS)) for row in rows[1:]] == [((), ()), (("divergent",), ()), (("divergent",), ())]
-    assert found.cells[rows[3], SETS].done["anti-entropy copied"] > 0
-    assert all(not result.problems for result in found.cells.values())
+    assert [changed(found, (row, SETS)) for row in rows[1:]] == [((), ()), (("divergent",), ()), (("divergent",), ())]
+    assert found.rows[rows[3], SETS].numbers["anti-entropy copied"] > 0
+    assert all(not result.problems for result in found.rows.values())
 
 
 def test_the_number_of_processes_changes_nothing():
-    arguments = {"runs": 2, "rows": (NONE, (Option.VERSION_VOTES,)), "places": (REGISTERS, SETS)}
+    arguments = {"runs": 2, "rows": (NONE, (Option.VERSION_VOTES,)), "under": (REGISTERS, SETS)}
     assert ablate_options(jobs=1, **arguments) == ablate_options(jobs=2, **arguments)
 
 
@@ -68,31 +69,35 @@ def test_a_run_without_a_verdict_of_true_or_false_is_a_problem(monkeypatch):
         )
 
     monkeypatch.setattr(option_ablation, "scenario_of", short_of_budget)
-    (result,) = ablate_options(runs=1, jobs=1, rows=(NONE,), places=(REGISTERS,)).cells.values()
-    assert result.failing == 0
-    assert "too costly to decide" in result.problems[0]
+    (result,) = ablate_options(runs=1, jobs=1, rows=(NONE,), under=(REGISTERS,)).rows.values()
+    assert result.failed_runs == 0
+    assert "too costly to decide" in result.problems[1]
 
 
 @pytest.mark.parametrize(("fewer", "more", "told"), [(30, 0, True), (30, 29, False), (5, 0, False), (0, 0, False)])
 def test_an_effect_is_what_chance_does_not_explain(fewer, more, told):
-    result = OptionResult()
-    for _ in range(fewer):
-        result.add(measured(), measured(divergent=1))
-    for _ in range(more):
-        result.add(measured(divergent=2), measured(divergent=1))
-    cell = ((Option.ANTI_ENTROPY,), SETS)
-    results = OptionResults(cells={cell: result}, runs=fewer + more, complete=True)
-    assert results.changed(cell) == ((("divergent",) if told else ()), ())
-    assert result.failing == more
+    cell, result = ((Option.ANTI_ENTROPY,), SETS), RowResult()
+    for seed in range(fewer):
+        result.add(measured(), measured(divergent=1), conditions=SETS, seed=seed)
+    for seed in range(more):
+        result.add(measured(divergent=2), measured(divergent=1), conditions=SETS, seed=seed)
+    assert changed(study({cell: result}), cell) == ((("divergent",) if told else ()), ())
+    assert result.failed_runs == more
+
+
+def study(rows):
+    runs = sum(result.runs for result in rows.values())
+    return PairedStudy(rows=rows, tests=2 * len(WATCHED), runs=runs, complete=True)
 
 
 def test_the_page_has_a_row_a_cell_and_says_where_an_option_does_nothing():
-    cells = {(row, place): OptionResult() for row in (NONE, (Option.READ_REPAIR,)) for place in (SETS, REGISTERS)}
-    for (row, place), result in cells.items():
-        for _ in range(40):
+    cells = {(row, under): RowResult() for row in (NONE, (Option.READ_REPAIR,)) for under in (SETS, REGISTERS)}
+    for (row, under), result in cells.items():
+        for seed in range(40):
             without = measured(divergent=1)
-            result.add(measured() if row and place is REGISTERS else without, without)
-    page = OptionReport(results=OptionResults(cells=cells, runs=160, complete=True), command="c", took_s=1.0).page()
+            run = measured() if row and under is REGISTERS else without
+            result.add(run, without, conditions=under, seed=seed)
+    page = OptionReport(study=study(cells), command="c", took_s=1.0).page()
     assert "| set, cut-drop | read-repair | 1000 (912 to 1000) | divergent 1000 | 90.0 | repairs 2.0 | – |" in page
     assert "| register, lag-heavy | read-repair | 0 (0 to 88) | none | 90.0 | repairs 2.0 | fewer: divergent |" in page
     assert (
@@ -108,7 +113,7 @@ def test_the_command_refuses_what_is_of_the_other_table(capsys):
 
 def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "scenarios.option_report.ablate_options", lambda **given: ablate_options(**given, places=(SETS,))
+        "scenarios.studies.option_report.ablate_options", lambda **given: ablate_options(**given, under=(SETS,))
     )
     out = tmp_path / "page.md"
     assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--json"]) == 0

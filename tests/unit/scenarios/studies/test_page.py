@@ -1,6 +1,6 @@
 """Goal: pages say truly how many runs were made, when, and how fast. Method: the sentence for each case."""
 
-from scenarios.campaign import effort, provenance
+from scenarios.studies.page import effort, provenance
 
 
 def test_all_runs_made_now_are_told_with_their_speed():

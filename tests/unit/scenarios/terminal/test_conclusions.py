@@ -6,7 +6,7 @@ Method: runs made by hand with known outcomes; whole sentences are compared.
 import json
 from pathlib import Path
 
-from analysis.checkers.verdict import MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.builder import RunBuilder
 from scenarios.terminal.conclusions import conclusion, listed_by
 from scenarios.terminal.run_table import Result, console, result_table

@@ -179,6 +179,13 @@ def test_only_commands_that_changed_something_are_written():
     assert written(("SET", "k", "v")) == [[[b"SET", b"k", b"v"]]]
 
 
+def test_what_is_removed_is_written_and_what_was_not_there_is_not():
+    steps = [("HSET", "h", "f", 1), ("SADD", "s", "m"), ("ZADD", "z", 1, "m"), ("RPUSH", "l", "e")]
+    removals = [("HDEL", "h", "f"), ("SREM", "s", "m"), ("ZREM", "z", "m"), ("LREM", "l", 0, "e")]
+    log = written(*steps, *removals, *removals)
+    assert [effect[0] for (effect,) in log[len(steps) :]] == [b"HDEL", b"SREM", b"ZREM", b"LREM"]
+
+
 def test_a_command_that_writes_the_same_value_is_written():
     assert len(written(("HSET", "h", "f", "v"), ("HSET", "h", "f", "v"))) == 2
 
@@ -281,3 +288,18 @@ def test_a_number_and_a_text_that_look_alike_are_different_words():
     for word, written in ((1, b"1"), (1.0, b"1.0"), ("1", b"1"), (b"1", b"1")):
         redis.execute(("SET", "k", word))
         assert redis.execute(("GET", "k")) == written
+
+
+def test_a_limit_with_an_offset_ends_where_the_range_ends():
+    redis = model()
+    redis.execute(("ZADD", "z", 1, "a", 2, "b", 3, "c", 4, "d"))
+    assert redis.execute(("ZRANGEBYSCORE", "z", 1, 3, "LIMIT", 1, -1)) == [b"b", b"c"]
+    assert redis.execute(("ZRANGEBYSCORE", "z", 1, 3, "LIMIT", 1, 9)) == [b"b", b"c"]
+    assert redis.execute(("ZREVRANGEBYSCORE", "z", 3, 2, "LIMIT", 1, 9)) == [b"b"]
+
+
+def test_hset_counts_the_fields_that_were_not_there():
+    redis = model()
+    assert redis.execute(("HSET", "h", "f", 1, "g", 2)) == 2
+    assert redis.execute(("HSET", "h", "f", 3, "i", 4)) == 1
+    assert redis.execute(("HSET", "h", "f", 5)) == 0

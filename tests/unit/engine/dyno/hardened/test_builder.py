@@ -3,8 +3,8 @@
 import pytest
 from support.engine.hardened import ZONES, hardened_lab
 
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.coordinators.direct import SingleZoneReads
+from cluster.votes.levels import Level
 from engine.dyno import LocalOnly
 from engine.dyno.hardened import HardenedSettings, ReplicatedHosts, build_hardened_queue
 from engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, SingleShard
@@ -29,7 +29,7 @@ def build(lab):
             quorum=cluster.connection(zone, Level.DC_QUORUM),
             safe=cluster.connection(zone, Level.DC_SAFE_QUORUM),
             local=cluster.connection(zone, Level.DC_ONE),
-            zones={host: ZoneReads(coordinator, name, runtime=cluster.runtime) for name, host in HOSTS.items()},
+            zones={host: SingleZoneReads(coordinator, name, runtime=cluster.runtime) for name, host in HOSTS.items()},
         )
         given = {
             "queue_name": "jobs",

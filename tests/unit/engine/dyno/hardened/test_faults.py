@@ -5,17 +5,11 @@ Method: three simulated zones, one handmade course a test; each course went wron
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, ZONES, hardened_lab, message, run_in
+from support.engine.hardened import KEYS, ZONES, message, run_in
 
 from cluster.links.link import Cut
-from cluster.votes.vote import Level
+from cluster.votes.levels import Level
 from engine.message import Message
-
-
-@pytest.fixture
-def lab():
-    with hardened_lab() as made:
-        yield made
 
 
 @pytest.mark.parametrize("removed", [False, True], ids=["acknowledged", "removed"])
@@ -70,11 +64,11 @@ def test_leases_that_nobody_won_are_no_deliveries(lab):
         queue = lab.queue(deliveries_max=1)
         await queue.push([message()])
         (delivery,) = await queue.pop(1)
-        store = queue._store
-        await store.release(["m"], token=delivery.token, delivered=False)
+        steps = queue._steps
+        await steps.release(["m"], token=delivery.token, delivered=False)
         await lab.sleep(20)
         (again,) = await queue.pop(1)
-        await store.release(["m"], token=again.token, delivered=True)
+        await steps.release(["m"], token=again.token, delivered=True)
         await lab.sleep(20)
         assert await queue.pop(1) == []
         assert await lab.statuses("m") == ["x", "x", "x"]
@@ -110,7 +104,7 @@ def test_a_retried_push_that_left_zones_with_two_opinions_about_the_shard_is_del
         await lab.queue("a", level=level).push([Message(id="m", shard="c")])
         for link in links:
             link.mend()
-        await lab.cluster.connected()
+        await lab.cluster.network.connected()
         shards = [(await lab.record(zone, "m")).split(" ")[1] for zone in ZONES]
         assert shards == ["c", "c", "a"]
         queues = [lab.queue(zone, level=level) for zone in ZONES]

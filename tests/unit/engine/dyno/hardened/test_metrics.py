@@ -10,24 +10,17 @@ import pytest
 from support.engine.hardened import KEYS, ZONES, commands_of, hardened_lab, message, run_in
 from support.engine.metrics_page import Page
 
-from cluster.votes.vote import Level
-from cluster.zone_reads import ZoneReads
+from cluster.coordinators.direct import SingleZoneReads
+from cluster.votes.levels import Level
 from engine.common.prometheus import Metrics
 from engine.common.timings import PER_MESSAGE, SIZES, TIMERS
 from engine.dyno.hardened import ReplicatedHosts, build_hardened_queue
-from engine.dyno.hardened.context import HardenedCounters
-from engine.dyno.hardened.totals import totals_of
+from engine.dyno.hardened.context import HardenedCounters, totals_of
 from engine.dyno.hosts import Host
 from engine.dyno.message_json import encode
 from engine.ports import Indeterminate
 
 TOTALS = [total.name for total in totals_of(HardenedCounters())]
-
-
-@pytest.fixture
-def lab():
-    with hardened_lab() as made:
-        yield made
 
 
 def shown(metrics, name, *, shard="a"):
@@ -227,7 +220,7 @@ def test_objects_of_one_shard_count_together_and_others_for_themselves(lab):
         queues = [lab.queue(zone, metrics=metrics) for zone in "aab"]
         for queue in queues:
             await queue.get("m")
-            queue.counters.mended += 2
+            queue.counters.repaired += 2
         assert (shown(metrics, "get_count"), shown(metrics, "record_mended_total")) == (2, 4)
         assert (shown(metrics, "get_count", shard="b"), shown(metrics, "record_mended_total", shard="b")) == (1, 2)
         assert Page(metrics).text.count("# TYPE dyno_queue_record_mended_total counter") == 1
@@ -241,7 +234,9 @@ def test_the_builder_passes_metrics_on(lab):
 
     async def program():
         cluster = lab.cluster
-        reads = {host: ZoneReads(cluster.coordinators["a"], zone, runtime=lab.runtime) for zone, host in hosts.items()}
+        reads = {
+            host: SingleZoneReads(cluster.coordinators["a"], zone, runtime=lab.runtime) for zone, host in hosts.items()
+        }
         queue = build_hardened_queue(
             queue_name=KEYS.queue,
             redis_key_prefix=KEYS.prefix,
@@ -351,8 +346,8 @@ def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeypatch):
             raise Indeterminate("no answer")
 
         with monkeypatch.context() as patch:
-            patch.setattr(queue._store, "set_aside", failing)
-            patch.setattr(queue._store, "mend", failing)
+            patch.setattr(queue._steps, "set_aside", failing)
+            patch.setattr(queue._steps, "repair", failing)
             for _ in range(2):
                 with pytest.raises(Indeterminate):
                     await queue.pop(1)
@@ -372,13 +367,13 @@ def test_a_heartbeat_that_meets_an_ack_of_the_same_object_refuses_nothing(lab, m
         queue = lab.queue(lease_ms=60_000)
         await queue.push([message()])
         (delivery,) = await queue.pop(1)
-        extend = queue._store.extend
+        extend = queue._steps.extend
 
         async def after_an_ack(held, *, ends_ms):
             assert await queue.ack(delivery) is True
             return await extend(held, ends_ms=ends_ms)
 
-        monkeypatch.setattr(queue._store, "extend", after_an_ack)
+        monkeypatch.setattr(queue._steps, "extend", after_an_ack)
         await queue._beat()
         assert queue.counters.refused == 0
 

@@ -57,6 +57,12 @@ def test_a_plan_follows_from_what_the_zones_prove(found, expected):
     assert plan_of(*found) == expected
 
 
+def test_of_five_zones_three_with_one_tombstone_and_one_newer_lease_decide_nothing():
+    """The two that were not read may have newer leases, too; then the ack was refused."""
+    assert plan_of(BURIED, LATER, WAITING, zones=5) is None
+    assert plan_of(BURIED, BURIED, WAITING, zones=5) == (BURIED, {WAITING})
+
+
 RECORDS = st.sampled_from([None, WAITING, IN_B, IN_C, LEASED, LEASED_IN_B, LATER, BURIED, BURIED_LATER, DEAD])
 
 

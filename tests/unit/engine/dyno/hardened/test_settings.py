@@ -5,18 +5,12 @@ can be switched off is, in some test. Method: a table; the texts of the tests.
 from pathlib import Path
 
 import pytest
-from support.engine.hardened import hardened_lab, run_in
+from support.engine.hardened import run_in
 
 from engine.dyno.hardened import HardenedSettings, Hardening
 from engine.message import Message
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def lab():
-    with hardened_lab() as made:
-        yield made
 
 
 @pytest.mark.parametrize(
@@ -50,5 +44,6 @@ def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
 
 @pytest.mark.parametrize("mechanism", Hardening)
 def test_a_test_of_the_engine_switches_each_mechanism_off(mechanism):
-    texts = [(HERE / name).read_text(encoding="utf-8") for name in ("test_hardened_queue.py", "test_dyno_windows.py")]
+    names = ("hardened/test_queue.py", "hardened/test_leases.py", "v1/test_windows.py")
+    texts = [(HERE.parent / name).read_text(encoding="utf-8") for name in names]
     assert any(f"(Hardening.{mechanism.name}," in text for text in texts)

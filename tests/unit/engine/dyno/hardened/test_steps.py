@@ -6,22 +6,16 @@ Method: 1,203 messages go their way in single calls, and all commands are looked
 import asyncio
 
 import pytest
-from support.engine.hardened import KEYS, commands_of, hardened_lab, run_in
+from support.engine.hardened import KEYS, commands_of, run_in
 
 from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.records.steps import STEP_MAX, Held, in_steps
+from engine.dyno.hardened.records.steps import STEP_MAX, Lease, in_steps
 from engine.dyno.v2 import BatchAckFailure
 from engine.message import Message
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 MANY = 1_203
 IDS = [f"m{number:04d}" for number in range(MANY)]
-
-
-@pytest.fixture
-def lab():
-    with hardened_lab() as made:
-        yield made
 
 
 def scripts(sent):
@@ -85,7 +79,7 @@ def test_a_removal_that_fails_after_its_first_step_is_in_doubt(lab, error, monke
     async def program():
         queue = lab.queue()
         await queue.push([Message(id=one, payload="work") for one in IDS])
-        remove, calls, plan = queue._store.remove, [], {}
+        remove, calls, plan = queue._steps.remove, [], {}
 
         async def failing(ids, *, now_ms):
             calls.append(ids)
@@ -93,7 +87,7 @@ def test_a_removal_that_fails_after_its_first_step_is_in_doubt(lab, error, monke
                 raise error
             return await remove(ids, now_ms=now_ms)
 
-        monkeypatch.setattr(queue._store, "remove", failing)
+        monkeypatch.setattr(queue._steps, "remove", failing)
         for plan["fails_at"], raised in ((1, type(error)), (3, Indeterminate)):
             calls.clear()
             with pytest.raises(raised, match=str(error)):
@@ -124,7 +118,7 @@ def test_what_a_vote_cannot_decide_is_asked_one_by_one_in_its_own_step_only():
             raise Indeterminate("zones differ")
         return [True] * len(held)
 
-    held = [Held(one, "t", 1_000) for one in IDS]
+    held = [Lease(one, "t", 1_000) for one in IDS]
     answers = asyncio.run(decided_each(decide, held))
     assert [one.id for one, answer in zip(held, answers, strict=True) if answer is not True] == ["m0600"]
     assert asked == [500, 500, *[1] * 500, 203]
@@ -147,7 +141,7 @@ def test_an_ack_of_which_one_step_is_in_doubt_is_in_doubt(lab, first, monkeypatc
         async def failing(held, *, now_ms):
             raise Indeterminate("no answer") if any(one.id == IDS[-1] for one in held) else first
 
-        monkeypatch.setattr(queue._store, "ack", failing)
+        monkeypatch.setattr(queue._steps, "ack", failing)
         with pytest.raises(BatchAckFailure) as raised:
             await queue.ack_all(deliveries)
         assert isinstance(raised.value, Indeterminate)
@@ -160,7 +154,7 @@ def test_many_dead_letters_are_read_in_steps_of_500(lab):
     async def program():
         queue = lab.queue()
         await queue.push([Message(id=one, payload="work") for one in IDS])
-        await queue._store.set_aside(IDS, now_ms=0)
+        await queue._steps.set_aside(IDS, now_ms=0)
         sent = commands_of(queue)
         assert [letter.id for letter in await queue.dead_letters(MANY)] == IDS
         assert [len(command) - 2 for _, (command,) in sent if command[0] == "HMGET"] == [500, 500, 203]

@@ -1,7 +1,7 @@
 """The atomic removal and the atomic requeue do what they say, and with compat have the original's defects.
 
-Method: one real server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x) and
-U:x (leased in shard x).
+Method: one simulated server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x)
+and U:x (leased in shard x).
 """
 
 import pytest
@@ -11,8 +11,6 @@ from support.engine.dyno_bench import LEASE_MS, Bench, X, assert_planted_bug_fai
 from engine.dyno import RoundRobin, UnackResult
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
-
-pytestmark = pytest.mark.real
 
 
 @pytest.mark.parametrize("prepare", ["waiting", "leased", "orphaned", "without payload"])
@@ -30,16 +28,16 @@ def test_atomic_remove_removes_a_message_whatever_its_state(either, prepare):
     assert either(either.queue.atomic_remove("x")) is False
 
 
-def test_atomic_remove_of_a_doubled_id_without_payload_says_true(server):
-    bench = Bench(server, strategy=RoundRobin())
+def test_atomic_remove_of_a_doubled_id_without_payload_says_true(lab):
+    bench = Bench(lab, strategy=RoundRobin())
     bench(bench.queue.push([X, X]))
     bench.drop_payload("x")
     assert bench(bench.queue.atomic_remove("x")) is True
     assert bench.states("x") == [""]
 
 
-def test_atomic_remove_of_the_original_denies_a_doubled_id_without_payload(server):
-    original = Bench(server, strategy=RoundRobin(), compat=True)
+def test_atomic_remove_of_the_original_denies_a_doubled_id_without_payload(lab):
+    original = Bench(lab, strategy=RoundRobin(), compat=True)
     original(original.queue.push([X, X]))
     original.drop_payload("x")
     assert original(original.queue.atomic_remove("x")) is False
@@ -70,9 +68,9 @@ def test_the_atomic_requeue_of_the_original_loses_the_priority(original):
     assert original.content().waiting == {"a": {"x": EPOCH_MS + 1 + LEASE_MS}}
 
 
-def test_the_atomic_requeue_goes_on_until_nothing_is_expired_and_the_original_after_a_batch_does_not(server):
+def test_the_atomic_requeue_goes_on_until_nothing_is_expired_and_the_original_after_a_batch_does_not(lab):
     for compat, rounds in ((False, [25, 0]), (True, [10, 10, 5, 0])):
-        bench = Bench(server, compat=compat, unack_batch=10)
+        bench = Bench(lab, compat=compat, unack_batch=10)
         bench.push(*messages(*map(str, range(25))))
         assert len(bench(bench.queue.pop(25))) == 25
         bench.clock.advance(LEASE_MS)
@@ -123,15 +121,15 @@ def test_two_atomic_handlers_of_the_original_do(original):
 
 
 @pytest.mark.parametrize("single_ring", [False, True])
-def test_the_handler_uses_the_script_if_there_is_a_single_ring(server, single_ring):
+def test_the_handler_uses_the_script_if_there_is_a_single_ring(lab, single_ring):
     seen = []
 
     class Noting:
         async def execute(self, *commands):
             seen.extend(command[0] for command in commands)
-            return await server.direct("a").execute(*commands)
+            return await lab.direct("a").execute(*commands)
 
-    bench = Bench(server, unack_interval_ms=5, single_ring=single_ring)
+    bench = Bench(lab, unack_interval_ms=5, single_ring=single_ring)
     leased_and_expired(bench)
     queue = bench.another(Noting())
 
@@ -193,5 +191,5 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("bug", PLANTED)
-def test_a_bug_planted_in_a_script_fails_a_test(server, monkeypatch, bug):
-    assert_planted_bug_fails(server, monkeypatch, *PLANTED[bug])
+def test_a_bug_planted_in_a_script_fails_a_test(lab, monkeypatch, bug):
+    assert_planted_bug_fails(lab, monkeypatch, *PLANTED[bug])

@@ -1,77 +1,69 @@
 """A client that dies after any command of an operation leaves the message in a known state, and it mends as documented.
 
 Method: a connection that breaks at the k-th command, for every k and both ways (the command was not applied; it was,
-but its reply is lost), on a real server, then the server's content as a state: H payload, Q:x waiting in shard x, U:x
-leased in shard x. The message is pushed to shard b, so shard a is searched before it.
+but its reply is lost), on a simulated server, then the server's content as a state: H payload, Q:x waiting in shard
+x, U:x leased in shard x. The queue serves shard b and the message is pushed there, so shard a is searched before it.
+docs/dyno-windows.md has what three zones do when a program ends so, in simulation and on real servers.
 """
 
 import pytest
-from support.engine.dyno import BreakingConnection, SettableClock, content, make_queue
+from support.engine.dyno import BreakingConnection
+from support.engine.dyno_bench import LEASE_MS, Bench
 
 from engine.dyno import LocalOnly, PushFailure
 from engine.message import Message
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
-pytestmark = pytest.mark.real
-
-LEASE_MS = 1000
 X = Message(id="x", payload="first", priority=7)
 WAITING, LEASED, ORPHAN, BLOCKED, GONE = "H Q:b", "H U:b", "H", "H Q:b U:b", ""
+ERRORS = {"not applied": Unavailable("cut"), "applied": Indeterminate("reply lost")}
 
 
-class Bench:
+class BreakingBench(Bench):
     """A queue that serves shard b, and a way to break its next operation."""
 
-    def __init__(self, lab, *, compat=False):
-        self.lab = lab
-        self.clock = SettableClock()
+    def __init__(self, lab, **settings):
         self.connection = BreakingConnection(lab.direct("a"))
-        self.queue = self.instance(compat=compat)
+        super().__init__(lab, shard="b", strategy=LocalOnly("b"), **settings)
 
-    def instance(self, **settings):
-        name = self.queue.name if hasattr(self, "queue") else None
-        return make_queue(
-            self.connection,
-            name=name,
-            runtime=self.lab.runtime,
-            clock=self.clock,
-            shard="b",
-            unack_ms=LEASE_MS,
-            strategy=LocalOnly("b"),
-            **settings,
-        )
+    def another(self, connection=None, **settings):
+        return super().another(connection or self.connection, **settings)
 
     def state(self):
-        return self.lab.run(content(self.lab.direct("a"), self.queue.keys)).state("x")
+        return self.content().state("x")
 
     def break_at(self, k, how, operation):
         """Run ``operation`` so that its command number ``k``, from 1, fails; returns the error."""
-        errors = {"not applied": Unavailable("cut"), "applied": Indeterminate("reply lost")}
-        self.connection.break_after(k - 1, errors[how], applied=how == "applied")
+        self.connection.break_after(k - 1, ERRORS[how], applied=how == "applied")
         with pytest.raises(PortError) as raised:
-            self.lab.run(operation)
+            self(operation)
         self.connection.mend()
         return raised.value
 
 
 @pytest.fixture
-def bench(server):
-    return Bench(server)
+def bench(lab):
+    return BreakingBench(lab)
 
 
 @pytest.fixture
-def compat_bench(server):
-    return Bench(server, compat=True)
+def original(lab):
+    return BreakingBench(lab, compat=True)
+
+
+@pytest.fixture(params=[False, True], ids=["default", "compat"])
+def either(request, lab):
+    return BreakingBench(lab, compat=request.param)
 
 
 def pushed(bench):
-    bench.lab.run(bench.queue.push([X]))
+    bench.push(X, into="b")
     assert bench.state() == WAITING
 
 
 def leased(bench):
     pushed(bench)
-    (delivery,) = bench.lab.run(bench.queue.pop(1))
+    (delivery,) = bench(bench.queue.pop(1))
     assert (delivery.message.payload, bench.state()) == ("first", LEASED)
 
 
@@ -89,7 +81,7 @@ def test_a_broken_push_leaves_nothing_an_orphan_or_the_message_and_a_retry_mends
     assert isinstance(raised, error)
     assert (raised.receipts, raised.failed_id) == ((), "x")
     assert bench.state() == state
-    bench.lab.run(bench.queue.push([X]))
+    bench(bench.queue.push([X]))
     assert bench.state() == WAITING
 
 
@@ -99,8 +91,7 @@ def test_a_broken_push_of_many_hands_over_the_receipts_of_those_before(bench):
     assert isinstance(raised, PushFailure)
     assert isinstance(raised, Unavailable)
     assert ([receipt.id for receipt in raised.receipts], raised.failed_id) == (["v", "w"], "x")
-    found = bench.lab.run(content(bench.lab.direct("a"), bench.queue.keys))
-    assert [found.state(message.id) for message in messages] == [WAITING, WAITING, ORPHAN, GONE]
+    assert bench.states(*"vwxy") == [WAITING, WAITING, ORPHAN, GONE]
 
 
 POP_WINDOWS = [
@@ -114,51 +105,41 @@ POP_WINDOWS = [
 
 
 @pytest.mark.parametrize(("k", "how", "state", "error"), POP_WINDOWS)
-def test_a_broken_pop_never_unlists_the_message_and_it_comes_back_when_the_lease_ends(bench, k, how, state, error):
-    pushed(bench)
-    raised = bench.break_at(k, how, bench.queue.pop(1))
+def test_a_broken_pop_never_unlists_the_message_and_it_comes_back_when_the_lease_ends(either, k, how, state, error):
+    pushed(either)
+    raised = either.break_at(k, how, either.queue.pop(1))
     assert isinstance(raised, error)
-    assert bench.state() == state
-    bench.clock.advance(LEASE_MS)
-    bench.lab.run(bench.queue.process_unacks())
-    assert bench.state() == WAITING
-    (delivery,) = bench.lab.run(bench.queue.pop(1))
+    assert either.state() == state
+    either.clock.advance(LEASE_MS)
+    either(either.queue.process_unacks())
+    assert either.state() == WAITING
+    (delivery,) = either(either.queue.pop(1))
     assert (delivery.message.payload, delivery.message.priority) == ("first", 7)
-    assert bench.state() == LEASED
-
-
-@pytest.mark.parametrize(("k", "how", "state", "error"), POP_WINDOWS)
-def test_the_original_breaks_in_the_same_windows(compat_bench, k, how, state, error):
-    pushed(compat_bench)
-    raised = compat_bench.break_at(k, how, compat_bench.queue.pop(1))
-    assert isinstance(raised, error)
-    assert compat_bench.state() == state
+    assert either.state() == LEASED
 
 
 def test_a_blocked_message_is_not_delivered_until_its_lease_ends(bench):
     pushed(bench)
     bench.break_at(3, "not applied", bench.queue.pop(1))
-    assert bench.lab.run(bench.queue.pop(1)) == []
+    assert bench.pop(1) == []
     assert bench.queue.counters.misses == 1
     assert bench.state() == BLOCKED
 
 
 @pytest.mark.parametrize(("k", "how"), [(9, "not applied"), (8, "applied"), (5, "not applied"), (10, "not applied")])
 def test_a_pop_that_breaks_after_leases_hands_them_over(bench, k, how):
-    messages = [Message(id=name) for name in "uvwx"]
-    bench.lab.run(bench.queue.push(messages))
+    bench.push(*"uvwx", into="b")
     bench.connection.break_after(k - 1, Unavailable("cut"), applied=how == "applied")
-    deliveries = bench.lab.run(bench.queue.pop(4))
+    deliveries = bench(bench.queue.pop(4))
     assert [delivery.message.id for delivery in deliveries] == list("uvw"[: (k - 2) // 3])
     assert bench.queue.counters.curtailed_pops == 1
 
 
-def test_in_the_original_the_leases_before_the_break_are_lost_to_the_caller(compat_bench):
-    bench = compat_bench
-    bench.lab.run(bench.queue.push([Message(id=name) for name in "uvwx"]))
+def test_in_the_original_the_leases_before_the_break_are_lost_to_the_caller(original):
+    bench = original
+    bench.push(*"uvwx", into="b")
     bench.break_at(9, "not applied", bench.queue.pop(4))
-    found = bench.lab.run(content(bench.lab.direct("a"), bench.queue.keys))
-    assert [found.state(name) for name in "uvwx"] == [LEASED, LEASED, BLOCKED, WAITING]
+    assert bench.states(*"uvwx") == [LEASED, LEASED, BLOCKED, WAITING]
 
 
 ACK_WINDOWS = [
@@ -171,25 +152,15 @@ ACK_WINDOWS = [
 
 
 @pytest.mark.parametrize(("k", "how", "state", "error"), ACK_WINDOWS)
-def test_a_broken_ack_is_finished_by_its_retry(bench, k, how, state, error):
-    leased(bench)
-    raised = bench.break_at(k, how, bench.queue.ack("x"))
+def test_the_retry_of_a_broken_ack_finishes_it_and_in_the_original_leaks_the_payload(either, k, how, state, error):
+    leased(either)
+    raised = either.break_at(k, how, either.queue.ack("x"))
     assert isinstance(raised, error)
-    assert bench.state() == state
-    assert bench.lab.run(bench.queue.ack("x")) is True
-    assert bench.state() == GONE
-    assert bench.lab.run(bench.queue.ack("x")) is False
-
-
-@pytest.mark.parametrize(("k", "how", "state", "error"), ACK_WINDOWS)
-def test_the_retry_of_the_original_finds_no_lease_and_leaks_the_payload(compat_bench, k, how, state, error):
-    bench = compat_bench
-    leased(bench)
-    raised = bench.break_at(k, how, bench.queue.ack("x"))
-    assert isinstance(raised, error)
-    assert bench.state() == state
-    assert bench.lab.run(bench.queue.ack("x")) is (state == LEASED)
-    assert bench.state() == (GONE if state == LEASED else state)
+    assert either.state() == state
+    finishes = state == LEASED or not either.compat
+    assert either(either.queue.ack("x")) is finishes
+    assert either.state() == (GONE if finishes else state)
+    assert either(either.queue.ack("x")) is False
 
 
 def test_the_retry_of_an_ack_that_was_not_applied_leaves_a_requeued_message_alone(bench):
@@ -198,27 +169,27 @@ def test_the_retry_of_an_ack_that_was_not_applied_leaves_a_requeued_message_alon
     error = Indeterminate("reply lost, and the command too")
     bench.connection.break_after(1, error, applied=False)
     with pytest.raises(Indeterminate):
-        bench.lab.run(bench.queue.ack("x"))
+        bench(bench.queue.ack("x"))
     bench.connection.mend()
     bench.clock.advance(LEASE_MS)
-    bench.lab.run(bench.queue.process_unacks())
-    assert bench.lab.run(bench.queue.ack("x")) is False
+    bench(bench.queue.process_unacks())
+    assert bench(bench.queue.ack("x")) is False
     assert bench.state() == WAITING
 
 
 def test_the_retry_of_an_ack_leaves_a_message_alone_that_was_pushed_again_elsewhere(bench):
     leased(bench)
     bench.break_at(3, "not applied", bench.queue.ack("x"))
-    bench.lab.run(bench.instance().push([X]))
-    assert bench.lab.run(bench.queue.ack("x")) is True
+    bench(bench.another().push([X]))
+    assert bench(bench.queue.ack("x")) is True
     assert bench.state() == WAITING
 
 
 def test_the_retry_of_an_ack_leaves_a_message_alone_that_was_pushed_again_here(bench):
     leased(bench)
     bench.break_at(3, "not applied", bench.queue.ack("x"))
-    bench.lab.run(bench.queue.push([X]))
-    assert bench.lab.run(bench.queue.ack("x")) is False
+    bench(bench.queue.push([X]))
+    assert bench(bench.queue.ack("x")) is False
     assert bench.state() == WAITING
 
 
@@ -226,19 +197,19 @@ def test_a_second_ack_by_another_consumer_is_not_counted_as_a_finished_first_one
     leased(bench)
     bench.connection.break_after(1, Indeterminate("the command was lost"), applied=False)
     with pytest.raises(Indeterminate):
-        bench.lab.run(bench.queue.ack("x"))
+        bench(bench.queue.ack("x"))
     bench.connection.mend()
-    assert bench.lab.run(bench.instance().ack("x")) is True
-    assert bench.lab.run(bench.queue.ack("x")) is False
+    assert bench(bench.another().ack("x")) is True
+    assert bench(bench.queue.ack("x")) is False
 
 
 def test_a_broken_ack_of_many_hands_over_the_answers_before(bench):
-    bench.lab.run(bench.queue.push([Message(id="v"), X]))
-    bench.lab.run(bench.queue.pop(2))
+    bench(bench.queue.push([Message(id="v"), X]))
+    bench(bench.queue.pop(2))
     raised = bench.break_at(7, "not applied", bench.queue.ack_all(["v", "nothing", "x"]))
     assert isinstance(raised, Unavailable)
     assert (raised.acked, raised.failed_id) == ((True, False), "x")
-    assert bench.lab.run(bench.queue.ack_all(["v", "nothing", "x"])) == [False, False, True]
+    assert bench(bench.queue.ack_all(["v", "nothing", "x"])) == [False, False, True]
 
 
 REMOVE_WINDOWS = {
@@ -272,7 +243,7 @@ def test_a_broken_remove_is_finished_by_its_retry(bench, begin, k, how, state, e
     raised = bench.break_at(k, how, bench.queue.remove("x"))
     assert isinstance(raised, error)
     assert bench.state() == state
-    assert bench.lab.run(bench.queue.remove("x")) is (state != GONE)
+    assert bench(bench.queue.remove("x")) is (state != GONE)
     assert bench.state() == GONE
 
 
@@ -280,12 +251,12 @@ def test_a_broken_remove_is_finished_by_its_retry(bench, begin, k, how, state, e
     ("k", "how", "state"),
     [(4, "not applied", WAITING), (4, "applied", ORPHAN), (5, "not applied", ORPHAN), (5, "applied", GONE)],
 )
-def test_a_broken_remove_of_the_original_leaks_the_payload_for_good(compat_bench, k, how, state):
-    bench = compat_bench
+def test_a_broken_remove_of_the_original_leaks_the_payload_for_good(original, k, how, state):
+    bench = original
     pushed(bench)
     bench.break_at(k, how, bench.queue.remove("x"))
     assert bench.state() == state
-    assert bench.lab.run(bench.queue.remove("x")) is (state == WAITING)
+    assert bench(bench.queue.remove("x")) is (state == WAITING)
     assert bench.state() == (GONE if state == WAITING else state)
 
 
@@ -298,16 +269,14 @@ UNACK_WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize(("k", "how", "state"), UNACK_WINDOWS)
-def test_a_broken_requeue_never_unlists_the_message_and_the_next_run_mends_it(server, compat, k, how, state):
-    bench = Bench(server, compat=compat)
-    leased(bench)
-    bench.clock.advance(LEASE_MS)
-    bench.break_at(k, how, bench.queue.process_unacks())
-    assert bench.state() == state
-    bench.lab.run(bench.queue.process_unacks())
-    assert bench.state() == WAITING
+def test_a_broken_requeue_never_unlists_the_message_and_the_next_run_mends_it(either, k, how, state):
+    leased(either)
+    either.clock.advance(LEASE_MS)
+    either.break_at(k, how, either.queue.process_unacks())
+    assert either.state() == state
+    either(either.queue.process_unacks())
+    assert either.state() == WAITING
 
 
 @pytest.mark.parametrize(
@@ -326,10 +295,10 @@ def test_a_broken_set_timeout_keeps_the_message_waiting_and_a_retry_completes_it
     raised = bench.break_at(k, how, bench.queue.set_timeout("x", timeout_ms=500))
     assert isinstance(raised, error)
     assert bench.state() == WAITING
-    assert bench.lab.run(bench.queue.set_timeout("x", timeout_ms=500)) is True
-    assert bench.lab.run(bench.queue.pop(1)) == []
+    assert bench(bench.queue.set_timeout("x", timeout_ms=500)) is True
+    assert bench.pop(1) == []
     bench.clock.advance(500)
-    (delivery,) = bench.lab.run(bench.queue.pop(1))
+    (delivery,) = bench(bench.queue.pop(1))
     assert delivery.message.timeout_ms == 500
 
 
@@ -338,7 +307,7 @@ def test_a_clear_that_breaks_half_way_is_indeterminate_and_a_second_one_complete
     raised = bench.break_at(7, "not applied", bench.queue.clear())
     assert isinstance(raised, Indeterminate)
     assert bench.state() == ORPHAN
-    bench.lab.run(bench.queue.clear())
+    bench(bench.queue.clear())
     assert bench.state() == GONE
 
 
@@ -350,7 +319,6 @@ class Unreachable:
         raise Unavailable("no connection")
 
 
-@pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize(
     "operation",
     [
@@ -361,12 +329,11 @@ class Unreachable:
         lambda queue: queue.atomic_remove("x"),
     ],
 )
-def test_nothing_is_tried_again(server, compat, operation):
+def test_nothing_is_tried_again(either, operation):
     """A repeated ZADD NX or ZREM would answer 0 although the first one did it."""
     connection = Unreachable()
-    queue = make_queue(connection, runtime=server.runtime, clock=SettableClock(), compat=compat)
     with pytest.raises(Unavailable):
-        server.run(operation(queue))
+        either(operation(either.another(connection)))
     assert connection.attempts == 1
 
 
@@ -383,22 +350,18 @@ class RefusingConnection(BreakingConnection):
 @pytest.mark.parametrize(
     ("allowed", "error"), [(0, ServerError), (1, ServerError), (2, Indeterminate), (3, Indeterminate)]
 )
-def test_an_error_reply_is_raised_and_after_an_effect_it_is_indeterminate(server, allowed, error):
-    connection = RefusingConnection(server.direct("a"))
-    queue = make_queue(
-        connection, runtime=server.runtime, clock=SettableClock(), strategy=LocalOnly("a"), shards=("a",)
-    )
-    server.run(queue.push([X]))
+def test_an_error_reply_is_raised_and_after_an_effect_it_is_indeterminate(bench, allowed, error):
+    pushed(bench)
+    connection = RefusingConnection(bench.direct)
     connection.break_after(allowed, ServerError("LOADING"), applied=False)
     with pytest.raises(error, match="LOADING"):
-        server.run(queue.pop(1))
+        bench(bench.another(connection).pop(1))
 
 
-def test_an_error_reply_to_a_push_is_a_server_error_with_receipts(server):
-    connection = RefusingConnection(server.direct("a"))
-    queue = make_queue(connection, runtime=server.runtime, clock=SettableClock())
+def test_an_error_reply_to_a_push_is_a_server_error_with_receipts(bench):
+    connection = RefusingConnection(bench.direct)
     connection.break_after(3, ServerError("OOM"), applied=False)
     with pytest.raises(ServerError, match="OOM") as raised:
-        server.run(queue.push([Message(id="w"), X]))
+        bench(bench.another(connection).push([Message(id="w"), X]))
     assert isinstance(raised.value, PushFailure)
     assert [receipt.id for receipt in raised.value.receipts] == ["w"]

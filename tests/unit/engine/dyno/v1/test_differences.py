@@ -15,7 +15,7 @@ import pytest
 HERE = Path(__file__).parent
 PAGE = HERE.parents[4] / "docs" / "dyno-queues.md"
 ORIGINAL = {"original", "compat_bench", "either", "compat"}
-DEFAULT = {"bench", "either", "compat", "server", "change"}
+DEFAULT = {"bench", "either", "compat", "change"}
 """What a test takes, by the side that it is on."""
 
 
@@ -90,8 +90,8 @@ GOOD = [
     "original",
     "default",
     "source",
-    "`test_dyno_further_pops.test_pop_with_id_of_the_original_delivers_a_message_before_it_is_due`, "
-    "`test_dyno_further_pops.test_pop_with_id_leaves_a_message_alone_that_is_not_due`",
+    "`test_further_pops.test_pop_with_id_of_the_original_delivers_a_message_before_it_is_due`, "
+    "`test_further_pops.test_pop_with_id_leaves_a_message_alone_that_is_not_due`",
 ]
 
 
@@ -101,22 +101,22 @@ GOOD = [
         (2, "", "a cell is empty"),
         (5, "", "a cell is empty"),
         (5, "none", "one or two tests must be named"),
-        (5, "`test_dyno_pop.test_no_such_thing`", "there is no test test_no_such_thing"),
+        (5, "`test_pop.test_no_such_thing`", "there is no test test_no_such_thing"),
         (5, "`test_no_such_module.test_x`", "there is no test test_x"),
         (
             5,
-            "`test_dyno_pop.test_nothing_is_left_after_clear`, `test_dyno_pop.test_nothing_is_left_after_clear`",
+            "`test_pop.test_nothing_is_left_after_clear`, `test_pop.test_nothing_is_left_after_clear`",
             "test_nothing_is_left_after_clear is not about the original",
         ),
         (
             5,
-            "`test_dyno_pop.test_misses_of_the_original_shorten_the_batch`, "
-            "`test_dyno_pop.test_misses_of_the_original_shorten_the_batch`",
+            "`test_pop.test_misses_of_the_original_shorten_the_batch`, "
+            "`test_pop.test_misses_of_the_original_shorten_the_batch`",
             "test_misses_of_the_original_shorten_the_batch is not about the default",
         ),
         (
             5,
-            "`test_dyno_pop.test_misses_of_the_original_shorten_the_batch`",
+            "`test_pop.test_misses_of_the_original_shorten_the_batch`",
             "test_misses_of_the_original_shorten_the_batch does not run in both modes",
         ),
     ],

@@ -1,7 +1,7 @@
 """The pops by id, from every shard and in bulk do what they say, and with compat have the original's defects.
 
-Method: one real server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x) and
-U:x (leased in shard x).
+Method: one simulated server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x)
+and U:x (leased in shard x).
 """
 
 import pytest
@@ -10,8 +10,6 @@ from support.engine.dyno_bench import LEASE_MS, Bench, X, assert_planted_bug_fai
 
 from engine.dyno import DynoQueue, LocalOnly
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-
-pytestmark = pytest.mark.real
 
 
 def test_pop_with_id_delivers_the_message_that_is_asked_for(either):
@@ -138,8 +136,8 @@ def test_a_bulk_pop_of_the_original_returns_nothing_if_one_id_is_gone_and_what_i
 
 
 @pytest.mark.parametrize("operation", ["bulk_pop", "unsafe_bulk_pop"])
-def test_a_bulk_pop_of_more_than_is_due_takes_what_there_is_when_the_wait_is_over(server, operation):
-    bench = Bench(server, poll_interval_ms=1)
+def test_a_bulk_pop_of_more_than_is_due_takes_what_there_is_when_the_wait_is_over(lab, operation):
+    bench = Bench(lab, poll_interval_ms=1)
     bench.push(*messages("u", "v"))
     assert ids(bench(getattr(bench.queue, operation)(5, wait_ms=20))) == ["u", "v"]
 
@@ -174,16 +172,16 @@ def test_a_bulk_pop_of_the_original_takes_an_existing_lease_for_its_own_and_does
     assert original.content().unacked["a"]["u"] == before
 
 
-def test_a_bulk_pop_compares_scores_as_numbers(server):
-    bench = Bench(server, now_ms=999)
+def test_a_bulk_pop_compares_scores_as_numbers(lab):
+    bench = Bench(lab, now_ms=999)
     bench.push(X)
     bench.clock.advance(1)
     assert ids(bench(bench.queue.bulk_pop(1))) == ["x"]
 
 
-def test_a_bulk_pop_of_the_original_compares_scores_as_text(server):
+def test_a_bulk_pop_of_the_original_compares_scores_as_text(lab):
     """999.07 is greater than 1001 as text: it shows with a clock near zero only."""
-    original = Bench(server, now_ms=999, compat=True)
+    original = Bench(lab, now_ms=999, compat=True)
     original.push(X)
     original.clock.advance(1)
     assert original(original.queue.bulk_pop(1)) == []
@@ -219,10 +217,10 @@ def test_a_bulk_pop_leases_no_more_than_it_was_asked_for(bench):
     assert bench.states("y", "z") == ["H Q:a", "H Q:a"]
 
 
-def test_an_unsafe_pop_by_id_that_asks_the_own_shard_only_fails_a_test(server, monkeypatch):
+def test_an_unsafe_pop_by_id_that_asks_the_own_shard_only_fails_a_test(lab, monkeypatch):
     monkeypatch.setattr(DynoQueue, "unsafe_pop_with_id_all_shards", DynoQueue.pop_with_id)
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'message'"):
-        test_pop_with_id_serves_the_own_shard_and_the_unsafe_one_every_shard(Bench(server))
+        test_pop_with_id_serves_the_own_shard_and_the_unsafe_one_every_shard(Bench(lab))
 
 
 def the_original_pops_more_in_bulk_than_is_due(original):
@@ -287,5 +285,5 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("bug", PLANTED)
-def test_a_bug_planted_in_a_script_fails_a_test(server, monkeypatch, bug):
-    assert_planted_bug_fails(server, monkeypatch, *PLANTED[bug])
+def test_a_bug_planted_in_a_script_fails_a_test(lab, monkeypatch, bug):
+    assert_planted_bug_fails(lab, monkeypatch, *PLANTED[bug])

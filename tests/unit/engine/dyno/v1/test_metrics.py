@@ -6,7 +6,6 @@ Method: all operations of each queue on a simulated server that is 2 ms away, th
 from dataclasses import replace
 
 import pytest
-from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
 from support.engine.dyno_v2 import make_multi, make_pipelined
 from support.engine.metrics_page import Page
@@ -63,12 +62,6 @@ class Bench:
 
     def value(self, name):
         return self.page().value(name, queue=self.label)
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with simulated_lab("a", lag="0") as lab:
-        yield lab
 
 
 @pytest.fixture(params=[make_queue, make_pipelined], ids=["v1", "v2"])
@@ -189,6 +182,12 @@ def test_objects_of_one_queue_count_together_and_others_have_labels_of_their_own
     assert page.value("get_count", queue="{shared.a}") == 2
     assert page.value("get_count", queue="{shared.b}", shard="b") == 1
     assert page.text.count("# TYPE dyno_queue_get summary") == 1
+
+
+def test_every_name_begins_with_the_namespace(lab):
+    metrics = Metrics(namespace="jobs")
+    make_pipelined(lab.direct("a"), runtime=lab.runtime, clock=SettableClock(), metrics=metrics)
+    assert {name.split("_")[0] for name, *_ in Page(metrics).samples} == {"jobs"}
 
 
 def test_an_ack_counts_in_the_shards_that_were_asked(lab):

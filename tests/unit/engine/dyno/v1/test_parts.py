@@ -16,7 +16,7 @@ from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 
 ONE = Message(id="1")
-LUA = Path(engine.dyno.__file__).with_name("lua")
+LUA = Path(engine.dyno.__file__).parent / "v1" / "lua"
 SCRIPT_FILES = sorted(LUA.glob("**/*.lua"))
 
 

@@ -1,7 +1,7 @@
 """The operations that look for messages, by pattern, everywhere or for what is stale, find what they should.
 
-Method: one real server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x) and
-U:x (leased in shard x).
+Method: one simulated server and a clock that stands still; states are written as H (payload), Q:x (waits in shard x)
+and U:x (leased in shard x).
 """
 
 import pytest
@@ -12,8 +12,6 @@ from engine.dyno import PayloadError
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 from engine.ports import Indeterminate, Unavailable
-
-pytestmark = pytest.mark.real
 
 
 def test_the_unsafe_peek_sees_the_first_of_all_shards_in_order(bench):
@@ -182,17 +180,17 @@ class Unsure:
 
 
 @pytest.mark.parametrize("operation", ["get_msg_with_predicate", "contains_predicate"])
-def test_a_script_that_only_reads_was_certainly_not_applied(server, operation):
-    queue = Bench(server).another(Unsure())
+def test_a_script_that_only_reads_was_certainly_not_applied(lab, operation):
+    queue = Bench(lab).another(Unsure())
     with pytest.raises(Unavailable, match="no quorum"):
-        server.run(getattr(queue, operation)("p"))
+        lab.run(getattr(queue, operation)("p"))
 
 
 @pytest.mark.parametrize("operation", ["atomic_remove", "pop_msg_with_predicate"])
-def test_of_a_script_that_writes_nobody_knows(server, operation):
-    queue = Bench(server).another(Unsure())
+def test_of_a_script_that_writes_nobody_knows(lab, operation):
+    queue = Bench(lab).another(Unsure())
     with pytest.raises(Indeterminate, match="no quorum"):
-        server.run(getattr(queue, operation)("p"))
+        lab.run(getattr(queue, operation)("p"))
 
 
 PLANTED = {
@@ -239,5 +237,5 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("bug", PLANTED)
-def test_a_bug_planted_in_a_script_fails_a_test(server, monkeypatch, bug):
-    assert_planted_bug_fails(server, monkeypatch, *PLANTED[bug])
+def test_a_bug_planted_in_a_script_fails_a_test(lab, monkeypatch, bug):
+    assert_planted_bug_fails(lab, monkeypatch, *PLANTED[bug])

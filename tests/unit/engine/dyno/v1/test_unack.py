@@ -1,131 +1,82 @@
 """Expired leases come back, all of them, with their priority; and nothing short of closing ends the handler.
 
-Method: a real server with a clock that stands still for what is moved; for the rhythm of the handler a scripted
+Method: a simulated server with a clock that stands still for what is moved; for the rhythm of the handler a scripted
 runtime whose sleeps take no time, and a connection that fails when told.
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS, SettableClock, content, make_queue
+from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
+from support.engine.dyno_bench import LEASE_MS, Bench
 
-from engine.dyno import IdHash, LocalOnly, UnackResult
+from engine.dyno import UnackResult
 from engine.message import Message
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
-LEASE_MS = 1000
 
 
-class Bench:
-    def __init__(self, lab, **settings):
-        self.lab = lab
-        self.clock = SettableClock()
-        self.direct = lab.direct("a")
-        self.settings = {"unack_ms": LEASE_MS, "strategy": LocalOnly("a"), **settings}
-        self.queue = make_queue(self.direct, runtime=lab.runtime, clock=self.clock, **self.settings)
-
-    def push_and_pop(self, *messages):
-        self.lab.run(self.queue.push(messages))
-        assert len(self.lab.run(self.queue.pop(len(messages)))) == len(messages)
-
-    def process(self):
-        return self.lab.run(self.queue.process_unacks())
-
-    def content(self):
-        return self.lab.run(content(self.direct, self.queue.keys))
-
-
-@pytest.fixture
-def bench(server):
-    return Bench(server)
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def either(request, server):
-    return Bench(server, compat=request.param)
-
-
-@pytest.mark.real
 def test_a_lease_is_left_alone_until_the_millisecond_in_which_it_ends(either):
-    either.push_and_pop(Message(id="x"))
+    either.lease("x")
     either.clock.advance(LEASE_MS - 1)
-    assert either.process() == UnackResult(requeued=0, stale=0, queue_depth=0)
+    assert either(either.queue.process_unacks()) == UnackResult(requeued=0, stale=0, queue_depth=0)
     either.clock.advance(1)
-    assert either.process() == UnackResult(requeued=1, stale=0, queue_depth=0)
-    assert either.process() == UnackResult(requeued=0, stale=0, queue_depth=1)
+    assert either(either.queue.process_unacks()) == UnackResult(requeued=1, stale=0, queue_depth=0)
+    assert either(either.queue.process_unacks()) == UnackResult(requeued=0, stale=0, queue_depth=1)
 
 
-@pytest.mark.real
 def test_a_requeued_message_keeps_its_priority(bench):
-    bench.push_and_pop(Message(id="p9", priority=9), Message(id="p3", priority=3))
+    bench.lease(Message(id="p9", priority=9), Message(id="p3", priority=3))
     bench.clock.advance(LEASE_MS)
-    bench.process()
+    bench(bench.queue.process_unacks())
     ends = EPOCH_MS + LEASE_MS
     assert bench.content().waiting == {"a": {"p3": pytest.approx(ends + 0.03, abs=3e-4), "p9": ends + 0.09}}
-    assert [delivery.message.id for delivery in bench.lab.run(bench.queue.pop(2))] == ["p3", "p9"]
+    assert bench.pop(2) == ["p3", "p9"]
 
 
-@pytest.mark.real
-def test_in_the_original_a_requeued_message_has_no_priority_left(server):
-    bench = Bench(server, compat=True)
-    bench.push_and_pop(Message(id="p9", priority=9), Message(id="p3", priority=3))
-    bench.clock.advance(LEASE_MS)
-    bench.process()
-    assert bench.content().waiting == {"a": {"p3": EPOCH_MS + LEASE_MS, "p9": EPOCH_MS + LEASE_MS}}
+def test_in_the_original_a_requeued_message_has_no_priority_left(original):
+    original.lease(Message(id="p9", priority=9), Message(id="p3", priority=3))
+    original.clock.advance(LEASE_MS)
+    original(original.queue.process_unacks())
+    assert original.content().waiting == {"a": {"p3": EPOCH_MS + LEASE_MS, "p9": EPOCH_MS + LEASE_MS}}
 
 
-@pytest.mark.real
 def test_a_requeued_message_with_an_unreadable_payload_is_not_dropped(bench):
-    bench.push_and_pop(Message(id="x"))
-    bench.lab.run(bench.direct.execute(("HSET", bench.queue.keys.messages, "x", "nonsense")))
+    bench.lease("x")
+    bench.store_payload("x", "nonsense")
     bench.clock.advance(LEASE_MS)
-    assert bench.process().requeued == 1
+    assert bench(bench.queue.process_unacks()).requeued == 1
     assert bench.content().state("x") == "H Q:a"
 
 
-@pytest.mark.real
-def test_one_run_brings_back_more_than_a_batch(server):
-    bench = Bench(server, unack_batch=10)
-    messages = [Message(id=str(number)) for number in range(35)]
-    bench.push_and_pop(*messages)
+def test_one_run_brings_back_more_than_a_batch(lab):
+    bench = Bench(lab, unack_batch=10)
+    bench.lease(*map(str, range(35)))
     bench.clock.advance(LEASE_MS)
-    assert bench.process().requeued == 35
+    assert bench(bench.queue.process_unacks()).requeued == 35
     assert bench.queue.counters.requeued == 35
 
 
-@pytest.mark.real
-def test_one_run_of_the_original_brings_back_one_batch(server):
-    bench = Bench(server, unack_batch=10, compat=True)
-    bench.push_and_pop(*[Message(id=str(number)) for number in range(35)])
+def test_one_run_of_the_original_brings_back_one_batch(lab):
+    bench = Bench(lab, unack_batch=10, compat=True)
+    bench.lease(*map(str, range(35)))
     bench.clock.advance(LEASE_MS)
-    assert [bench.process().requeued for _ in range(5)] == [10, 10, 10, 5, 0]
+    assert [bench(bench.queue.process_unacks()).requeued for _ in range(5)] == [10, 10, 10, 5, 0]
 
 
-@pytest.mark.real
-def test_only_the_own_shard_is_looked_after(server):
-    bench = Bench(server, strategy=IdHash())
-    bench.push_and_pop(Message(id="c"))  # Java hash 99: shard a of three
-    other = make_queue(bench.direct, runtime=server.runtime, clock=bench.clock, name=bench.queue.name, shard="b")
+def test_only_the_own_shard_is_looked_after(bench):
+    bench.lease("x")
     bench.clock.advance(LEASE_MS)
-    assert server.run(other.process_unacks()).requeued == 0
-    assert bench.process().requeued == 1
+    assert bench(bench.another(shard="b").process_unacks()).requeued == 0
+    assert bench(bench.queue.process_unacks()).requeued == 1
 
 
-@pytest.mark.real
-def test_what_a_lagging_local_replica_still_lists_is_not_requeued_twice_in_a_run(server):
+def test_what_a_lagging_local_replica_still_lists_is_not_requeued_twice_in_a_run(lab):
     """Otherwise a consumer's new lease, taken since, would be removed under it."""
-    bench = Bench(server, unack_batch=2)
-    bench.push_and_pop(Message(id="u"), Message(id="v"), Message(id="w"))
+    bench = Bench(lab, unack_batch=2)
+    bench.lease("u", "v", "w")
     bench.clock.advance(LEASE_MS)
     lagging = Frozen(bench.direct)
-    queue = make_queue(
-        bench.direct,
-        local=lagging,
-        runtime=server.runtime,
-        clock=bench.clock,
-        name=bench.queue.name,
-        **bench.settings,
-    )
-    assert server.run(queue.process_unacks()).requeued == 2
+    assert bench(bench.another(local=lagging).process_unacks()).requeued == 2
     assert lagging.reads == 2
 
 
@@ -280,9 +231,8 @@ def test_the_handler_cannot_be_started_twice():
     queue.unack_handler._task.coroutine.close()
 
 
-@pytest.mark.real
-def test_the_handler_brings_messages_back_while_the_program_goes_on(server):
-    bench = Bench(server, unack_interval_ms=5)
+def test_the_handler_brings_messages_back_while_the_program_goes_on(lab):
+    bench = Bench(lab, unack_interval_ms=5)
 
     async def wait_for_redelivery():
         async with bench.queue:
@@ -291,6 +241,6 @@ def test_the_handler_brings_messages_back_while_the_program_goes_on(server):
             bench.clock.advance(LEASE_MS)
             return await bench.queue.pop(1, wait_ms=30_000)
 
-    (delivery,) = server.run(wait_for_redelivery())
+    (delivery,) = lab.run(wait_for_redelivery())
     assert delivery.message.id == "x"
     assert bench.queue.counters.requeued == 1

@@ -1,7 +1,7 @@
 """Each operation of the pipelined queue sends the original's commands, in pipelines, over the right connection.
 
-Method: connections that note every pipeline, ``Q`` for the quorum and ``N`` for the local one, on a real server and a
-clock that stands still. With ``compat`` the pipelines are exactly those of the original.
+Method: connections that note every pipeline, ``Q`` for the quorum and ``N`` for the local one, on a simulated server
+and a clock that stands still. With ``compat`` the pipelines are exactly those of the original.
 """
 
 import pytest
@@ -11,16 +11,15 @@ from support.engine.dyno_v2 import CuttingConnection, make_pipelined
 from engine.dyno.v2.steps import REQUEUE
 from engine.message import Message
 
-pytestmark = pytest.mark.real
-
 X = Message(id="id1", payload="p", priority=5)  # bucket 17
 Y = Message(id="1", payload="q")  # bucket 19
 LEASE_END = EPOCH_MS + 60_000
 
 
-class Bench:
-    def __init__(self, lab, **settings):
+class Recorded:
+    def __init__(self, lab, *, compat):
         self.lab = lab
+        self.compat = compat
         self.clock = SettableClock()
         self.log = []
         self.queue = make_pipelined(
@@ -28,7 +27,7 @@ class Bench:
             local=CuttingConnection(lab.direct("a"), label="N", log=self.log),
             runtime=lab.runtime,
             clock=self.clock,
-            **settings,
+            compat=compat,
         )
         self.keys = self.queue.keys
 
@@ -51,7 +50,7 @@ class Bench:
 
 @pytest.fixture
 def make_bench():
-    return Bench
+    return Recorded
 
 
 def json_of(message, **changes):
@@ -62,8 +61,8 @@ def json_of(message, **changes):
     )
 
 
-def test_push_is_one_pipeline_with_each_payload_before_its_id(either):
-    assert either.sent(either.queue.push([X, Y])) == [
+def test_push_is_one_pipeline_with_each_payload_before_its_id(bench):
+    assert bench.sent(bench.queue.push([X, Y])) == [
         (
             "Q",
             f"HSET MSG.17 id1 {json_of(X)}",
@@ -74,64 +73,61 @@ def test_push_is_one_pipeline_with_each_payload_before_its_id(either):
     ]
 
 
-def test_a_push_of_nothing_sends_nothing(either):
-    assert either.sent(either.queue.push([])) == []
+def test_a_push_of_nothing_sends_nothing(bench):
+    assert bench.sent(bench.queue.push([])) == []
 
 
-@pytest.mark.parametrize(("mode", "ranges"), [("bench", "N"), ("original", "Q")])
-def test_pop_is_a_range_read_and_three_pipelines(request, mode, ranges):
-    bench = request.getfixturevalue(mode)
+def test_pop_is_a_range_read_and_three_pipelines(bench):
     bench.run(bench.queue.push([Y, X]))
     assert bench.sent(bench.queue.pop(2)) == [
-        (ranges, f"ZRANGEBYSCORE QUEUE 0 {EPOCH_MS + 1} LIMIT 0 2"),
+        ("Q" if bench.compat else "N", f"ZRANGEBYSCORE QUEUE 0 {EPOCH_MS + 1} LIMIT 0 2"),
         ("Q", f"ZADD UNACK.19 NX {LEASE_END} 1", f"ZADD UNACK.17 NX {LEASE_END} id1"),
         ("Q", "ZREM QUEUE 1", "ZREM QUEUE id1"),
         ("Q", "HGET MSG.19 1", "HGET MSG.17 id1"),
     ]
 
 
-def test_a_batch_ack_is_two_pipelines_and_deletes_only_what_had_a_lease(either):
-    either.run(either.queue.push([X]))
-    either.run(either.queue.pop(1))
-    assert either.sent(either.queue.ack_all(["id1", "1"])) == [
+def test_a_batch_ack_is_two_pipelines_and_deletes_only_what_had_a_lease(bench):
+    bench.run(bench.queue.push([X]))
+    bench.run(bench.queue.pop(1))
+    assert bench.sent(bench.queue.ack_all(["id1", "1"])) == [
         ("Q", "ZREM UNACK.17 id1", "ZREM UNACK.19 1"),
         ("Q", "HDEL MSG.17 id1"),
     ]
-    assert either.sent(either.queue.ack_all([])) == []
+    assert bench.sent(bench.queue.ack_all([])) == []
 
 
-def test_ack_of_one_is_two_round_trips_or_one_without_lease(either):
-    either.run(either.queue.push([X]))
-    either.run(either.queue.pop(1))
-    assert either.sent(either.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1"), ("Q", "HDEL MSG.17 id1")]
-    assert either.sent(either.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1")]
+def test_ack_of_one_is_two_round_trips_or_one_without_lease(bench):
+    bench.run(bench.queue.push([X]))
+    bench.run(bench.queue.pop(1))
+    assert bench.sent(bench.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1"), ("Q", "HDEL MSG.17 id1")]
+    assert bench.sent(bench.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1")]
 
 
-def test_peek_reads_payloads_together_or_in_the_original_one_by_one(bench, original):
-    for each in (bench, original):
+def test_peek_reads_payloads_together_or_in_the_original_one_by_one(default, original):
+    for each in (default, original):
         each.run(each.queue.push([Y, X]))
     read = f"ZRANGEBYSCORE QUEUE 0 {EPOCH_MS + 1} LIMIT 0 5"
-    assert bench.sent(bench.queue.peek(5)) == [("N", read), ("N", "HGET MSG.19 1", "HGET MSG.17 id1")]
+    assert default.sent(default.queue.peek(5)) == [("N", read), ("N", "HGET MSG.19 1", "HGET MSG.17 id1")]
     assert original.sent(original.queue.peek(5)) == [("Q", read), ("Q", "HGET MSG.19 1"), ("Q", "HGET MSG.17 id1")]
 
 
-def test_get_is_a_quorum_read(either):
-    assert either.sent(either.queue.get("id1")) == [("Q", "HGET MSG.17 id1")]
+def test_get_is_a_quorum_read(bench):
+    assert bench.sent(bench.queue.get("id1")) == [("Q", "HGET MSG.17 id1")]
 
 
-def test_set_unack_timeout_reads_and_then_overwrites_the_lease(either):
-    either.run(either.queue.push([X]))
-    either.run(either.queue.pop(1))
-    assert either.sent(either.queue.set_unack_timeout("id1", timeout_ms=5)) == [
+def test_set_unack_timeout_reads_and_then_overwrites_the_lease(bench):
+    bench.run(bench.queue.push([X]))
+    bench.run(bench.queue.pop(1))
+    assert bench.sent(bench.queue.set_unack_timeout("id1", timeout_ms=5)) == [
         ("Q", "ZSCORE UNACK.17 id1"),
         ("Q", f"ZADD UNACK.17 {EPOCH_MS + 5} id1"),
     ]
-    assert either.sent(either.queue.set_unack_timeout("1", timeout_ms=5)) == [("Q", "ZSCORE UNACK.19 1")]
+    assert bench.sent(bench.queue.set_unack_timeout("1", timeout_ms=5)) == [("Q", "ZSCORE UNACK.19 1")]
 
 
-@pytest.mark.parametrize(("mode", "flags"), [("bench", "XX CH "), ("original", "")])
-def test_set_timeout_keeps_the_priority_and_by_default_lists_only_what_waits(request, mode, flags):
-    bench = request.getfixturevalue(mode)
+def test_set_timeout_keeps_the_priority_and_by_default_lists_only_what_waits(bench):
+    flags = "" if bench.compat else "XX CH "
     bench.run(bench.queue.push([X]))
     assert bench.sent(bench.queue.set_timeout("id1", timeout_ms=7)) == [
         ("Q", "HGET MSG.17 id1"),
@@ -141,46 +137,46 @@ def test_set_timeout_keeps_the_priority_and_by_default_lists_only_what_waits(req
     ]
 
 
-def test_remove_clears_lease_list_and_payload(either):
-    assert either.sent(either.queue.remove("id1")) == [
+def test_remove_clears_lease_list_and_payload(bench):
+    assert bench.sent(bench.queue.remove("id1")) == [
         ("Q", "ZREM UNACK.17 id1"),
         ("Q", "ZREM QUEUE id1"),
         ("Q", "HDEL MSG.17 id1"),
     ]
 
 
-def test_size_reads_the_local_replica(either):
-    assert either.sent(either.queue.size()) == [("N", "ZCARD QUEUE")]
+def test_size_reads_the_local_replica(bench):
+    assert bench.sent(bench.queue.size()) == [("N", "ZCARD QUEUE")]
 
 
-def test_shard_sizes_reads_33_keys_in_one_pipeline_or_in_the_original_one_by_one(bench, original):
+def test_shard_sizes_reads_33_keys_in_one_pipeline_or_in_the_original_one_by_one(default, original):
     commands = ["ZCARD QUEUE", *(f"ZCARD UNACK.{bucket}" for bucket in range(32))]
-    assert bench.sent(bench.queue.shard_sizes()) == [("N", *commands)]
+    assert default.sent(default.queue.shard_sizes()) == [("N", *commands)]
     assert original.sent(original.queue.shard_sizes()) == [("N", command) for command in commands]
 
 
-def test_clear_deletes_65_keys_in_one_pipeline_or_in_the_original_one_by_one(bench, original):
+def test_clear_deletes_65_keys_in_one_pipeline_or_in_the_original_one_by_one(default, original):
     buckets = [f"DEL {kind}.{bucket}" for bucket in range(32) for kind in ("UNACK", "MSG")]
-    assert bench.sent(bench.queue.clear()) == [("Q", "DEL QUEUE", *buckets)]
+    assert default.sent(default.queue.clear()) == [("Q", "DEL QUEUE", *buckets)]
     assert original.sent(original.queue.clear()) == [("Q", command) for command in ("DEL QUEUE", *buckets)]
 
 
-def test_ensure_asks_for_both_places_at_once(bench):
-    sent = bench.sent(bench.queue.ensure(X))
+def test_ensure_asks_for_both_places_at_once(default):
+    sent = default.sent(default.queue.ensure(X))
     assert sent[0] == ("Q", "ZSCORE QUEUE id1", "ZSCORE UNACK.17 id1")
     assert len(sent) == 2
-    assert bench.sent(bench.queue.ensure(X)) == [("Q", "ZSCORE QUEUE id1", "ZSCORE UNACK.17 id1")]
+    assert default.sent(default.queue.ensure(X)) == [("Q", "ZSCORE QUEUE id1", "ZSCORE UNACK.17 id1")]
 
 
-def test_the_handler_reads_all_buckets_in_one_pipeline(bench):
-    bench.run(bench.queue.push([X, Y]))
-    bench.run(bench.queue.pop(2))
-    bench.run(bench.queue.push([Message(id="0")]))  # bucket 31: a lease whose payload will be gone
-    bench.run(bench.queue.pop(1))
-    bench.run(bench.lab.direct("a").execute(("HDEL", bench.keys.payload_of("0"), "0")))
-    bench.clock.advance(60_000)
+def test_the_handler_reads_all_buckets_in_one_pipeline(default):
+    default.run(default.queue.push([X, Y]))
+    default.run(default.queue.pop(2))
+    default.run(default.queue.push([Message(id="0")]))  # bucket 31: a lease whose payload will be gone
+    default.run(default.queue.pop(1))
+    default.run(default.lab.direct("a").execute(("HDEL", default.keys.payload_of("0"), "0")))
+    default.clock.advance(60_000)
     now = LEASE_END
-    assert bench.sent(bench.queue.process_unacks()) == [
+    assert default.sent(default.queue.process_unacks()) == [
         ("N", "ZCARD QUEUE"),
         ("N", *(f"ZRANGEBYSCORE UNACK.{bucket} 0 {now} WITHSCORES LIMIT 0 1000" for bucket in range(32))),
         ("Q", "HGET MSG.17 id1", "HGET MSG.19 1", "HGET MSG.31 0"),
@@ -194,11 +190,10 @@ def test_the_handler_reads_all_buckets_in_one_pipeline(bench):
 
 
 def test_the_originals_handler_goes_bucket_by_bucket_until_each_is_empty(original):
-    bench = original
-    bench.run(bench.queue.push([X]))
-    bench.run(bench.queue.pop(1))
-    bench.clock.advance(60_000)
-    sent = bench.sent(bench.queue.process_unacks())
+    original.run(original.queue.push([X]))
+    original.run(original.queue.pop(1))
+    original.clock.advance(60_000)
+    sent = original.sent(original.queue.process_unacks())
 
     def look(bucket):
         return [("N", "ZCARD QUEUE"), ("Q", f"ZRANGEBYSCORE UNACK.{bucket} 0 {LEASE_END} WITHSCORES LIMIT 0 1000")]

@@ -1,96 +1,42 @@
 """A client of the pipelined queue that dies, or loses a pipeline, leaves known states, and they mend as documented.
 
-Method: a connection that is cut at a chosen pipeline after a chosen number of its commands, on a real server, then the
-server's content as states: H payload, Q waiting, U leased. Most tests hold in both modes; where ``compat`` differs they
-say so.
+Method: a connection that is cut at a chosen pipeline after a chosen number of its commands, on a simulated server, then
+the server's content as states: H payload, Q waiting, U leased. Most tests hold in both modes; where ``compat`` differs
+they say so.
 """
 
 import pytest
-from support.engine.dyno import SettableClock
-from support.engine.dyno_v2 import CuttingConnection, make_pipelined, shard_content
+from support.engine.dyno_v2 import LEASE_MS, PipelinedBench
 
 from engine.dyno import AckFailure, PushFailure
 from engine.dyno.v2 import BatchAckFailure, BatchPushFailure
 from engine.message import Message
-from engine.ports import Indeterminate, PortError, Unavailable
+from engine.ports import Indeterminate, Unavailable
 
-pytestmark = pytest.mark.real
-
-LEASE_MS = 1000
 IDS = ["x", "y", "z"]
 BATCH = [Message(id=each, payload=f"first {each}", priority=7) for each in IDS]
 WAITING, LEASED, ORPHAN, BLOCKED, GONE = "H Q", "H U", "H", "H Q U", "-"
 
 
-class Bench:
-    """A queue of one shard, and a way to cut its next operation."""
-
-    def __init__(self, lab, *, compat):
-        self.lab = lab
-        self.compat = compat
-        self.clock = SettableClock()
-        self.connection = CuttingConnection(lab.direct("a"))
-        self.queue = self.instance()
-
-    def instance(self):
-        """Another program on the same shard."""
-        return make_pipelined(
-            self.connection,
-            name=self.queue.name if hasattr(self, "queue") else None,
-            runtime=self.lab.runtime,
-            clock=self.clock,
-            unack_ms=LEASE_MS,
-            compat=self.compat,
-        )
-
-    def states(self):
-        content = self.lab.run(shard_content(self.lab.direct("a"), self.queue.keys))
-        return [content.state(each) for each in IDS]
-
-    def cut(self, operation, *, after_pipelines, applied):
-        self.connection.cut(after_pipelines=after_pipelines, applied=applied)
-        with pytest.raises(PortError) as raised:
-            self.lab.run(operation)
-        self.connection.mend()
-        return raised.value
-
-    def pop(self, count=10):
-        return [delivery.message.id for delivery in self.lab.run(self.queue.pop(count))]
-
-    def lease_ends(self):
-        self.clock.advance(LEASE_MS)
-        return self.lab.run(self.queue.process_unacks())
-
-
-@pytest.fixture(params=[False, True], ids=["default", "compat"])
-def bench(request, server):
-    return Bench(server, compat=request.param)
-
-
-@pytest.fixture
-def default(server):
-    return Bench(server, compat=False)
-
-
-@pytest.fixture
-def original(server):
-    return Bench(server, compat=True)
+def states(bench):
+    content = bench.content()
+    return [content.state(each) for each in IDS]
 
 
 def pushed(bench):
-    bench.lab.run(bench.queue.push(BATCH))
-    assert bench.states() == [WAITING] * 3
+    bench.run(bench.queue.push(BATCH))
+    assert states(bench) == [WAITING] * 3
     return bench
 
 
 def leased(bench):
     assert pushed(bench).pop() == IDS
-    assert bench.states() == [LEASED] * 3
+    assert states(bench) == [LEASED] * 3
     return bench
 
 
 @pytest.mark.parametrize(
-    ("applied", "states"),
+    ("applied", "left"),
     [
         (0, [GONE, GONE, GONE]),
         (1, [ORPHAN, GONE, GONE]),
@@ -101,26 +47,26 @@ def leased(bench):
         (6, [WAITING, WAITING, WAITING]),
     ],
 )
-def test_a_cut_push_pipeline_leaves_a_prefix_and_never_an_id_without_payload(bench, applied, states):
+def test_a_cut_push_pipeline_leaves_a_prefix_and_never_an_id_without_payload(bench, applied, left):
     raised = bench.cut(bench.queue.push(BATCH), after_pipelines=0, applied=applied)
     assert isinstance(raised, BatchPushFailure)
     assert isinstance(raised, PushFailure)
     assert isinstance(raised, Indeterminate)
     assert (raised.receipts, raised.failed_ids) == ((), ("x", "y", "z"))
-    assert bench.states() == states
-    bench.lab.run(bench.queue.push(BATCH))
-    assert bench.states() == [WAITING] * 3
+    assert states(bench) == left
+    bench.run(bench.queue.push(BATCH))
+    assert states(bench) == [WAITING] * 3
     assert bench.pop() == IDS
 
 
 def test_a_push_pipeline_that_was_never_sent_is_certainly_without_effect(bench):
     raised = bench.cut(bench.queue.push(BATCH), after_pipelines=0, applied=None)
     assert isinstance(raised, Unavailable)
-    assert bench.states() == [GONE] * 3
+    assert states(bench) == [GONE] * 3
 
 
 @pytest.mark.parametrize(
-    ("after_pipelines", "applied", "states", "error"),
+    ("after_pipelines", "applied", "left", "error"),
     [
         (0, None, [WAITING, WAITING, WAITING], Unavailable),  # range read
         (1, None, [WAITING, WAITING, WAITING], Unavailable),  # leases
@@ -133,17 +79,17 @@ def test_a_push_pipeline_that_was_never_sent_is_certainly_without_effect(bench):
     ],
 )
 def test_a_pop_that_dies_between_its_pipelines_never_unlists_the_batch_and_it_comes_back_when_the_lease_ends(
-    bench, after_pipelines, applied, states, error
+    bench, after_pipelines, applied, left, error
 ):
     pushed(bench)
     raised = bench.cut(bench.queue.pop(10), after_pipelines=after_pipelines, applied=applied)
     assert isinstance(raised, error)
-    assert bench.states() == states
-    assert bench.pop() == [each for each, state in zip(IDS, states, strict=True) if state == WAITING]
+    assert states(bench) == left
+    assert bench.pop() == [each for each, state in zip(IDS, left, strict=True) if state == WAITING]
     bench.lease_ends()
-    assert bench.states() == [WAITING] * 3
+    assert states(bench) == [WAITING] * 3
     assert sorted(bench.pop()) == IDS
-    assert bench.states() == [LEASED] * 3
+    assert states(bench) == [LEASED] * 3
 
 
 def test_a_batch_that_died_between_lease_and_removal_blocks_until_its_lease_ends(bench):
@@ -153,11 +99,11 @@ def test_a_batch_that_died_between_lease_and_removal_blocks_until_its_lease_ends
     assert bench.pop() == []
     rounds = (1, 2) if bench.compat else (1,)  # the original looks twice if the first look was quick
     assert bench.queue.counters.misses - before in [3 * each for each in rounds]
-    assert bench.lab.run(bench.queue.size()) == 3  # the size does not tell that none can be had
+    assert bench.run(bench.queue.size()) == 3  # the size does not tell that none can be had
 
 
 @pytest.mark.parametrize(
-    ("after_pipelines", "applied", "states"),
+    ("after_pipelines", "applied", "left"),
     [
         (0, 0, [LEASED, LEASED, LEASED]),
         (0, 2, [ORPHAN, ORPHAN, LEASED]),
@@ -167,17 +113,17 @@ def test_a_batch_that_died_between_lease_and_removal_blocks_until_its_lease_ends
         (1, 3, [GONE, GONE, GONE]),
     ],
 )
-def test_a_broken_batch_ack_is_finished_by_the_retry_of_the_same_program(default, after_pipelines, applied, states):
+def test_a_broken_batch_ack_is_finished_by_the_retry_of_the_same_program(default, after_pipelines, applied, left):
     bench = leased(default)
     raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=after_pipelines, applied=applied)
     assert isinstance(raised, BatchAckFailure)
     assert isinstance(raised, AckFailure)
     assert isinstance(raised, Indeterminate)
     assert raised.failed_ids == ("x", "y", "z")
-    assert bench.states() == states
-    known = [True] * 3 if after_pipelines else [state != GONE for state in states]
-    assert bench.lab.run(bench.queue.ack_all(IDS)) == known
-    assert bench.states() == [GONE] * 3
+    assert states(bench) == left
+    known = [True] * 3 if after_pipelines else [state != GONE for state in left]
+    assert bench.run(bench.queue.ack_all(IDS)) == known
+    assert states(bench) == [GONE] * 3
     bench.lease_ends()
     assert bench.pop() == []
 
@@ -186,19 +132,19 @@ def test_a_broken_batch_ack_is_finished_by_the_retry_of_the_same_program(default
 def test_in_the_original_a_broken_batch_ack_leaks_the_payloads_of_the_whole_batch(original, after_pipelines, applied):
     bench = leased(original)
     bench.cut(bench.queue.ack_all(IDS), after_pipelines=after_pipelines, applied=applied)
-    assert bench.lab.run(bench.queue.ack_all(IDS)) == [False] * 3
+    assert bench.run(bench.queue.ack_all(IDS)) == [False] * 3
     bench.lease_ends()
-    assert bench.states() == [ORPHAN] * 3
-    assert bench.lab.run(bench.queue.get("x")) == BATCH[0]  # it looks as if it were there, for ever
+    assert states(bench) == [ORPHAN] * 3
+    assert bench.run(bench.queue.get("x")) == BATCH[0]  # it looks as if it were there, for ever
 
 
 def test_the_retry_of_a_broken_ack_spares_a_message_that_was_pushed_again_elsewhere(default):
     bench = leased(default)
     bench.cut(bench.queue.ack_all(IDS), after_pipelines=1, applied=None)
-    bench.lab.run(bench.instance().push([Message(id="y", payload="second")]))
-    assert bench.lab.run(bench.queue.ack_all(IDS)) == [True] * 3
-    assert bench.states() == [GONE, WAITING, GONE]
-    (delivery,) = bench.lab.run(bench.queue.pop(10))
+    bench.run(bench.instance().push([Message(id="y", payload="second")]))
+    assert bench.run(bench.queue.ack_all(IDS)) == [True] * 3
+    assert states(bench) == [GONE, WAITING, GONE]
+    (delivery,) = bench.run(bench.queue.pop(10))
     assert delivery.message.payload == "second"
 
 
@@ -206,30 +152,30 @@ def test_an_ack_that_was_never_sent_is_not_remembered(default):
     bench = leased(default)
     raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=0, applied=None)
     assert isinstance(raised, Unavailable)
-    assert bench.lab.run(bench.instance().ack_all(IDS)) == [True] * 3
-    assert bench.lab.run(bench.queue.ack_all(IDS)) == [False] * 3
+    assert bench.run(bench.instance().ack_all(IDS)) == [True] * 3
+    assert bench.run(bench.queue.ack_all(IDS)) == [False] * 3
 
 
 @pytest.mark.parametrize("after_commands", [1, 2])
 def test_a_remove_that_dies_half_way_leaves_an_orphan_that_the_retry_deletes(bench, after_commands):
     pushed(bench)
     bench.cut(bench.queue.remove("x"), after_pipelines=after_commands, applied=None)
-    assert bench.states()[0] == (WAITING if after_commands == 1 else ORPHAN)
-    bench.lab.run(bench.queue.remove("x"))
-    assert bench.states() == [GONE, WAITING, WAITING]
+    assert states(bench)[0] == (WAITING if after_commands == 1 else ORPHAN)
+    bench.run(bench.queue.remove("x"))
+    assert states(bench) == [GONE, WAITING, WAITING]
 
 
 @pytest.mark.parametrize("state", ["waiting", "leased"])
 def test_remove_leaves_no_orphan_whatever_the_state(bench, state):
     pushed(bench) if state == "waiting" else leased(bench)
-    removed = bench.lab.run(bench.queue.remove("x"))
-    assert bench.states()[0] == GONE
+    removed = bench.run(bench.queue.remove("x"))
+    assert states(bench)[0] == GONE
     assert removed is (state == "waiting" or not bench.compat)
 
 
 def cut_requeue(bench, *, applied):
     """Cut the pipeline that requeues, which is the last but reads; found on a twin of the bench."""
-    twin = leased(Bench(bench.lab, compat=bench.compat))
+    twin = leased(PipelinedBench(bench.lab, compat=bench.compat))
     twin.connection.log.clear()
     twin.lease_ends()
     names = [commands[0][0] for _, commands in twin.connection.log]
@@ -245,9 +191,9 @@ def test_a_requeue_of_the_original_that_is_cut_leaves_its_messages_listed_and_th
     original, applied, state
 ):
     cut_requeue(original, applied=applied)
-    assert sorted(original.states()) == sorted([state, LEASED, LEASED])
-    original.lab.run(original.queue.process_unacks())
-    assert original.states() == [WAITING] * 3
+    assert sorted(states(original)) == sorted([state, LEASED, LEASED])
+    original.run(original.queue.process_unacks())
+    assert states(original) == [WAITING] * 3
 
 
 @pytest.mark.parametrize(("applied", "waiting"), [(0, 0), (1, 1), (2, 2)])
@@ -255,14 +201,14 @@ def test_a_requeue_that_is_cut_leaves_each_message_waiting_or_leased_and_the_nex
     default, applied, waiting
 ):
     cut_requeue(default, applied=applied)
-    assert sorted(default.states()) == sorted([WAITING] * waiting + [LEASED] * (3 - waiting))
-    default.lab.run(default.queue.process_unacks())
-    assert default.states() == [WAITING] * 3
+    assert sorted(states(default)) == sorted([WAITING] * waiting + [LEASED] * (3 - waiting))
+    default.run(default.queue.process_unacks())
+    assert states(default) == [WAITING] * 3
 
 
 def test_a_clear_that_is_cut_is_finished_by_a_second_one(bench):
     leased(bench)
     raised = bench.cut(bench.queue.clear(), after_pipelines=20 if bench.compat else 0, applied=1)
     assert isinstance(raised, Indeterminate)
-    bench.lab.run(bench.queue.clear())
-    assert bench.states() == [GONE] * 3
+    bench.run(bench.queue.clear())
+    assert states(bench) == [GONE] * 3

@@ -5,9 +5,9 @@ in between is let in by a connection just before a chosen command.
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS, Interceptor, SettableClock
+from support.engine.dyno import EPOCH_MS, Interceptor
 from support.engine.dyno_bench import ids
-from support.engine.dyno_v2 import CuttingConnection, Refusing, in_both_modes, make_pipelined, shard_content
+from support.engine.dyno_v2 import LEASE_MS, Refusing, make_pipelined
 
 from engine.dyno import PayloadError
 from engine.dyno.v2 import BatchPushIndeterminate, BatchPushRejected, UnsupportedOperation
@@ -15,56 +15,6 @@ from engine.message import Message
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
-LEASE_MS = 1000
-
-
-class Bench:
-    def __init__(self, lab, *, compat):
-        self.lab = lab
-        self.compat = compat
-        self.clock = SettableClock()
-        self.direct = lab.direct("a")
-        self.connection = CuttingConnection(self.direct)
-        self.queue = self.instance(self.connection)
-
-    def instance(self, connection=None):
-        """Another program on the same shard."""
-        return make_pipelined(
-            connection or self.direct,
-            name=self.queue.name if hasattr(self, "queue") else None,
-            runtime=self.lab.runtime,
-            clock=self.clock,
-            unack_ms=LEASE_MS,
-            unack_interval_ms=100,
-            compat=self.compat,
-        )
-
-    def run(self, operation):
-        return self.lab.run(operation)
-
-    def push(self, *ids, **fields):
-        self.run(self.queue.push([Message(id=each, **fields) for each in ids]))
-
-    def pop(self, count=10, **options):
-        return ids(self.run(self.queue.pop(count, **options)))
-
-    def content(self):
-        return self.run(shard_content(self.direct, self.queue.keys))
-
-    def state(self, message_id):
-        return self.content().state(message_id)
-
-    def later(self, delay_ms, operation):
-        """Do it while something else runs."""
-
-        async def wait():
-            await self.lab.runtime.sleep(delay_ms * MS)
-            await operation()
-
-        self.lab.runtime.spawn(wait(), name="later")
-
-
-default, original, bench = in_both_modes(Bench)
 
 
 def test_a_pop_that_waits_sees_what_is_pushed_meanwhile(bench):

@@ -7,71 +7,21 @@ shard as states: H payload, Q waiting, U leased. Both modes, with what the origi
 from dataclasses import replace
 
 import pytest
-from support.engine.dyno import EPOCH_MS, SHARDS, Interceptor, SettableClock
-from support.engine.dyno_v2 import CuttingConnection, in_both_modes, make_multi, make_pipelined, shard_content
+from support.engine.dyno import EPOCH_MS, SHARDS, Interceptor
+from support.engine.dyno_v2 import LEASE_MS, CuttingConnection, MultiBench, make_pipelined
 from support.engine.periodic import BrokenTask
 
-from engine.dyno import IdHash, LocalOnly
+from engine.dyno import IdHash
 from engine.dyno.v2 import BatchAckFailure, BatchPushFailure, UnsupportedOperation
 from engine.dyno.v2.multi import MultiQueue
 from engine.message import Message
 from engine.ports import Indeterminate, Unavailable
 from engine.sync import BlockingQueue
 
-LEASE_MS = 1000
 
-
-class Bench:
-    """A queue over shards a, b and c that serves a; ``connections`` cut single shards."""
-
-    def __init__(self, lab, *, compat):
-        self.lab = lab
-        self.compat = compat
-        self.clock = SettableClock()
-        self.direct = lab.direct("a")
-        self.connections = {shard: CuttingConnection(self.direct) for shard in SHARDS}
-        self.queue = self.instance(by_shard=self.connections)
-
-    def instance(self, **settings):
-        values = {
-            "name": self.queue.name if hasattr(self, "queue") else None,
-            "unack_ms": LEASE_MS,
-            "unack_interval_ms": 100,
-            "compat": self.compat,
-        }
-        return make_multi(self.direct, runtime=self.lab.runtime, clock=self.clock, **{**values, **settings})
-
-    def run(self, operation):
-        return self.lab.run(operation)
-
-    def push(self, *ids, queue=None):
-        return self.run((queue or self.queue).push([Message(id=each) for each in ids]))
-
-    def states(self, message_id):
-        """By shard, only where there is anything."""
-        states = {}
-        for shard, queue in self.queue.queues.items():
-            state = self.run(shard_content(self.direct, queue.keys)).state(message_id)
-            if state != "-":
-                states[shard] = state
-        return states
-
-    def waiting(self):
-        """Ids by shard."""
-        contents = {shard: self.run(shard_content(self.direct, each.keys)) for shard, each in self.queue.queues.items()}
-        return {shard: list(content.waiting) for shard, content in contents.items()}
-
-    def kill(self, shard, *, applied=None):
-        self.connections[shard].cut(after_pipelines=0, applied=applied)
-
-    def put(self, shard, *ids):
-        """Push to one shard, and let its consumer have them."""
-        served = self.instance(shard=shard, strategy=LocalOnly(shard))
-        self.run(served.queues[shard].push([Message(id=each) for each in ids]))
-        return self.run(served.pop(len(ids)))
-
-
-default, original, bench = in_both_modes(Bench)
+@pytest.fixture
+def make_bench():
+    return MultiBench
 
 
 def numbered(count):

@@ -1,0 +1,149 @@
+"""What every coordinator does: serve connections, send pipelines one after another, die and come back.
+
+Where pipelines are sent, and whose answers decide, is up to the kinds of coordinators: ``plain`` and ``token_ring``.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from cluster.commands.routes import is_write
+from cluster.connections.batch import Channel
+from cluster.votes.levels import Setting
+from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.shared_batch import Member
+from cluster.votes.statistics import CoordinatorStatistics
+from engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
+
+COORDINATOR_DOWN = "coordinator: connection refused"
+COORDINATOR_DIED = "coordinator: connection reset"
+
+
+class Coordinator(ABC):
+    """Serves the clients of ``zone``. ``channels`` lead to all that it asks, by name, its own zone among them.
+
+    ``statistics`` may be those of another coordinator of the zone that this one counts for.
+
+    Example::
+
+        connection = coordinator.connection(Level.DC_QUORUM)
+        [value] = await connection.execute(("GET", "key"))
+    """
+
+    def __init__(
+        self, *, zone: str, channels: Mapping[str, Channel], runtime: Runtime, statistics: CoordinatorStatistics
+    ) -> None:
+        self.zone = zone
+        self.statistics = statistics
+        self._runtime = runtime
+        # The own zone first: it is vote position 0, and it is what a client's request reaches first.
+        self.zones = (zone, *(name for name in channels if name != zone))
+        """Where ``channels`` lead, in their order."""
+        self.channels = [channels[name] for name in self.zones]
+        self._running = True
+        self._deaths = 0
+        self._sending = False
+        self._delayed: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+
+    @property
+    def running(self) -> bool:
+        return self._running
+
+    @property
+    def connected(self) -> bool:
+        return self._running and all(channel.connected for channel in self.channels)
+
+    def crash(self) -> None:
+        """The process ends: its connections break, and until ``restart`` clients cannot reach it.
+
+        Everything that clients wait for ends with an error, even if the answer was there already, since it was not
+        delivered. Ways from other zones to this one stay open; a caller that wants them broken cuts the links.
+        """
+        self._running = False
+        self._deaths += 1
+        for channel in self.channels:
+            channel.reset()
+
+    def restart(self) -> None:
+        """Another process serves. It reaches the zones as its connections come back, after their back-off."""
+        self._running = True
+
+    def connection(self, level: Setting) -> Connection:
+        """A client's connection at ``level``, which may be one for reads and one for writes.
+
+        It holds no state, so any number of clients may share it.
+        """
+        return _Connection(self, level)
+
+    async def execute(self, level: Setting, commands: Sequence[Command]) -> list[Reply]:
+        """Run one pipeline; errors as in ``Connection.execute``. Its commands are voted on one by one."""
+        if not self._running:
+            raise Unavailable(COORDINATOR_DOWN)
+        deaths = self._deaths
+        answered: Promise[Outcome] = self._runtime.promise()
+        self.submit(level, commands, answered.set_result)
+        outcome = await answered
+        if deaths != self._deaths:
+            writes = any(map(is_write, commands))
+            raise Indeterminate(COORDINATOR_DIED) if writes else Unavailable(COORDINATOR_DIED)
+        return outcome if isinstance(outcome, list) else outcome.result()
+
+    def submit(self, level: Setting, commands: Sequence[Command], done: Done, *, packed: bytes | None = None) -> None:
+        """Run one pipeline without a promise or a task; ``done`` is called once, possibly within this call.
+
+        It gets the replies, one a command, when none of them is an error; otherwise a ``Failure``, which has the
+        answers too. Pipelines are sent to every zone in the order of these calls, but not decided in that order: one
+        that only the own zone answers overtakes one that waits for others. A caller that has to answer in order, such
+        as a RESP port, keeps a queue. What is submitted from within ``done`` is sent after the pipeline that is being
+        sent.
+
+        ``packed`` is ``commands`` in wire form (RESP arrays, joined), for a caller that has it already, such as a
+        client's own bytes. It is sent to the zones as it is; without it the commands are packed once for all zones.
+        """
+        if not commands:
+            done([])
+            return
+        self._in_order(self._send, level, commands, done, packed)
+
+    def submit_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        """Run pipelines of several callers as one batch; what each is told is as if it had been submitted by itself.
+
+        ``commands`` and ``packed`` are all members' together, in order. All must have the same rule at ``level``: the
+        first one's is taken for all.
+        """
+        self._in_order(self._send_together, level, members, commands, packed)
+
+    def _in_order(self, send: Callable[..., None], *arguments: Any) -> None:
+        if self._sending:
+            self._delayed.append((send, arguments))
+            return
+        self._sending = True
+        try:
+            send(*arguments)
+            while self._delayed:
+                delayed, its_arguments = self._delayed.popleft()
+                delayed(*its_arguments)
+        finally:
+            self._sending = False
+
+    @abstractmethod
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None: ...
+
+    @abstractmethod
+    def _send_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None: ...
+
+
+class _Connection:
+    """``Connection`` through a coordinator at one setting."""
+
+    def __init__(self, coordinator: Coordinator, level: Setting) -> None:
+        self._coordinator = coordinator
+        self._level = level
+
+    def execute(self, *commands: Command) -> Coroutine[Any, Any, list[Reply]]:
+        return self._coordinator.execute(self._level, commands)

@@ -1,0 +1,105 @@
+"""The coordinator of one zone whose servers hold all the data, or of the nodes that own the same keys.
+
+As in Dynomite, a write goes to every zone of the data centre whatever the level; a read goes to the own zone only at
+DC_ONE and to every zone at the quorum levels. The level decides how many replies are awaited and what happens when
+they differ.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from cluster.connections.batch import Batch, Channel
+from cluster.coordinators.coordinator import Coordinator
+from cluster.topology.topology import ZONES_MAX
+from cluster.votes.levels import Setting
+from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
+from cluster.votes.rules import Rule, Rules, SortingRule
+from cluster.votes.shared_batch import Member, SharedBatch
+from cluster.votes.statistics import CoordinatorStatistics, Tally
+from engine.ports import Command, Runtime
+
+
+class PlainCoordinator(Coordinator):
+    """``channels`` lead to every zone of the data centre, one server each, the own zone among them."""
+
+    def __init__(
+        self,
+        *,
+        zone: str,
+        channels: Mapping[str, Channel],
+        runtime: Runtime,
+        statistics: CoordinatorStatistics | None = None,
+    ) -> None:
+        if zone not in channels:
+            raise ValueError(f"coordinator of zone {zone!r} has no channel to its own zone, only to {list(channels)}")
+        if len(channels) > ZONES_MAX:
+            raise ValueError(f"a data centre has 1 to {ZONES_MAX} zones, got {list(channels)}")
+        super().__init__(
+            zone=zone, channels=channels, runtime=runtime, statistics=statistics or CoordinatorStatistics()
+        )
+        self._levels = _Prepared(self._prepare)
+
+    def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
+        rules = Rules(level, zones=len(self.zones))
+        return rules, self.statistics.tally(level, zones=self.zones)
+
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+        rules, tally = self._levels[level]
+        rule = rules.common(commands)
+        if rule is None or type(rule) is SortingRule:
+            self._send_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
+            return
+        batch = UniformPipeline(commands, rule, tally, done, packed)
+        answered = batch.answered
+        channels = self.channels
+        for position in range(rule.zones):
+            channels[position].submit(batch, partial(answered, position))
+
+    def _send_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        rules, tally = self._levels[level]
+        rule = rules[commands[0][0]]
+        shared = SharedBatch(members, commands, rule, tally, packed)
+        for position in range(rule.zones):
+            self.channels[position].submit(shared, partial(shared.answered, position))
+
+    def _send_mixed(
+        self,
+        rules: Sequence[Rule],
+        commands: Sequence[Command],
+        tally: Tally,
+        done: Done,
+        packed: bytes | None,
+        *,
+        asked: Sequence[Command] | None = None,
+    ) -> None:
+        """Of a pipeline with different rules each zone gets its part, in the order of the commands.
+
+        ``asked`` is what the zones are asked, where that is not what the client has asked.
+        """
+        writes = not all(rule.reads for rule in rules)
+        asked = commands if asked is None else asked
+        sent = [rule.asked(command) for rule, command in zip(rules, asked, strict=True)]
+        if any(command is not other for command, other in zip(sent, asked, strict=True)):
+            asked, packed = sent, None
+        whole = Batch(asked, writes=writes, packed=packed)
+        everywhere = [command for command, rule in zip(asked, rules, strict=True) if rule.zones > 1]
+        part = whole if len(everywhere) == len(asked) else Batch(everywhere, writes=writes)
+        answered = MixedPipeline(commands, rules, tally, done).answered
+        self.channels[0].submit(whole, partial(answered, 0))
+        if everywhere:
+            for position in range(1, len(self.channels)):
+                self.channels[position].submit(part, partial(answered, position))
+
+
+class _Prepared(dict[Setting, tuple[Rules, Tally]]):
+    """By setting, made when it is first asked for."""
+
+    def __init__(self, prepare: Callable[[Setting], tuple[Rules, Tally]]) -> None:
+        super().__init__()
+        self._prepare = prepare
+
+    def __missing__(self, setting: Setting) -> tuple[Rules, Tally]:
+        self[setting] = prepared = self._prepare(setting)
+        return prepared

@@ -1,0 +1,97 @@
+"""A coordinator that sends other commands to the zones than clients gave: what its options have in common."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.commands.routes import upper
+from cluster.connections.batch import Channel
+from cluster.coordinators.plain import PlainCoordinator
+from cluster.options.codec import Codec, PlainCodec
+from cluster.votes.levels import Setting
+from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.rules import Rule
+from cluster.votes.shared_batch import Member
+from cluster.votes.statistics import CoordinatorStatistics
+from engine.ports import Command, Runtime, ServerError
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """One command of a pipeline as the zones are sent it, and the rule by which their answers are voted on.
+
+    ``value``: what the client is told of the answer of that vote; without it, the answer as it is.
+    """
+
+    command: Command
+    rule: Rule
+    value: Callable[[Any], Any] | None = None
+
+
+class RewritingCoordinator(PlainCoordinator):
+    """Commands that a subclass does not understand, or has nothing to do with, go their way as ever.
+
+    ``codec`` reads commands and replies.
+    """
+
+    def __init__(
+        self,
+        *,
+        zone: str,
+        channels: Mapping[str, Channel],
+        runtime: Runtime,
+        codec: Codec | None = None,
+        statistics: CoordinatorStatistics | None = None,
+    ) -> None:
+        super().__init__(zone=zone, channels=channels, runtime=runtime, statistics=statistics)
+        self.codec = codec or PlainCodec()
+
+    def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
+        given = self._understood(level, commands, packed)
+        if given is None:
+            super()._send(level, commands, done, packed)
+        else:
+            self._send_given(level, commands, given, done)
+
+    def _send_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
+    ) -> None:
+        given = self._understood(level, commands, packed)
+        if given is None:
+            super()._send_together(level, members, commands, packed)
+            return
+        begin = 0
+        for its_commands, done in members:
+            end = begin + len(its_commands)
+            self._send_given(level, its_commands, given[begin:end], done)
+            begin = end
+
+    def _understood(
+        self, level: Setting, commands: Sequence[Command], packed: bytes | None
+    ) -> Sequence[Command] | None:
+        """The commands with their arguments, if there is anything to do with them."""
+        raise NotImplementedError
+
+    def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
+        """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
+        rules, tally = self._levels[level]
+        rewritten, done = self._rewritten(given, [rules[command[0]] for command in commands], done)
+
+        def answered(outcome: Outcome) -> None:
+            answers = outcome if isinstance(outcome, list) else outcome.answers
+            told = [
+                answer
+                if its.value is None or isinstance(answer, ServerError)
+                else self.codec.encoded(upper(command[0]), its.value(answer), commands)
+                for command, its, answer in zip(given, rewritten, answers, strict=True)
+            ]
+            done(told if isinstance(outcome, list) else outcome.with_answers(told))
+
+        asked = self.codec.like([its.command for its in rewritten], commands)
+        self._send_mixed([its.rule for its in rewritten], given, tally, answered, None, asked=asked)
+
+    def _rewritten(
+        self, given: Sequence[Command], rules: Sequence[Rule], done: Done
+    ) -> tuple[Sequence[Rewritten], Done]:
+        """What the zones are sent in place of ``given``, and who is told what came of it, in place of ``done``."""
+        raise NotImplementedError

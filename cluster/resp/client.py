@@ -1,0 +1,232 @@
+"""The clients of a RESP port as their commands see them: each for itself, and what they share."""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any
+
+from cluster.coordinators.coordinator import Coordinator
+from cluster.resp.commands.busy_poll import BusyPoll
+from cluster.resp.commands.command_table import CommandTable, Kind
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.scanner import Unpacker
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.resp.settings import PortSettings
+from cluster.resp.subscription import Subscription
+from cluster.resp.turn_batch import TurnBatch
+from cluster.votes.levels import Level
+from cluster.votes.pipeline import Done, Outcome
+from cluster.zone import Address
+
+Sampler = Callable[[Level, bool, Done], Done]
+"""Wraps the callback of a run that is to be measured, given its level and whether it only reads.
+
+Whoever sets ``until_sample`` to n gets the n-th run from then on; a port without a sampler never gets to 0.
+"""
+
+
+@dataclass
+class PortStatistics:
+    """Counts since the port began."""
+
+    accepted: int = 0
+    refused_full: int = 0
+    protocol_errors: int = 0
+    error_replies: int = 0
+    over_memory: int = 0
+    commands: int = 0  # of clients that have left
+
+
+class PortHost:
+    """What the clients of one port share. Its coordinator has channels that carry bytes (``RawUpstream``).
+
+    ``lease`` gives a coordinator for one client that watches keys, given its ``WATCH``; ``release`` takes it back.
+    """
+
+    def __init__(
+        self,
+        *,
+        coordinator: Coordinator,
+        table: CommandTable,
+        own_address: Address,
+        settings: PortSettings,
+        level: Level,
+        lease: Callable[[bytes], Awaitable[Coordinator]],
+        release: Callable[[Coordinator], None],
+        product: str = "valkey",
+        version: str = "0.0.0",
+    ) -> None:
+        self.coordinator = coordinator
+        self.table = table
+        self.own_address = own_address
+        self.settings = settings
+        self.read_level = self.write_level = level
+        self.lease = lease
+        self.release = release
+        self.product = product
+        self.version = version
+        self.statistics = PortStatistics()
+        self.unpacker = Unpacker()
+        self.held_bytes = 0
+        self.until_sample = 0
+        self.sampler: Sampler = lambda _level, _reads, done: done
+        self.loop = asyncio.get_running_loop()
+        self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
+        self._clients: dict[Client, None] = {}
+        self.turn = TurnBatch(coordinator, clients=self._clients, level=level)
+        self._identities = 0
+
+    @property
+    def clients(self) -> list["Client"]:
+        return list(self._clients)
+
+    def admit(self, client: "Client") -> bool:
+        if len(self._clients) >= self.settings.clients_max:
+            self.statistics.refused_full += 1
+            return False
+        self.statistics.accepted += 1
+        self._identities += 1
+        client.identity = self._identities
+        self._clients[client] = None
+        return True
+
+    def dismiss(self, client: "Client", *, held: int) -> None:
+        self.held_bytes -= held
+        self.statistics.commands += client.commands
+        self._clients.pop(client, None)
+
+    def counts(self) -> dict[str, Any]:
+        counts = asdict(self.statistics)
+        counts["commands"] += sum(client.commands for client in self._clients)
+        return {**counts, "clients": len(self._clients), "held_bytes": self.held_bytes}
+
+
+class Watching:
+    """A client's watched keys: the connections on which they are watched, and how many WATCH it has sent."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.coordinator = coordinator
+        self.lease = next(_leases)
+        self.number = 0
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        return self.lease, self.number
+
+
+_leases = count(1)
+
+
+class Client(ABC):
+    """One client of a port: what commands know of it, and what they may do for it."""
+
+    __slots__ = (
+        "_transport", "authenticated", "born_s", "closing", "commands", "coordinator", "host", "identity", "last_s",
+        "library", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes", "read_level", "subscription",
+        "watching", "write_level",
+    )  # fmt: skip
+
+    def __init__(self, host: PortHost) -> None:
+        self.host = host
+        self.identity = 0
+        self.name = b""
+        self.library: dict[bytes, bytes] | None = None
+        self.protocol = 2
+        self.authenticated = host.settings.password is None
+        self.read_level = host.read_level
+        self.write_level = host.write_level
+        self.coordinator: Coordinator = host.coordinator
+        self.queued: list[tuple[bytes, Kind]] | None = None  # commands after MULTI
+        self.queued_bytes = 0
+        self.queue_failed = False
+        self.watching: Watching | None = None
+        self.subscription: Subscription | None = None
+        self.closing = False
+        self.plain = self.authenticated  # commands may go straight to the coordinator
+        self.commands = 0
+        self.born_s = self.last_s = time.monotonic()
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        assert self._transport is not None
+        return self._transport
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self.host.loop
+
+    def reset(self) -> None:
+        """Back to how the connection began."""
+        self.queued = None
+        self.forget_watch()
+        self.unsubscribe()
+        self.protocol = 2
+        self.name = b""
+        self.read_level, self.write_level = self.host.read_level, self.host.write_level
+        self.authenticated = self.host.settings.password is None
+        self.settle()
+
+    def settle(self) -> None:
+        """Call after a change of state that decides whether commands may go straight to the coordinator."""
+        subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
+        self.plain = self.authenticated and self.queued is None and not subscribed
+
+    def forget_watch(self) -> None:
+        if self.watching is not None:
+            watching, self.watching = self.watching, None
+            self.host.release(watching.coordinator)
+
+    def unsubscribe(self) -> None:
+        if self.subscription is not None:
+            self.subscription.close()
+            self.subscription = None
+
+    def error(self, text: str) -> None:
+        self.host.statistics.error_replies += 1
+        self.reply(wire.error(text))
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
+        if not self.closing:
+            self.transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection once what has been written is sent."""
+        self.closing = True
+        self.transport.close()
+
+    @abstractmethod
+    def admit(self) -> None:
+        """The client has logged in."""
+
+    @abstractmethod
+    def reply(self, data: bytes) -> None:
+        """Answer a command at once, but after all earlier ones."""
+
+    @abstractmethod
+    def hang_up(self, last: bytes = b"") -> None:
+        """Close the connection after all earlier answers and ``last``; what the client still sends is ignored."""
+
+    @abstractmethod
+    def submit(self, kind: Kind, raws: list[bytes]) -> None:
+        """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
+
+    @abstractmethod
+    def submit_set(self, raw: bytes) -> None:
+        """Hand over a read that is answered with an array and give the client a set."""
+
+    @abstractmethod
+    def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
+        """Hand over what must travel by itself."""
+
+    @abstractmethod
+    def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
+        """Run one command for an exclusive handler and give its outcome to that, not to the client."""
+
+    @abstractmethod
+    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
+        """Answer with what ``handler`` returns; it begins after all earlier answers, and later commands wait for it."""

@@ -1,0 +1,104 @@
+"""What happens to a command that is not simply handed to the coordinator."""
+
+from cluster.resp.client import Client
+from cluster.resp.commands import connection_commands as port
+from cluster.resp.commands.blocking import wait_for
+from cluster.resp.commands.command_table import CommandSpec, Treatment
+from cluster.resp.commands.subscribe import pong, subscribe
+from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, queue
+from cluster.resp.protocol import wire
+from cluster.votes.levels import Level
+
+NO_AUTH = "NOAUTH Authentication required."
+_BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
+_WHILE_SUBSCRIBED = frozenset({"PING", "QUIT", "RESET"})
+_LEVEL_COMMAND = b"DYNO_CONFIG:CONN_CONSISTENCY"
+
+
+def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
+    arguments = wire.arguments(raw)
+    if not client.authenticated and (spec is None or spec.name not in _BEFORE_AUTH):
+        client.error(NO_AUTH)
+        return
+    if spec is None:
+        if arguments[0].upper() == _LEVEL_COMMAND and client.queued is None:
+            _set_level(client, arguments)
+        else:
+            _refuse(client, _unknown(arguments))
+        return
+    if spec.treatment is Treatment.CONTAINER or (spec.name == "CLIENT" and len(arguments) > 1):
+        found = client.host.table.find_subcommand(spec, arguments)
+        if found is None:
+            wrong = f"unknown subcommand '{_shown(arguments[1])}'" if len(arguments) > 1 else _wrong_arity(spec)
+            _refuse(client, f"ERR {wrong}. Try {spec.name} HELP." if len(arguments) > 1 else wrong)
+            return
+        spec = found
+    if spec.treatment is Treatment.REFUSE:
+        _refuse(client, f"ERR {spec.name.replace('|', ' ')} is not available through a coordinator: {spec.reason}")
+    elif not spec.accepts(len(arguments)):
+        _refuse(client, _wrong_arity(spec))
+    elif _is_restricted(client, spec):
+        client.error(
+            f"ERR Can't execute '{spec.name.lower()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET"
+            " are allowed in this context"
+        )
+    else:
+        _carry_out(client, spec, arguments, raw)
+
+
+def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
+    treatment = spec.treatment
+    if treatment is Treatment.TRANSACTION:
+        TRANSACTION_COMMANDS[spec.name](client, raw)
+    elif client.queued is not None and spec.name not in ("QUIT", "RESET"):
+        queue(client, spec, raw)
+    elif treatment is Treatment.PORT:
+        port.answer(client, spec.name, arguments)
+    elif treatment is Treatment.SUBSCRIPTION:
+        client.exclusively(lambda: subscribe(client, spec.name, raw, arguments[1:]))
+    elif spec.name == "PING" and client.subscription is not None and client.subscription.restricts(client.protocol):
+        client.reply(pong(arguments))
+    elif treatment is Treatment.BLOCKING:
+        wait_for(client, spec, arguments, raw)
+    elif treatment is Treatment.SORTED and client.read_level is Level.DC_SAFE_QUORUM:
+        client.submit_set(wire.command(b"SORT", arguments[1], b"ALPHA"))
+    else:
+        client.submit(spec.kind, [raw])
+
+
+def _is_restricted(client: Client, spec: CommandSpec) -> bool:
+    subscription = client.subscription
+    if subscription is None or not subscription.restricts(client.protocol):
+        return False
+    return spec.treatment is not Treatment.SUBSCRIPTION and spec.name not in _WHILE_SUBSCRIBED
+
+
+def _refuse(client: Client, text: str) -> None:
+    if client.queued is not None:
+        client.queue_failed = True
+    client.error(text)
+
+
+def _set_level(client: Client, arguments: list[bytes]) -> None:
+    """Dynomite's own command (``dyn_message.c``): a prefix match in any case, for reads and writes alike."""
+    wanted = _shown(arguments[1]).upper() if len(arguments) == 2 else ""
+    fitting = [level for level in Level if wanted.startswith(level.value)]
+    if not fitting:
+        accepted = ", ".join(level.value for level in Level)
+        client.error(f"ERR level {wanted!r} is not accepted; accepted: {accepted}")
+        return
+    client.read_level = client.write_level = max(fitting, key=len)
+    client.reply(wire.OK)
+
+
+def _unknown(arguments: list[bytes]) -> str:
+    beginning = " ".join(f"'{_shown(argument)}'" for argument in arguments[1:8])
+    return f"ERR unknown command '{_shown(arguments[0])}', with args beginning with: {beginning}"
+
+
+def _wrong_arity(spec: CommandSpec) -> str:
+    return f"ERR wrong number of arguments for '{spec.name.lower()}' command"
+
+
+def _shown(word: bytes) -> str:
+    return word[:128].decode("utf-8", "replace")

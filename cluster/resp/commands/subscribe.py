@@ -1,0 +1,47 @@
+"""Pub/sub, which Dynomite refuses: a subscriber gets a connection of its own to the server of its zone.
+
+``PUBLISH`` goes to every zone, so a message reaches the subscribers of all zones that are up and connected, and its
+answer counts the receivers in the own zone. What a zone missed it never gets, as with a single server.
+"""
+
+from cluster.resp.client import Client
+from cluster.resp.protocol import wire
+from cluster.resp.subscription import Subscription
+
+UNREACHABLE = "ERR Storage: Datastore refused connection"
+
+
+async def subscribe(client: Client, name: str, raw: bytes, channels: list[bytes]) -> bytes:
+    """Carry out a command of the subscribe family; its confirmations come from the server."""
+    subscription = client.subscription
+    if subscription is None:
+        subscription = _subscription_of(client)
+        try:
+            await subscription.open(client.host.own_address)
+        except OSError:
+            return wire.error(UNREACHABLE)
+        client.subscription = subscription
+    names = subscription.set_of(name)
+    if "UNSUB" in name:
+        confirmations = len(channels) or max(1, len(names))
+        names.difference_update(channels or list(names))
+    else:
+        confirmations = len(channels)
+        names.update(channels)
+    await subscription.ask(raw, confirmations=confirmations, protocol=client.protocol)
+    return b""
+
+
+def _subscription_of(client: Client) -> Subscription:
+    def lost() -> None:
+        """Without its server a subscriber would wait for ever, so it is told in the way that it expects."""
+        if client.subscription is subscription and not client.closing:
+            client.close()
+
+    subscription = Subscription(hand_on=client.write, on_lost=lost)
+    return subscription
+
+
+def pong(arguments: list[bytes]) -> bytes:
+    """The answer to ``PING`` of a subscriber in RESP2."""
+    return wire.array((wire.bulk(b"pong"), wire.bulk(arguments[1] if len(arguments) > 1 else b"")))

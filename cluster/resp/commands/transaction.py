@@ -1,0 +1,186 @@
+"""MULTI, EXEC, DISCARD, WATCH, UNWATCH: beyond Dynomite, which refuses them.
+
+Commands are queued at the port. EXEC sends all of them, between MULTI and EXEC, as one piece: each zone executes them
+without another command in between, and the coordinator votes on the replies as a whole. Zones are not isolated from
+each other, so two transactions that meet may be executed in different orders in different zones.
+
+WATCH needs connections of the client's own, because a server remembers watched keys per connection; it is answered when
+every zone has answered. Each zone decides by itself whether a watched key has changed, and the level decides about
+their answers as about any others. On its way to a zone a watched EXEC may overtake other clients' commands, or be
+overtaken, so a zone in the minority may do otherwise and differ afterwards, as after writes through two coordinators.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from cluster.commands.routes import Route
+from cluster.connections.batch import Answer, Batch
+from cluster.resp.client import Client, Watching
+from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
+from cluster.resp.gateway.token_ring import WireRing
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import WireCommands
+from cluster.votes.vote import Vote
+from engine.ports import Reply
+
+_MULTI, _EXEC, _UNWATCH = map(wire.command, (b"MULTI", b"EXEC", b"UNWATCH"))
+ABORTED = "EXECABORT Transaction discarded because of previous errors."
+QUEUE_MAX = 100_000
+"""Commands in one transaction."""
+
+
+def queue(client: Client, spec: CommandSpec, raw: bytes) -> None:
+    """After MULTI: keep ``raw`` for EXEC."""
+    assert client.queued is not None
+    if spec.treatment in (Treatment.PORT, Treatment.SUBSCRIPTION):
+        client.queue_failed = True
+        client.error(f"ERR {spec.name.replace('|', ' ')} is not available inside MULTI here")
+    elif (
+        len(client.queued) >= QUEUE_MAX or client.queued_bytes + len(raw) > client.host.settings.commands.command_bytes
+    ):
+        client.queue_failed = True
+        client.error("ERR the transaction is too large")
+    else:
+        client.queued.append((raw, spec.kind))
+        client.queued_bytes += len(raw)
+        client.reply(wire.QUEUED)
+
+
+def multi(client: Client, raw: bytes) -> None:
+    if client.queued is not None:
+        client.error("ERR MULTI calls can not be nested")
+        return
+    client.queued, client.queue_failed, client.queued_bytes = [], False, 0
+    client.settle()
+    client.reply(wire.OK)
+
+
+def discard(client: Client, raw: bytes) -> None:
+    if client.queued is None:
+        client.error("ERR DISCARD without MULTI")
+        return
+    leave(client)
+    client.reply(wire.OK)
+
+
+def leave(client: Client) -> None:
+    """Forget the queue and the watched keys."""
+    client.queued = None
+    client.settle()
+    client.forget_watch()
+
+
+def execute(client: Client, raw: bytes) -> None:
+    queued = client.queued
+    if queued is None:
+        client.error("ERR EXEC without MULTI")
+    elif client.queue_failed:
+        leave(client)
+        client.error(ABORTED)
+    elif client.watching is not None:
+        client.exclusively(lambda: _execute_watched(client, queued))
+    else:
+        leave(client)
+        if queued:
+            kind = _kind(queued)
+            client.submit_as(kind, WireCommands([kind.example], **_marks(client, queued)), _packed(queued))
+        else:
+            client.reply(wire.array(()))
+
+
+def watch(client: Client, raw: bytes) -> None:
+    if client.queued is not None:
+        client.error("ERR WATCH inside MULTI is not allowed")
+        return
+
+    async def begin() -> bytes:
+        if (wrong := _wrong_place(client, raw, 1)) is not None:
+            return wire.error(f"ERR {wrong}")
+        if client.watching is None:
+            client.watching = Watching(await client.host.lease(raw))
+        return wire.answer(await _watched_everywhere(client, client.watching, raw))
+
+    client.exclusively(begin)
+
+
+def unwatch(client: Client, raw: bytes) -> None:
+    if client.queued is not None:
+        queue(client, client.host.table["UNWATCH"], raw)
+        return
+    client.forget_watch()
+    client.reply(wire.OK)
+
+
+async def _watched_everywhere(client: Client, watching: Watching, raw: bytes) -> Reply:
+    """Watch in every zone, and wait for the last one: a zone that began late would miss what happens until then."""
+    watching.number += 1
+    channels = watching.coordinator.channels
+    vote = Vote(client.write_level, zones=len(channels))
+    complete: asyncio.Future[None] = client.loop.create_future()
+
+    def answered(position: int, answer: Answer) -> None:
+        vote.submit(position, answer[0] if isinstance(answer, list) else answer)
+        if vote.complete and not complete.done():
+            complete.set_result(None)
+
+    commands = WireCommands([("WATCH",)], protocol=client.protocol, watches=watching.mark)
+    batch = Batch(commands, writes=False, packed=raw)
+    for position, channel in enumerate(channels):
+        channel.submit(batch, partial(answered, position))
+    await complete
+    return vote.answer
+
+
+async def _execute_watched(client: Client, queued: list[tuple[bytes, Kind]]) -> bytes:
+    watching = client.watching
+    assert watching is not None
+    try:
+        kind = _kind(queued)
+        marks = _marks(client, queued)
+        packed = _packed(queued)
+        if (wrong := _wrong_place(client, packed, len(queued) + 2)) is not None:
+            return wire.error(f"EXECABORT Transaction discarded: {wrong}")
+        outcome = await client.call(kind, packed, through=watching.coordinator, watched=watching.mark, **marks)
+        answer = wire.joined(outcome)
+        ring = client.host.coordinator
+        if isinstance(ring, WireRing) and answer != wire.NIL_ARRAY[client.protocol]:
+            ring.pass_transaction_on(WireCommands([kind.example], **marks), packed)
+        return answer
+    finally:
+        leave(client)
+
+
+def _wrong_place(client: Client, packed: bytes, count: int) -> str | None:
+    """Why the keys of these commands cannot be watched, or be changed together with those that are."""
+    ring = client.host.coordinator
+    if not isinstance(ring, WireRing):
+        return None
+    if ring.agrees_with_others(client.write_level):
+        return f"WATCH is not available at {client.write_level} with several data centres"
+    owners, watching = ring.together(packed, count), client.watching
+    watched = () if watching is None else watching.coordinator.zones
+    if owners is None or (owners and watched and set(owners) != set(watched)):
+        return "watched keys and those of their transaction have to be on one node; a hash tag keeps keys together"
+    return None
+
+
+def _kind(queued: list[tuple[bytes, Kind]]) -> Kind:
+    return KINDS[Route.READ] if all(kind.reads for _, kind in queued) else KINDS[Route.WRITE]
+
+
+def _marks(client: Client, queued: list[tuple[bytes, Kind]]) -> dict[str, int]:
+    return {"protocol": client.protocol, "replies": len(queued) + 2}
+
+
+def _packed(queued: list[tuple[bytes, Kind]]) -> bytes:
+    return b"".join([_MULTI, *(raw for raw, _ in queued), _EXEC])
+
+
+TRANSACTION_COMMANDS: dict[str, Callable[[Client, bytes], None]] = {
+    "DISCARD": discard,
+    "EXEC": execute,
+    "MULTI": multi,
+    "UNWATCH": unwatch,
+    "WATCH": watch,
+}

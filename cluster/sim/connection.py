@@ -1,0 +1,64 @@
+"""A connection to a simulated server, with the replies that are on their way back."""
+
+from collections import deque
+from collections.abc import Callable
+
+from engine.ports import Reply, Runtime
+
+OnReplies = Callable[[list[Reply]], None]
+
+
+class SimConnection:
+    """An established connection. Replies arrive in order; after a break, or once closed, none does.
+
+    ``hang_up`` lets the server forget it; ``on_close`` tells the client that the server has closed it.
+    """
+
+    def __init__(
+        self,
+        *,
+        reply_ns: int,
+        runtime: Runtime,
+        hang_up: Callable[["SimConnection"], None],
+        on_close: Callable[[], None],
+    ) -> None:
+        self._reply_ns = reply_ns
+        self._runtime = runtime
+        self._hang_up = hang_up
+        self._on_close = on_close
+        self._open = True
+        self.carries = True
+        """Else it is closed, or broken and nobody has noticed yet: what is sent goes nowhere."""
+        self._returning: deque[tuple[OnReplies, list[Reply]]] = deque()
+
+    def reply(self, on_replies: OnReplies, replies: list[Reply]) -> None:
+        if not self._open:
+            return
+        if self._reply_ns == 0 and not self._returning:
+            on_replies(replies)
+            return
+        self._returning.append((on_replies, replies))
+        self._runtime.call_later(self._reply_ns, self._arrive)
+
+    def break_off(self) -> None:
+        """The server is gone: replies on their way are lost, and the client learns of it a moment later."""
+        self.carries = False
+        self._returning.clear()
+        self._runtime.call_later(self._reply_ns, self._closed)
+
+    def close(self) -> None:
+        """Hang up. What was sent stays in the server's buffer."""
+        self._open = self.carries = False
+        self._returning.clear()
+        self._hang_up(self)
+
+    def _arrive(self) -> None:
+        # One timer was set for each reply, so whichever of several at one instant fires first takes the oldest.
+        if self._returning:
+            on_replies, replies = self._returning.popleft()
+            on_replies(replies)
+
+    def _closed(self) -> None:
+        if self._open:
+            self._open = self.carries = False
+            self._on_close()

@@ -1,0 +1,41 @@
+"""Consistency levels: how many zones' replies a coordinator waits for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """What a coordinator waits for. Writes go to every zone whatever the level."""
+
+    DC_ONE = "DC_ONE"
+    DC_QUORUM = "DC_QUORUM"
+    DC_SAFE_QUORUM = "DC_SAFE_QUORUM"
+    DC_EACH_SAFE_QUORUM = "DC_EACH_SAFE_QUORUM"
+    """DC_SAFE_QUORUM in every data centre by itself, and all must answer; with one data centre the same as that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A connection's level for reads and its level for writes, where they differ."""
+
+    read: Level
+    write: Level
+
+    def __str__(self) -> str:
+        return f"{self.read}/{self.write}"
+
+
+Setting = Level | Levels
+"""What a connection has: one level for all it does, or one each for reads and writes."""
+
+
+def read_level(setting: Setting) -> Level:
+    return setting.read if isinstance(setting, Levels) else setting
+
+
+def write_level(setting: Setting) -> Level:
+    return setting.write if isinstance(setting, Levels) else setting
+
+
+LEVELS_OF_ONE_DC = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
+"""Levels that differ from each other within a data centre."""

@@ -1,0 +1,55 @@
+"""Pipelines of several callers that travel to the zones as one batch, while each is decided by itself."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from cluster.connections.batch import Answer
+from cluster.connections.failures import ZoneFailure
+from cluster.votes.pipeline import Done, Outcome, UniformPipeline, ignore
+from cluster.votes.rules import Rule
+from cluster.votes.statistics import Tally
+from engine.ports import Command
+
+Member = tuple[Sequence[Command], Done]
+"""One caller's pipeline, and who is told what came of it."""
+
+
+class SharedBatch(UniformPipeline):
+    """``members`` have the same ``rule``; ``commands`` and ``packed`` are those of all of them, in order.
+
+    While the zones give equal answers without errors, these are compared as a whole. From the first answer that differs
+    or has an error, each member is decided by itself, so none waits for a zone that only another one needs.
+    """
+
+    __slots__ = ("_members",)
+
+    def __init__(
+        self, members: Sequence[Member], commands: Sequence[Command], rule: Rule, tally: Tally, packed: bytes
+    ) -> None:
+        super().__init__(commands, rule, tally, partial(_tell, members), packed)
+        self._members = members
+
+    def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:
+        parts = [
+            UniformPipeline(commands, self._rule, self._tally, ignore if told else done)
+            for commands, done in self._members
+        ]
+        return partial(_share, parts)
+
+
+def _tell(members: Sequence[Member], replies: Outcome) -> None:
+    """Give every member its part of the replies, all of which are good."""
+    assert isinstance(replies, list)
+    begin = 0
+    for commands, done in members:
+        end = begin + len(commands)
+        done(replies[begin:end])
+        begin = end
+
+
+def _share(parts: Sequence[UniformPipeline], position: int, answer: Answer) -> None:
+    begin = 0
+    for part in parts:
+        end = begin + len(part.commands)
+        part.answered(position, answer if isinstance(answer, ZoneFailure) else answer[begin:end])
+        begin = end

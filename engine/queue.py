@@ -1,0 +1,59 @@
+"""What queues offer to the programs that use them, whatever their engine.
+
+Errors are those of ``engine.ports``.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from engine.message import Delivery, Message, Receipt
+
+
+class Pushing(Protocol):
+    async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]: ...
+
+
+class Popping(Protocol):
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
+        """Up to ``count`` deliveries of what this instance serves."""
+
+    async def ack(self, message_id: str, /) -> bool:
+        """False if there is no lease to end."""
+
+
+class Queue(Pushing, Popping, Protocol):
+    """One instance of a queue, as one program holds it."""
+
+
+class ProducerQueue(Pushing, Protocol):
+    """An instance for a program that only pushes."""
+
+    async def close(self) -> None: ...
+
+
+class ConsumerQueue(Popping, Protocol):
+    """An instance for a program that only pops and acknowledges."""
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Repairing(Protocol):
+    """A queue whose ended leases come back only when it is told to look for them."""
+
+    async def process_unacks(self) -> Any: ...
+
+
+@runtime_checkable
+class Extending(Protocol):
+    """A queue whose leases can be given a new end, ``timeout_ms`` from now. False if there is no lease."""
+
+    async def set_unack_timeout(self, message_id: str, /, *, timeout_ms: int) -> bool: ...
+
+
+@runtime_checkable
+class ExtendsLeases(Protocol):
+    """A queue that moves the ends of its leases while work goes on."""
+
+    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
+        """``heard`` is told of every confirmed one: message id and new end of its lease, in ms of the node's clock."""

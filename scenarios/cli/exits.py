@@ -1,0 +1,84 @@
+"""Exit codes, and the one line on stderr that each expected error becomes."""
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from cluster.zone import ClusterError
+from scenarios.errors import NotAccepted
+from scenarios.spec.reading import ScenarioError
+from scenarios.terminal.json_output import print_json
+
+EXIT_VALID = 0
+EXIT_INVALID = 1
+EXIT_UNKNOWN = 2
+EXIT_LAB_FAILED = 3
+EXIT_USAGE = 64
+
+EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
+"""By a verdict's ``valid``."""
+
+CODES = "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file."
+
+
+class LabError(Exception):
+    """The lab itself failed: one line for the user and exit code 3."""
+
+
+def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
+    """Tell the user of ``error``, which ended the command ``arguments``, without a traceback unless it is a bug."""
+    if isinstance(error, BrokenPipeError):
+        return _pipe_closed()
+    lines, code = _told(error)
+    for line in lines:
+        print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
+    if "--json" in arguments:
+        print_json({"errors": list(lines), "exit_code": code})
+    return code
+
+
+def _told(error: BaseException) -> tuple[Sequence[str], int]:
+    match error:
+        case ScenarioError():
+            return error.lines, EXIT_USAGE
+        case NotAccepted():  # before ClusterError, of which it is one
+            return [str(error)], EXIT_USAGE
+        case LabError() | ClusterError():
+            return [str(error)], EXIT_LAB_FAILED
+        case OSError():
+            return [f"{error.filename or 'zonelab'}: {error.strerror or error}"], EXIT_LAB_FAILED
+        case KeyboardInterrupt():
+            return ["interrupted"], EXIT_UNKNOWN
+    return _told_of_others(error)
+
+
+def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
+    from analysis.runs.directory import RunError
+    from scenarios.shrink.search import NotFailing
+
+    if isinstance(error, RunError):
+        return [str(error)], EXIT_LAB_FAILED
+    if isinstance(error, NotFailing):
+        return [str(error)], EXIT_USAGE
+    # Typer carries click under another name in some versions, so its errors are told by what they can do.
+    words = getattr(error, "format_message", None)
+    if words is not None:
+        return [f"{_with_value(words(), error.__cause__)} (try: zonelab --help)"], EXIT_USAGE
+    traceback.print_exception(error)
+    return [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED
+
+
+def _with_value(words: str, cause: BaseException | None) -> str:
+    """The words of typer with the value given, which those that it has from pydantic leave out."""
+    if not isinstance(cause, ValidationError):
+        return words
+    plain, given = words.replace("Value error, ", ""), repr(cause.errors()[0]["input"])
+    return plain if given in plain else f"{plain}, got {given}"
+
+
+def _pipe_closed() -> int:
+    """Who read our output has gone, as ``head`` does; keep Python from complaining about it while it exits."""
+    sys.stdout = None
+    return EXIT_LAB_FAILED

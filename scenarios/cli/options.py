@@ -1,0 +1,44 @@
+"""Options that several verbs have, and the checks of what typer cannot check alone."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from cluster.votes.levels import Level
+from scenarios.errors import NotAccepted
+from scenarios.spec.scenario import Arm, ZoneKind
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
+Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
+RunsDirectory = Annotated[Path, typer.Option(help="Where run directories are made.", metavar="DIR")]
+Zones = Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")]
+InArm = Annotated[
+    Arm | None, typer.Option("--arm", help="Real servers, or simulation; the scenario's own if not given.")
+]
+AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
+Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
+Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
+
+Name = TypeVar("Name", bound=StrEnum)
+
+
+def only_real(zones: ZoneKind, arm: Arm) -> None:
+    if arm is Arm.SIM and zones is not ZoneKind.PROCESS:
+        raise NotAccepted(f"--zones: got {zones}; accepted with --arm sim: none, since its zones are simulated")
+
+
+def one_of(kind: type[Name], option: str, text: str) -> Name:
+    try:
+        return kind(text)
+    except ValueError:
+        raise NotAccepted(f"{option}: got {text!r}; accepted: {', '.join(kind)}") from None
+
+
+def run_directory(path: Path) -> Path:
+    if not path.is_dir():
+        raise NotAccepted(f"{path}: {'is not a directory' if path.exists() else 'no such run directory'}")
+    return path.resolve()

@@ -1,0 +1,94 @@
+"""The verbs that look at run directories: ``zonelab check``, ``compare``, ``report`` and ``analyze``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scenarios.cli.exits import EXITS, LabError
+from scenarios.cli.options import AsJson, RunPath, run_directory
+from scenarios.terminal.json_output import print_json
+
+
+def check(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Check a run again, from its directory alone."""
+    from scenarios.terminal.run_table import print_table
+    from scenarios.terminal.workload_table import AccessResult
+    from scenarios.verbs.check import examine, notes, tabulated, title_of
+
+    directory = run_directory(run)
+    result = examine(directory, title=title_of(directory))
+    if as_json:
+        print_json(
+            {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
+        )
+    else:
+        print_table(tabulated(result, title=str(directory)))
+        for line in (*result.verdict.reasons, *(notes(result) if isinstance(result, AccessResult) else ())):
+            typer.echo(line)
+    raise typer.Exit(EXITS[result.verdict.valid])
+
+
+def compare(
+    first: RunPath,
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="The run to compare with it.")],
+    *,
+    within: Annotated[float, typer.Option(min=0.001, max=10, help="Medians that differ by less agree.")] = 0.15,
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
+    from analysis.comparison.compare import compare as compare_runs
+    from analysis.figures.compare_plot import plot_comparison
+    from scenarios.terminal.comparison_table import comparison_table
+    from scenarios.terminal.run_table import print_table
+
+    directories = run_directory(first), run_directory(second)
+    comparison = compare_runs(*directories)
+    if plot is not None:
+        plot_comparison(*directories, plot)
+    if as_json:
+        print_json(comparison.to_json(within=within))
+        return
+    for note in comparison.notes:
+        typer.echo(note)
+    print_table(comparison_table(comparison, within=within))
+
+
+def report(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Draw a run's plots and write its report again, from its directory alone."""
+    from analysis.report import build_report
+
+    page = build_report(run_directory(run))
+    plots = sorted((page.parent / "plots").glob("*.png"))
+    if as_json:
+        print_json({"report": str(page), "plots": [str(path) for path in plots]})
+    else:
+        for path in (page, *plots):
+            typer.echo(path)
+
+
+def analyze(
+    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
+    *,
+    master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Aggregate any number of runs with Spark: per level, operation, zone and second."""
+    from analysis.spark.pipeline import aggregate
+    from analysis.spark.session import JavaMissing, SparkFailed
+    from scenarios.terminal.run_table import print_table
+    from scenarios.verbs.analyze import level_table, operation_table
+
+    try:
+        aggregates = aggregate([run_directory(path) for path in run], master=master, out=out)
+    except (JavaMissing, SparkFailed) as error:
+        raise LabError(str(error)) from error
+    if as_json:
+        print_json(asdict(aggregates))
+    else:
+        print_table(level_table(aggregates))
+        typer.echo()
+        print_table(operation_table(aggregates))

@@ -1,0 +1,103 @@
+"""The verbs that make one run, or few: ``zonelab demo``, ``run`` and ``replay``; ``scenarios`` lists what they run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
+from scenarios.cli.options import AsJson, AtLevel, InArm, RunsDirectory, Seed, Source, Zones, only_real
+from scenarios.spec.reading import LIBRARY, library_names, load_scenario
+from scenarios.spec.scenario import Arm, ZoneKind
+from scenarios.terminal.json_output import print_json, show
+
+
+def demo(
+    *,
+    arm: InArm = None,
+    zones: Zones = ZoneKind.PROCESS,
+    seed: Seed = None,
+    runs: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Crash a zone at each consistency level, under the same load, and compare what happened.
+
+    Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
+    """
+    from scenarios.verbs.demo import run_demo
+
+    only_real(zones, arm or Arm.REAL)
+    outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
+    show(outcome, as_json=as_json)
+    failed = [run for run in outcome.runs if run.record.status != "complete"]
+    if failed:
+        raise LabError(f"{failed[0].scenario.level}: {failed[0].record.error}; see {failed[0].directory / 'lab.log'}")
+
+
+def run(
+    scenario: Source,
+    *,
+    level: AtLevel = None,
+    arm: InArm = None,
+    zones: Zones = ZoneKind.PROCESS,
+    seed: Seed = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
+    ] = None,
+    runs: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario once, check it and say what was lost, delivered twice or late."""
+    from scenarios.terminal.progress import Display
+    from scenarios.verbs.run import perform, run_command
+
+    overrides = list(set_ or [])
+    given = [f"level={level}"] if level is not None else []
+    given += [f"seed={seed}"] if seed is not None else []
+    given += [f"arm={arm}"] if arm is not None else []
+    loaded = load_scenario(scenario, overrides=overrides + given)
+    only_real(zones, loaded.arm)
+    command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
+    with Display() as shown:
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
+    show(done, as_json=as_json)
+    if done.record.status == "failed":
+        raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
+    raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
+
+
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
+    *,
+    arm: Annotated[Arm, typer.Option(help="Simulation, or real servers.")] = Arm.SIM,
+    zones: Zones = ZoneKind.PROCESS,
+    runs: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers."""
+    from scenarios.terminal.progress import Display
+    from scenarios.verbs.replay import replayed
+
+    only_real(zones, arm)
+    loaded = load_scenario(file, overrides=[f"arm={arm}"])
+    with Display() as shown:
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = replayed(file, loaded, zones=zones, runs=runs, shown=shown)
+    show(done, as_json=as_json)
+    if done.performed.record.status == "failed":
+        raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
+    raise typer.Exit(EXITS[done.performed.result.verdict.valid] if done.performed.result else EXIT_UNKNOWN)
+
+
+def scenarios(*, as_json: AsJson = False) -> None:
+    """List the scenarios that come with zonelab."""
+    library = [load_scenario(name) for name in library_names()]
+    if as_json:
+        files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
+        print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
+        return
+    from scenarios.terminal.run_table import print_table, scenario_table
+
+    print_table(scenario_table(library))

@@ -1,0 +1,183 @@
+"""The verbs of a cluster that stays up: ``zonelab up``, ``status``, ``heal`` and ``down``; and ``image``.
+
+Exit codes: 0 done, 2 interrupted, 3 it failed or no cluster is up, 64 bad usage, such as a zone that is not there.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cluster.options.versions.settings import VoteBy
+from cluster.resp.commands.busy_poll import BUSY_POLL_US
+from cluster.topology.topology import ZONES_MAX
+from cluster.votes.levels import Level
+from cluster.zone import Persistence
+from scenarios.cli.options import AsJson
+from scenarios.durations import parse_duration_s
+from scenarios.spec.scenario import ZoneKind
+from scenarios.terminal.json_output import print_json
+
+_OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")
+_NOT_TOLD = ("password", "runs", "as_json")
+
+
+def up(
+    *,
+    zones: Annotated[
+        int | None, typer.Option(min=1, max=ZONES_MAX, help="Zones in each data centre.", show_default="3")
+    ] = None,
+    dcs: Annotated[int | None, typer.Option(min=1, help="Data centres.", show_default="1")] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Servers in each zone; they share its keys.", show_default="1")
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A YAML file with data_centres, hash and hash_tag, as in a scenario's topology."
+        ),
+    ] = None,
+    hash_tag: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TAG", help="Two characters, e.g. '{}': only what a key has between them decides its server."
+        ),
+    ] = None,
+    level: Annotated[Level, typer.Option(help="Consistency level of reads and writes.")] = Level.DC_QUORUM,
+    lag: Annotated[str, typer.Option(metavar="LAG", help="One-way delay of links, e.g. lognormal:2ms:15ms.")] = "0",
+    dc_lag: Annotated[
+        str | None,
+        typer.Option(metavar="LAG", help="One-way delay of links between data centres.", show_default="as --lag"),
+    ] = None,
+    zones_kind: Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")] = ZoneKind.PROCESS,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the first coordinator; the others take the next ones. 0: any free ports."
+        ),
+    ] = 7401,
+    password: Annotated[
+        str | None, typer.Option(envvar="ZONELAB_PASSWORD", help="The password that clients must give (AUTH).")
+    ] = None,
+    time_factor: Annotated[float, typer.Option(help="Multiplies Dynomite's time-outs and back-offs.")] = 1.0,
+    busy_poll_us: Annotated[
+        int,
+        typer.Option(min=0, help="How many microseconds a coordinator looks for the next request before it sleeps."),
+    ] = BUSY_POLL_US,
+    persistence: Annotated[
+        Persistence, typer.Option(help="What servers write to disk, which is what they have after a restart.")
+    ] = Persistence.AOF_EVERYSEC,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lags and losses that are drawn.")] = 0,
+    read_repair: Annotated[
+        bool,
+        typer.Option(
+            "--read-repair", help="Reads write the newest value to zones that are behind (an option of Dynomite)."
+        ),
+    ] = False,
+    hinted_handoff: Annotated[
+        bool,
+        typer.Option(
+            "--hinted-handoff", help="Keep the writes that a zone misses while it is away, and send them later."
+        ),
+    ] = False,
+    votes: Annotated[VoteBy, typer.Option(help="How to decide between replies that differ.")] = VoteBy.VALUE,
+    anti_entropy: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Compare zones at this interval, e.g. 1s, and copy what is newer."),
+    ] = None,
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where the run directory is made.")] = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Start zones, each with a coordinator that any Redis client can use, and leave them running."""
+    options = {name: value for name, value in locals().items() if name not in _OF_LAYOUT}
+    from scenarios.session.launch import up as start
+    from scenarios.session.settings import checked_settings, counted
+    from scenarios.session.state_file import StateDirectory
+    from scenarios.session.status_tables import print_endpoints
+
+    layout, words = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
+    command = " ".join(["zonelab up", *words, *_words(options)])
+    del options["as_json"], options["zones_kind"], options["anti_entropy"]
+    anti_entropy_s = 0.0 if anti_entropy is None else parse_duration_s(anti_entropy)
+    options |= {"kind": zones_kind, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}
+    ready = start(checked_settings(**layout, **options, command=command), StateDirectory.of_user())
+    if as_json:
+        print_json(ready)
+        return
+    print_endpoints(ready)
+    first = ready["zones"][0]["coordinator"]["address"].rpartition(":")[2]
+    typer.echo(f"\nTry: redis-cli -p {first} set k v · zonelab fault cut a --for 10s · zonelab status · zonelab down")
+    typer.echo(f"Recorded in {ready['run']}")
+
+
+def _words(options: Mapping[str, Any]) -> Iterator[str]:
+    """The options that decide what comes up, as on a command line, without the password."""
+    for name, value in options.items():
+        if value is None or value is False or name in _NOT_TOLD:
+            continue
+        yield "--" + name.replace("_", "-")
+        if value is not True:
+            yield shlex.quote(f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def status(*, as_json: AsJson = False) -> None:
+    """Show zones, coordinators, links, counts, latencies and the faults in force."""
+    from scenarios.session.status_tables import print_status
+
+    told = control().get("/status")
+    if as_json:
+        print_json(told)
+    else:
+        print_status(told)
+
+
+def heal(*, as_json: AsJson = False) -> None:
+    """End every fault and restart whatever has died. Does nothing if all is well."""
+    show_done(control().post("/heal")["done"], as_json=as_json, nothing="nothing to heal")
+
+
+def down(*, as_json: AsJson = False) -> None:
+    """Stop the cluster, and remove what a killed one left behind. Does nothing if there is none."""
+    from scenarios.session.launch import down as stop
+    from scenarios.session.state_file import StateDirectory
+
+    told = stop(StateDirectory.of_user())
+    if as_json:
+        print_json(told)
+        return
+    if told["ended"]:
+        typer.echo(f"down; report: zonelab report {told['run']}" if told["run"] else "down")
+    elif not told["removed"]:
+        typer.echo("no cluster is up")
+    for left in told["removed"]:
+        typer.echo(f"removed {left}")
+
+
+def image(*, as_json: AsJson = False) -> None:
+    """Build the images of container zones and their coordinators out of what is installed here."""
+    from cluster.admin.coordinator_image import build_coordinator_image
+    from cluster.real.zones.docker.zone_image import build_image
+
+    images = build_image(), build_coordinator_image()
+    if as_json:
+        print_json([{"image": built.name, "size_bytes": built.size_bytes} for built in images])
+        return
+    for built in images:
+        typer.echo(f"{built.name}: {built.size_bytes / 1e6:.1f} MB")
+
+
+def control() -> Any:
+    from scenarios.session.client import Control
+    from scenarios.session.state_file import StateDirectory
+
+    return Control.of_user(StateDirectory.of_user())
+
+
+def show_done(lines: list[str], *, as_json: bool, nothing: str = "") -> None:
+    if as_json:
+        print_json({"done": lines})
+        return
+    for line in lines or [nothing]:
+        typer.echo(line)

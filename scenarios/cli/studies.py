@@ -1,0 +1,158 @@
+"""The verbs that make many runs in simulation: ``zonelab hunt``, ``shrink``, ``matrix`` and ``ablate``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
+from scenarios.cli.options import AsJson, AtLevel, Jobs, Page, Source, one_of
+from scenarios.errors import NotAccepted
+from scenarios.spec.reading import load_scenario
+from scenarios.terminal.json_output import show
+
+
+def hunt(
+    scenario: Source,
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 1000,
+    jobs: Jobs = 1,
+    seed_from: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    messages: Annotated[int, typer.Option(min=1, help="About how many messages each run pushes.")] = 100,
+    level: AtLevel = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
+    ] = None,
+    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where run directories are made.")] = Path(
+        "runs"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a seed failed, 2 if none did but
+    it was interrupted, 3 if the lab failed.
+    """
+    from scenarios.hunt.seeds import HuntTarget
+    from scenarios.verbs.hunt import hunt_command, run_hunt
+
+    overrides = list(set_ or [])
+    loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
+    seeds = range(seed_from, seed_from + runs)
+    command = hunt_command(
+        scenario, level=loaded.level, seeds=seeds, jobs=jobs, messages=messages, overrides=overrides, runs=directory
+    )
+    target = HuntTarget(scenario=loaded, messages=messages)
+    hunted = run_hunt(target, seeds=seeds, jobs=jobs, runs=directory, command=command)
+    show(hunted, as_json=as_json)
+    if hunted.broken:
+        first = hunted.broken[0]
+        raise LabError(f"seed {first.seed}: {first.difference or first.error}")
+    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if hunted.complete else EXIT_UNKNOWN)
+
+
+def shrink(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A counterexample of a hunt, or a scenario with listed operations or a workload."
+        ),
+    ],
+    *,
+    class_: Annotated[
+        str | None, typer.Option("--class", help="The class that must stay; the file's own if it has only one.")
+    ] = None,
+    runs_max: Annotated[int, typer.Option(min=1, help="Stop after so many runs, with the smallest so far.")] = 1_000,
+    as_json: AsJson = False,
+) -> None:
+    """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
+    from scenarios.verbs.shrink import Shrinking, class_of
+
+    loaded = load_scenario(file, overrides=["arm=sim"])
+    done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
+    show(done, as_json=as_json)
+    raise typer.Exit(EXIT_INVALID)
+
+
+def matrix(
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each cell of the table.")] = 30,
+    jobs: Jobs = 1,
+    out: Page = None,
+    files: Annotated[Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")] = Path(
+        "runs/matrix"
+    ),
+    shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent on making a counterexample smaller.")] = 60,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this mode: default, compat or hardened. May be repeated."),
+    ] = None,
+    level: Annotated[
+        list[Level] | None, typer.Option(metavar="LEVEL", help="Only this level. May be repeated.")
+    ] = None,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this class of faults, e.g. zone-wiped. May be repeated."),
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep results in this file, and continue from it next time.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every level under every class of faults, in simulation, and print what held and what broke how often.
+
+    Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
+    """
+    from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+    from scenarios.studies.matrix import chosen
+    from scenarios.studies.matrix_report import fill_matrix
+
+    cells = chosen(
+        modes=[one_of(EngineMode, "--mode", name) for name in mode or ()],
+        levels=level or (),
+        fault_classes=[one_of(FaultClass, "--faults", name) for name in faults or ()],
+    )
+    if not cells:
+        raise NotAccepted(f"--level: got {', '.join(level or ())}; accepted: {', '.join(LEVELS_OF_ONE_DC)}")
+    report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
+    show(report, as_json=as_json)
+    if report.matrix.problems:
+        raise LabError(report.matrix.problems[0])
+    raise typer.Exit(EXIT_VALID if report.matrix.complete else EXIT_UNKNOWN)
+
+
+def ablate(
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
+    jobs: Jobs = 1,
+    off: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Switch off this mechanism only; several as NAME,NAME. May be repeated."),
+    ] = None,
+    options: Annotated[
+        bool, typer.Option("--options", help="Switch on each option of the replication layer instead.")
+    ] = False,
+    out: Page = None,
+    as_json: AsJson = False,
+) -> None:
+    """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
+
+    Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
+    """
+    from scenarios.studies.ablated_queue import parse_ablation
+    from scenarios.studies.ablation_report import AblationReport, run_ablations
+    from scenarios.studies.option_report import OptionReport, run_option_ablation
+
+    if options and off:
+        raise NotAccepted("--options: got --off, too; accepted: one or the other")
+    try:
+        ablations = [parse_ablation(text) for text in off or ()]
+    except ValueError as error:
+        raise NotAccepted(f"--off: {error}") from error
+    if options:
+        report: AblationReport | OptionReport = run_option_ablation(runs=runs, jobs=jobs, out=out)
+    else:
+        report = run_ablations(ablations, runs=runs, jobs=jobs, out=out)
+    show(report, as_json=as_json)
+    raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)

@@ -1,0 +1,17 @@
+"""What a user is told when something cannot be done or has gone wrong."""
+
+from cluster.zone import ClusterError
+
+
+class NotAccepted(ClusterError):
+    """What was asked for cannot be, now or ever. The message says what can."""
+
+
+def explain(error: Exception) -> str:
+    """One line that a user can act upon."""
+    if isinstance(error, ClusterError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else f"writing the run: {error.strerror}"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,35 @@
+"""All kinds of faults. A new one is a class, in the module of its family, and a line here."""
+
+from typing import Annotated, get_args
+
+from pydantic import Field
+
+from scenarios.faults import clocks, links, programs, zones
+from scenarios.faults.fault import Fault
+
+AnyFault = Annotated[
+    zones.Kill
+    | zones.Wipe
+    | zones.PowerFailure
+    | zones.Pause
+    | zones.SlowZone
+    | clocks.ClockFault
+    | clocks.ClockFreeze
+    | links.LagFault
+    | links.LossFault
+    | links.DuplicateFault
+    | links.CutFault
+    | links.Clog
+    | links.SwizzleClog
+    | programs.ConsumerCrash
+    | programs.ProducerCrash
+    | programs.CoordinatorCrash,
+    Field(discriminator="kind"),
+]
+
+CLASSES: dict[str, type[Fault]] = {
+    get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(get_args(AnyFault)[0])
+}
+"""By kind."""
+
+COLOURS = {kind: one.colour for kind, one in CLASSES.items()}

@@ -1,0 +1,86 @@
+"""Faults of a zone's wall clock. Run time, and so the history, stays true."""
+
+from collections.abc import Iterator
+from functools import partial
+from math import ceil
+from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once
+from scenarios.fields import Problem
+
+CLOCK_OFFSET_MS_MAX = 86_400_000
+CLOCK_DRIFT_PPM_MAX = 500_000
+"""A clock that runs half as fast again, or at half its speed."""
+
+_DRAWN_MS = 2_000
+_DRAWN_PPM = 100_000
+_NS_PER_MS = 1_000_000
+_WHOLE_PPM = 1_000_000
+
+
+class OfClock(OfZone):
+    """The clock of a zone's machines is wrong, and right again at the end."""
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"clock of {self.zone}"}
+
+
+class ClockFault(OfClock):
+    """The clock of a zone's machines is wrong: set forth or back at once, or running too fast or too slowly."""
+
+    colour = "#bcbd22"
+    harm = 5
+
+    kind: Literal["clock"]
+    zone: str
+    offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
+    drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
+    """Microseconds that it gains in a second."""
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        if self.offset_ms == self.drift_ppm == 0:
+            yield Problem(path, "got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0")
+
+    def action(self, stage: Stage) -> Action:
+        clock = stage.testbed.clock(self.zone)
+        jump = partial(clock.jump, self.offset_ms * _NS_PER_MS)
+        return Action(at_once(jump, partial(clock.drift, ppm=self.drift_ppm)), at_once(clock.correct))
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        sign = random.choice((1, -1))
+        # Rounded away from 0, which would be no fault.
+        return {
+            "offset_ms": sign * ceil(abs(self.offset_ms) * part),
+            "drift_ppm": sign * ceil(abs(self.drift_ppm) * part),
+        }
+
+    def milder(self) -> Iterator[Changes]:
+        for name, value in (("drift_ppm", self.drift_ppm), ("offset_ms", self.offset_ms)):
+            for less in dict.fromkeys((0, int(value / 2))):
+                if less != value:
+                    yield {name: less}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {
+            "offset_ms": (range(-_DRAWN_MS, _DRAWN_MS + 1),),
+            "drift_ppm": (0, range(-_DRAWN_PPM, _DRAWN_PPM + 1)),
+        }
+
+
+class ClockFreeze(OfClock):
+    """The clock of a zone's machines stands still, and jumps to true time at the end."""
+
+    colour = "#6b6b00"
+    harm = 5
+
+    kind: Literal["clock_freeze"]
+    zone: str
+
+    def action(self, stage: Stage) -> Action:
+        clock = stage.testbed.clock(self.zone)
+        return Action(at_once(partial(clock.drift, ppm=-_WHOLE_PPM)), at_once(clock.correct))

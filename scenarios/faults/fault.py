@@ -1,0 +1,222 @@
+"""What every kind of fault has: a model, targets, what it does and how it ends, a colour, draws and milder forms.
+
+A kind is one class. It is registered by its line in ``scenarios.faults.catalogue``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar, Protocol
+
+from cluster.testbed import Testbed
+from cluster.zone import Restart
+from scenarios.fields import NonNegative, Positive, Problem, Section, parse_link
+
+ANY_LAG = object()
+"""Among choices: any distribution of lags."""
+
+Choices = tuple[object, ...]
+"""Values of a field, of which a ``range`` stands for all that it holds; the mildest first."""
+
+Changes = dict[str, object]
+"""New values of some fields of a fault."""
+
+_SHORTEST_S = 0.001
+
+
+class _Consumers(Protocol):
+    @property
+    def per_zone(self) -> int: ...
+
+
+class Targets(Protocol):
+    """What the faults of a scenario can hit."""
+
+    @property
+    def zones(self) -> tuple[str, ...]: ...
+    @property
+    def servers(self) -> tuple[str, ...]: ...
+    @property
+    def links_all(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def consumers(self) -> _Consumers: ...
+
+
+class ConsumerPrograms(Protocol):
+    def crash(self, zone: str, number: int, *, at_command: int) -> None: ...
+    def replace(self, zone: str, number: int) -> None: ...
+
+
+class ProducerProgram(Protocol):
+    def crash(self, *, at_command: int) -> None: ...
+    async def replace(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A cluster that faults act upon, and the programs of its clients; a run without a queue has none."""
+
+    targets: Targets
+    testbed: Testbed
+    consumers: ConsumerPrograms | None = None
+    producers: Mapping[str, ProducerProgram] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A fault that is to happen to one cluster. An ``end`` that failed may be tried again.
+
+    Both return when the cluster is in the state that they name.
+    """
+
+    begin: Callable[[], Awaitable[None]]
+    end: Callable[[], Awaitable[None]]
+
+
+class Fault(Section):
+    """``for_s`` after its begin a fault ends.
+
+    A kind says what it does (``action``), what it holds so that no other fault can have it at the same time
+    (``holds``), and, where it has more than a zone, what else can be wrong with it, be drawn, or be milder.
+    """
+
+    at_s: NonNegative
+    """Seconds after the load begins."""
+    for_s: Positive
+
+    colour: ClassVar[str]
+    """Of its band in plots."""
+    harm: ClassVar[int]
+    """The less, the milder: properties try to explain a failure with the mildest kinds."""
+    simulated_only: ClassVar[bool] = False
+    """Nobody can bring it about on real servers without privileges."""
+    of_clients: ClassVar[bool] = False
+    """It ends producers or consumers, which only a run of a queue has."""
+    between_zones: ClassVar[bool] = False
+    """A single zone cannot have it."""
+    stops_server: ClassVar[bool] = False
+    """The server has died or stands still: nobody can copy from it."""
+
+    @property
+    def comes_back(self) -> Restart | None:
+        """With which data the server that it kills comes back; None if it kills none."""
+        return None
+
+    @property
+    def amount(self) -> str:
+        """How much of it, in a few characters; empty for kinds that have no more and less."""
+        return ""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """What it hits, as its name says it."""
+
+    @abstractmethod
+    def holds(self, targets: Targets) -> set[str]:
+        """What only one fault can hold at a time."""
+
+    @abstractmethod
+    def action(self, stage: Stage) -> Action: ...
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        """What is wrong with it, at ``path`` of its scenario, beside its times and what others hold."""
+        yield from ()
+
+    def drawn(self, targets: Targets, random: Random) -> Changes:
+        """Another target, and another extent: up to that of this fault, and either way."""
+        zone = random.choice(targets.zones)
+        link = ">".join(random.choice(targets.links_all)) if targets.links_all else None
+        return self._drawn_at(zone, link, targets, random)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        """``zone`` and ``link`` are drawn already, whatever the kind has of them."""
+        return {"zone": zone, **self._extent(part_drawn(random), random)}
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        """How much of it, for kinds that have a more and a less: ``part`` of what this fault has."""
+        return {}
+
+    def hits_all(self) -> Iterator[Changes]:
+        """The same for all messages, not for some that are drawn: others, whenever an operation has gone."""
+        yield from ()
+
+    def milder(self) -> Iterator[Changes]:
+        """Less of it."""
+        yield from ()
+
+    def plainer(self) -> Iterator[Changes]:
+        """Shorter at its end, shorter at its begin (which is also later), then less of it."""
+        half_s = round(self.for_s / 2, 3)
+        if half_s >= _SHORTEST_S:
+            yield {"for_s": half_s}
+            yield {"for_s": half_s, "at_s": round(self.at_s + self.for_s - half_s, 3)}
+        yield from self.milder()
+
+    @classmethod
+    def places(cls, targets: Targets) -> dict[str, Choices]:
+        """The fields of which one says where it is, the mildest first, with what each can be."""
+        return {"zone": targets.zones}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        """The fields beside times and place, with what each can be."""
+        return {}
+
+
+class OfZone(Fault):
+    """A fault of one zone, or of one of its servers."""
+
+    kind: str
+    zone: str
+
+    @property
+    def target(self) -> str:
+        return self.zone
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from no_server(targets, f"{path}.zone", self.zone)
+
+
+def part_drawn(random: Random) -> float:
+    return float(2 ** -random.uniform(0, 4))
+
+
+def at_once(*changes: Callable[[], object]) -> Callable[[], Awaitable[None]]:
+    """What takes no time, as the begin or the end of an action."""
+
+    async def change() -> None:
+        for one in changes:
+            one()
+
+    return change
+
+
+def no_zone(targets: Targets, path: str, zone: str | None) -> Iterator[Problem]:
+    """What is wrong with the value ``zone`` at ``path`` if there is no such zone."""
+    if zone is not None and zone not in targets.zones:
+        yield Problem.of(path, zone, f"a zone of the topology ({', '.join(targets.zones)})")
+
+
+def no_server(targets: Targets, path: str, server: str | None) -> Iterator[Problem]:
+    """The same of a server; where each zone has one, their names are those of the zones."""
+    servers = targets.servers
+    if servers == targets.zones:
+        yield from no_zone(targets, path, server)
+    elif server is not None and server not in servers:
+        yield Problem.of(path, server, f"a server of the topology ({', '.join(servers)})")
+
+
+def no_link(targets: Targets, path: str, text: str | None) -> Iterator[Problem]:
+    """The same of a link, written ``a>b``."""
+    links = ", ".join(f"{source}>{target}" for source, target in targets.links_all) or "none, there is one zone"
+    if text is None:
+        return
+    try:
+        pair = parse_link(text)
+    except ValueError as error:
+        yield Problem(path, str(error))
+        return
+    if pair not in targets.links_all:
+        yield Problem.of(path, text, f"a link of the topology ({links})")

@@ -1,0 +1,380 @@
+"""Faults of the links between coordinators and servers of other zones."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from functools import partial
+from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cluster.links.lag_text import parse_lag
+from cluster.links.link import Cut, Link
+from engine.ports import Timer
+from scenarios.faults.fault import (
+    ANY_LAG,
+    Action,
+    Changes,
+    Choices,
+    Fault,
+    Stage,
+    Targets,
+    no_link,
+    no_server,
+    part_drawn,
+)
+from scenarios.fields import DelayText, NonNegative, Problem, parse_link
+
+_NEARLY_ALL = 0.99
+_NS_PER_MS = 1_000_000
+_NS_PER_S = 1_000_000_000
+
+Pairs = tuple[tuple[str, str], ...]
+Undo = Callable[[], None]
+
+
+class CutMode(StrEnum):
+    """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
+
+    DROP = "drop"
+    HOLD = "hold"
+
+
+class OfLinks(Fault):
+    """A fault of some links."""
+
+    between_zones = True
+
+    @abstractmethod
+    def links(self, targets: Targets) -> Pairs:
+        """Those that it changes, in the order of the topology."""
+
+    def holds(self, targets: Targets) -> set[str]:
+        return cut_of(self.links(targets))
+
+
+class EachLink(OfLinks):
+    """A fault that does the same to each of some links, at the same time."""
+
+    @abstractmethod
+    def change(self, link: Link) -> Undo:
+        """Let it happen to this link; what is returned ends it."""
+
+    @property
+    @abstractmethod
+    def state(self) -> dict[str, object]:
+        """The fields of ``cluster.admin.links.LinkState`` that differ on a link with this fault."""
+
+    def action(self, stage: Stage) -> Action:
+        links = [stage.testbed.links[pair] for pair in self.links(stage.targets)]
+        undone: list[Undo] = []
+
+        async def begin() -> None:
+            undone.extend([self.change(link) for link in links])
+
+        async def end() -> None:
+            for undo in undone:
+                undo()
+
+        return Action(begin, end)
+
+
+class LinksFault(EachLink):
+    """Something about some links; with neither zone nor link, about every link."""
+
+    zone: str | None = None
+    """Every link from and to this zone."""
+    link: str | None = None
+    """One link."""
+    kind: str
+
+    @property
+    def target(self) -> str:
+        return self.link or self.zone or "all links"
+
+    def links(self, targets: Targets) -> Pairs:
+        return around(targets, self.zone) if self.link is None else (parse_link(self.link),)
+
+    def holds(self, targets: Targets) -> set[str]:
+        return _held(self.kind, self.links(targets))
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        if self.zone is not None and self.link is not None:
+            yield Problem.of(f"{path}.link", self.link, "zone or link, not both")
+        yield from no_server(targets, f"{path}.zone", self.zone)
+        yield from no_link(targets, f"{path}.link", self.link)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        of_zone = random.random() < 0.5 or link is None
+        target: Changes = {"zone": zone, "link": None} if of_zone else {"zone": None, "link": link}
+        return {**target, **self._extent(part_drawn(random), random)}
+
+    @classmethod
+    def places(cls, targets: Targets) -> dict[str, Choices]:
+        return {"link": _written(targets), "zone": targets.zones}
+
+
+class LagFault(LinksFault):
+    """Another lag on some links, then the one that they had."""
+
+    colour = "#1f77b4"
+    harm = 2
+
+    kind: Literal["lag"]
+    lag: DelayText
+
+    @property
+    def amount(self) -> str:
+        return self.lag
+
+    @property
+    def state(self) -> dict[str, object]:
+        return {"lag": self.lag}
+
+    def change(self, link: Link) -> Undo:
+        before = link.lag
+        link.set_lag(parse_lag(self.lag))
+        return partial(link.set_lag, before)
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"lag": (ANY_LAG,)}
+
+
+class LossFault(LinksFault):
+    """More, or less, loss on some links, then that which they had."""
+
+    colour = "#17becf"
+    harm = 4
+
+    kind: Literal["loss"]
+    share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
+    """Of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
+
+    @property
+    def amount(self) -> str:
+        return f"{self.share:.0%}"
+
+    @property
+    def state(self) -> dict[str, object]:
+        return {"loss": self.share}
+
+    def change(self, link: Link) -> Undo:
+        before = link.loss
+        link.set_loss(self.share)
+        return partial(link.set_loss, before)
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"share": round(self.share * part, 6)}
+
+    def hits_all(self) -> Iterator[Changes]:
+        if self.share < _NEARLY_ALL:
+            yield {"share": _NEARLY_ALL}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"share": (0.01, 0.1, 0.3)}
+
+
+class DuplicateFault(LinksFault):
+    """Some messages on some links arrive twice."""
+
+    colour = "#7fc97f"
+    harm = 4
+
+    kind: Literal["duplicate"]
+    share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
+    """Of messages that arrive a second time."""
+    after_ms: NonNegative = 0.0
+    """How long after a message its copy sets out."""
+
+    @property
+    def amount(self) -> str:
+        return f"{self.share:.0%}"
+
+    @property
+    def state(self) -> dict[str, object]:
+        return {"duplicate": self.share, "duplicate_after_ms": self.after_ms}
+
+    def change(self, link: Link) -> Undo:
+        link.set_duplication(self.share, after_ns=round(self.after_ms * _NS_PER_MS))
+        return partial(link.set_duplication, 0)
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"share": min(1.0, round(self.share * part + 0.001, 3)), "after_ms": round(self.after_ms * part, 3)}
+
+    def hits_all(self) -> Iterator[Changes]:
+        if self.share < 1:
+            yield {"share": 1.0}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.after_ms:
+            yield {"after_ms": float(self.after_ms // 2)}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"share": (1.0, 0.3), "after_ms": (0.0, 10.0, 300.0)}
+
+
+class Clog(LinksFault):
+    """What is sent is held and arrives afterwards."""
+
+    colour = "#c5b0d5"
+    harm = 7
+
+    kind: Literal["clog"]
+
+    @property
+    def state(self) -> dict[str, object]:
+        return {"cut": Cut.HOLD}
+
+    def holds(self, targets: Targets) -> set[str]:
+        return cut_of(self.links(targets))
+
+    def change(self, link: Link) -> Undo:
+        link.cut(Cut.HOLD)
+        return link.mend
+
+
+class SwizzleClog(OfLinks):
+    """Links are clogged one after another, and freed one after another in another order.
+
+    In the first half of the time one after another begins, in the second one after another ends.
+    """
+
+    colour = "#5e3c99"
+    harm = 7
+
+    kind: Literal["swizzle_clog"]
+    zone: str | None = None
+    """Every link from and to this zone; every link if not given."""
+    order: Annotated[int, Field(strict=True, ge=0)] = 0
+    """Stands for both orders: each number, with the scenario's seed, gives others."""
+
+    @property
+    def target(self) -> str:
+        return self.zone or "all links"
+
+    def links(self, targets: Targets) -> Pairs:
+        return around(targets, self.zone)
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from no_server(targets, f"{path}.zone", self.zone)
+
+    def action(self, stage: Stage) -> Action:
+        runtime, links = stage.testbed.runtime, [stage.testbed.links[pair] for pair in self.links(stage.targets)]
+        random, half_ns = runtime.random(f"swizzle {self.order}"), round(self.for_s * _NS_PER_S) // 2
+        timers: list[Timer] = []
+
+        def change(after_ns: int, one: Callable[[], None]) -> None:
+            if after_ns:
+                timers.append(runtime.call_later(after_ns, one))
+            else:
+                one()
+
+        async def begin() -> None:
+            for link, at_ns in _in_any_order(links, random, half_ns, first=0):
+                change(at_ns, partial(link.cut, Cut.HOLD))
+            for link, at_ns in _in_any_order(links, random, half_ns, first=1):
+                change(half_ns + at_ns, link.mend)
+
+        async def end() -> None:
+            for timer in timers:
+                timer.cancel()
+            for link in links:
+                link.mend()
+
+        return Action(begin, end)
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"order": random.randrange(1_000_000)}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.order:
+            yield {"order": 0}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"order": (range(1_001),)}
+
+
+class CutFault(EachLink):
+    """Exactly one of ``isolate``, ``halves`` and ``one_way`` says which links are cut."""
+
+    colour = "#9467bd"
+    harm = 8
+
+    kind: Literal["cut"]
+    mode: CutMode = CutMode.DROP
+    isolate: str | None = None
+    """A zone: every link from and to it."""
+    halves: tuple[str, ...] | None = None
+    """The zones of one side: every link between them and the others."""
+    one_way: str | None = None
+    """One link."""
+
+    @property
+    def target(self) -> str:
+        return self.isolate or self.one_way or f"{','.join(self.halves or ())}|rest"
+
+    @property
+    def state(self) -> dict[str, object]:
+        return {"cut": Cut(self.mode)}
+
+    def links(self, targets: Targets) -> Pairs:
+        if self.one_way is not None:
+            return (parse_link(self.one_way),)
+        side = (self.isolate,) if self.isolate is not None else self.halves or ()
+        return tuple(link for link in targets.links_all if (link[0] in side) != (link[1] in side))
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        given = [name for name in ("isolate", "halves", "one_way") if getattr(self, name) is not None]
+        if len(given) != 1:
+            yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of isolate, halves, one_way")
+        yield from no_server(targets, f"{path}.isolate", self.isolate)
+        yield from no_link(targets, f"{path}.one_way", self.one_way)
+        for index, zone in enumerate(self.halves or ()):
+            yield from no_server(targets, f"{path}.halves[{index}]", zone)
+        if self.halves is not None and not 0 < len(set(self.halves) & set(targets.servers)) < len(targets.servers):
+            yield Problem.of(f"{path}.halves", list(self.halves), "some zones, but not all")
+
+    def change(self, link: Link) -> Undo:
+        link.cut(Cut(self.mode))
+        return link.mend
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        isolated: Changes = {"isolate": zone, "halves": None, "one_way": None}
+        one_way: Changes = {"isolate": None, "halves": None, "one_way": link}
+        return random.choice([isolated, one_way] if link else [isolated])
+
+    @classmethod
+    def places(cls, targets: Targets) -> dict[str, Choices]:
+        return {"one_way": _written(targets), "isolate": targets.zones}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"mode": tuple(CutMode)}
+
+
+def around(targets: Targets, zone: str | None) -> Pairs:
+    """Every link from and to ``zone``; every link if None."""
+    return tuple(link for link in targets.links_all if zone is None or zone in link)
+
+
+def cut_of(links: Pairs) -> set[str]:
+    """However a link comes to be cut, mending it undoes all of that: only one fault can cut it at a time."""
+    return _held("cut", links)
+
+
+def _held(what: str, links: Pairs) -> set[str]:
+    return {f"{what} of {source}>{target}" for source, target in links}
+
+
+def _written(targets: Targets) -> Choices:
+    return tuple(f"{source}>{target}" for source, target in targets.links_all)
+
+
+def _in_any_order(links: Sequence[Link], random: Random, within_ns: int, *, first: int) -> list[tuple[Link, int]]:
+    order = random.sample(links, len(links))
+    return [(link, within_ns * number // len(order)) for number, link in enumerate(order, first)]

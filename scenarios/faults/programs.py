@@ -1,0 +1,151 @@
+"""Faults of programs: consumers, producers and coordinators end, and others take their places."""
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainValidator
+
+from cluster.links.link import Cut
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once, no_zone
+from scenarios.faults.links import around, cut_of
+from scenarios.fields import Count, Problem
+
+_COMMANDS_LOG2 = 6.0
+_COMMANDS: Choices = (None, range(1, 21))
+
+
+def _consumer(value: Any) -> int | Literal["all"]:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"got {value!r}; accepted: a consumer's number, from 0, or all")
+
+
+class ClientCrash(OfZone):
+    """The program of a client ends between two commands."""
+
+    harm = 1
+    of_clients = True
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from no_zone(targets, f"{path}.zone", self.zone)
+
+
+class ConsumerCrash(ClientCrash):
+    """The consumer's program ends between two commands; after ``for_s`` another takes its place."""
+
+    colour = "#8c564b"
+
+    kind: Literal["consumer_crash"]
+    zone: str
+    consumer: Annotated[int | Literal["all"], PlainValidator(_consumer)] = 0
+    at_command: Count | None = None
+    """It ends just before the command of this number that it would send from ``at_s`` on; at once if not given.
+
+    A program that does not come to send so many within ``for_s`` lives on.
+    """
+
+    @property
+    def target(self) -> str:
+        return f"consumer-{self.zone}-{self.consumer}"
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        count = targets.consumers.per_zone
+        if count == 0:
+            yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} crashes a consumer")
+        elif isinstance(self.consumer, int) and self.consumer >= count:
+            yield Problem.of(f"{path}.consumer", self.consumer, f"0..{count - 1} or all")
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"consumer {self.zone}-{number}" for number in self._numbers(targets)}
+
+    def action(self, stage: Stage) -> Action:
+        consumers, numbers = stage.consumers, self._numbers(stage.targets)
+        assert consumers is not None, "the rules of a scenario refuse crashes of programs that are not there"
+        at_command = self.at_command or 1
+        return Action(
+            at_once(*(partial(consumers.crash, self.zone, number, at_command=at_command) for number in numbers)),
+            at_once(*(partial(consumers.replace, self.zone, number) for number in numbers)),
+        )
+
+    def _numbers(self, targets: Targets) -> tuple[int, ...]:
+        return tuple(range(targets.consumers.per_zone)) if self.consumer == "all" else (self.consumer,)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        consumer = random.randrange(targets.consumers.per_zone)
+        return {"zone": zone, "consumer": consumer, "at_command": _command(random)}
+
+    def milder(self) -> Iterator[Changes]:
+        yield from _earlier_commands(self.at_command)
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"consumer": (range(targets.consumers.per_zone), "all"), "at_command": _COMMANDS}
+
+
+class ProducerCrash(ClientCrash):
+    """The producer's program ends, with pushes open; after ``for_s`` another takes its place."""
+
+    colour = "#c49c94"
+
+    kind: Literal["producer_crash"]
+    zone: str
+    at_command: Count | None = None
+    """As for a consumer; the commands of all its open pushes count."""
+
+    @property
+    def target(self) -> str:
+        return f"producer-{self.zone}"
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"producer {self.zone}"}
+
+    def action(self, stage: Stage) -> Action:
+        producer = stage.producers[self.zone]
+        return Action(at_once(partial(producer.crash, at_command=self.at_command or 1)), producer.replace)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        return {"zone": zone, "at_command": _command(random)}
+
+    def milder(self) -> Iterator[Changes]:
+        yield from _earlier_commands(self.at_command)
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"at_command": _COMMANDS}
+
+
+class CoordinatorCrash(OfZone):
+    """The coordinator of a zone ends, with commands on their way; after ``for_s`` another takes its place.
+
+    Its connections to the others, and theirs to it, are reset.
+    """
+
+    colour = "#2ca02c"
+    harm = 9
+
+    kind: Literal["coordinator_crash"]
+    zone: str
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {*cut_of(around(targets, self.zone)), f"coordinator {self.zone}"}
+
+    def action(self, stage: Stage) -> Action:
+        coordinator = stage.testbed.coordinators[self.zone]
+        links = [stage.testbed.links[pair] for pair in around(stage.targets, self.zone)]
+        cuts = (partial(link.cut, Cut.DROP) for link in links)
+        return Action(at_once(coordinator.crash, *cuts), at_once(coordinator.restart, *(link.mend for link in links)))
+
+
+def _command(random: Random) -> int | None:
+    return int(2 ** random.uniform(0, _COMMANDS_LOG2)) if random.random() < 0.75 else None
+
+
+def _earlier_commands(at_command: int | None) -> Iterator[Changes]:
+    if at_command is not None:
+        yield {"at_command": None}
+        if at_command > 1:
+            yield {"at_command": at_command // 2}
+            yield {"at_command": at_command - 1}

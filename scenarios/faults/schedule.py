@@ -1,0 +1,107 @@
+"""What faults of a run happen when: each begins and ends at its time, and has a row in ``faults.parquet``."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.ports import Runtime
+from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.fault import Action, Stage
+from scenarios.tasks import Halt
+
+_NS_PER_S = 1_000_000_000
+_POLL_NS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedFault:
+    """A fault of the scenario, ready to happen. ``name`` is unique in the run and says what and where: ``0:kill b``."""
+
+    name: str
+    kind: str
+    target: str
+    colour: str
+    begin_ns: int
+    duration_ns: int
+    holds: frozenset[str]
+    """What no other fault can hold at the same time."""
+    detail: str
+    action: Action
+
+
+def plan_faults(faults: Iterable[AnyFault], stage: Stage) -> list[PlannedFault]:
+    return [
+        PlannedFault(
+            name=f"{index}:{fault.kind} {fault.target}",
+            kind=fault.kind,
+            target=fault.target,
+            colour=fault.colour,
+            begin_ns=round(fault.at_s * _NS_PER_S),
+            duration_ns=round(fault.for_s * _NS_PER_S),
+            holds=frozenset(fault.holds(stage.targets)),
+            detail=json.dumps(fault.model_dump(mode="json", exclude_none=True)),
+            action=fault.action(stage),
+        )
+        for index, fault in enumerate(faults)
+    ]
+
+
+class FaultSchedule:
+    """Makes the faults of a run happen and keeps a row of each for ``faults.parquet``."""
+
+    def __init__(self, faults: Iterable[PlannedFault], *, runtime: Runtime, halt: Halt) -> None:
+        self._faults = tuple(faults)
+        self._runtime = runtime
+        self._halt = halt
+        self._active: dict[str, PlannedFault] = {}
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    @property
+    def faults(self) -> tuple[PlannedFault, ...]:
+        return self._faults
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """As in ``analysis.runs.history.FAULTS``, in order of begin."""
+        return list(self._rows.values())
+
+    async def run(self, fault: PlannedFault, *, load_begin_ns: int) -> None:
+        """Let one fault begin and end at its times. If the run is halted it stays as it is, for ``heal``."""
+        begin_ns = load_begin_ns + fault.begin_ns
+        if await self._halt.sleep(begin_ns - self._runtime.now_ns()):
+            return
+        while self._held(fault):
+            if await self._halt.sleep(_POLL_NS):
+                return
+        await self._begin(fault)
+        if await self._halt.sleep(begin_ns + fault.duration_ns - self._runtime.now_ns()):
+            return
+        await self._end(fault)
+
+    async def heal(self) -> None:
+        """End every fault that is still in force."""
+        for fault in list(self._active.values()):
+            await self._end(fault)
+
+    def _held(self, fault: PlannedFault) -> bool:
+        """Whether a fault that is to be over by now still ends, as a server that restarts does."""
+        return any(other.holds & fault.holds for other in self._active.values())
+
+    async def _begin(self, fault: PlannedFault) -> None:
+        self._rows[fault.name] = {
+            "fault": fault.name,
+            "kind": fault.kind,
+            "target": fault.target,
+            "begin_ns": self._runtime.now_ns(),
+            "end_ns": None,
+            "colour": fault.colour,
+            "detail": fault.detail,
+        }
+        self._active[fault.name] = fault
+        await fault.action.begin()
+
+    async def _end(self, fault: PlannedFault) -> None:
+        await fault.action.end()
+        del self._active[fault.name]
+        self._rows[fault.name]["end_ns"] = self._runtime.now_ns()

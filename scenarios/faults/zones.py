@@ -1,0 +1,192 @@
+"""Faults of a zone's server: it dies, loses its power, stands still or becomes slow."""
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cluster.zone import LosesPower, Restart, SlowsDown, Zone, ZoneError, ZoneState
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once
+from scenarios.fields import Flag, Problem
+
+_FACTOR_LEAST = 4.0
+
+
+class OfServer(OfZone):
+    """A fault of the server itself, which can have one at a time."""
+
+    stops_server = True
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"zone {self.zone}"}
+
+    async def strike(self, zone: Zone) -> None:
+        """Let it happen to this server."""
+        raise NotImplementedError
+
+
+class ServerDeath(OfServer):
+    """The server dies; it comes back with its own files, without them, or with a copy of a live zone's data."""
+
+    @property
+    def comes_back(self) -> Restart:
+        raise NotImplementedError
+
+    async def strike(self, zone: Zone) -> None:
+        await zone.kill()
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        if self.comes_back is Restart.WARM:
+            if len(targets.zones) == 1:
+                yield Problem.of(f"{path}.restart", "warm", "keep, as there is no other zone to copy from")
+            elif targets.servers != targets.zones:
+                yield Problem.of(f"{path}.restart", "warm", "keep, as no other server holds the same keys")
+
+    def action(self, stage: Stage) -> Action:
+        zone = stage.testbed.zones[self.zone]
+        return Action(partial(self.strike, zone), partial(self._restart, zone, stage))
+
+    async def _restart(self, zone: Zone, stage: Stage) -> None:
+        source = self._source(stage) if self.comes_back is Restart.WARM else None
+        await zone.restart(self.comes_back, warm_from=source)
+
+    def _source(self, stage: Stage) -> Zone:
+        for name, zone in stage.testbed.zones.items():
+            if name != self.zone and zone.state is ZoneState.RUNNING:
+                return zone
+        raise ZoneError(f"zone {self.zone}: no running zone to copy the data from")
+
+
+class Kill(ServerDeath):
+    colour = "#d62728"
+    harm = 10
+
+    kind: Literal["kill"]
+    zone: str
+    restart: Literal["keep", "warm"] = "keep"
+    """Comes back with its own files, or with a copy of a live zone's data."""
+
+    @property
+    def comes_back(self) -> Restart:
+        return Restart(self.restart)
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"restart": _restarts(targets)}
+
+
+class Wipe(ServerDeath):
+    colour = "#8b0000"
+    harm = 12
+
+    kind: Literal["wipe"]
+    zone: str
+
+    @property
+    def comes_back(self) -> Restart:
+        return Restart.WIPE
+
+
+class PowerFailure(ServerDeath):
+    """The machine of a zone's server loses its power, and the file what was not flushed; in simulation only."""
+
+    colour = "#e377c2"
+    harm = 11
+    simulated_only = True
+
+    kind: Literal["power_failure"]
+    zone: str
+    torn: Flag = False
+    """The file ends at a random byte of what was not flushed, instead of before all of it."""
+    restart: Literal["keep", "warm"] = "keep"
+
+    @property
+    def comes_back(self) -> Restart:
+        return Restart(self.restart)
+
+    async def strike(self, zone: Zone) -> None:
+        await self._machine(zone).fail_power(torn=self.torn)
+
+    def action(self, stage: Stage) -> Action:
+        self._machine(stage.testbed.zones[self.zone])
+        return super().action(stage)
+
+    def _machine(self, zone: Zone) -> LosesPower:
+        if not isinstance(zone, LosesPower):
+            raise only_simulated(zone, self.kind)
+        return zone
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"torn": random.random() < 0.5}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.torn:
+            yield {"torn": False}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"restart": _restarts(targets), "torn": (False, True)}
+
+
+class Pause(OfServer):
+    """SIGSTOP of a zone's server: it keeps its connections and answers nobody."""
+
+    colour = "#ff7f0e"
+    harm = 6
+
+    kind: Literal["pause"]
+    zone: str
+
+    async def strike(self, zone: Zone) -> None:
+        await zone.pause()
+
+    def action(self, stage: Stage) -> Action:
+        zone = stage.testbed.zones[self.zone]
+        return Action(partial(self.strike, zone), zone.resume)
+
+
+class SlowZone(OfZone):
+    """A zone's server takes ``factor`` times as long for each command; in simulation only."""
+
+    colour = "#ffbb78"
+    harm = 3
+    simulated_only = True
+
+    kind: Literal["slow"]
+    zone: str
+    factor: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] = 100.0
+
+    @property
+    def amount(self) -> str:
+        return f"x{self.factor:g}"
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"speed of {self.zone}"}
+
+    def action(self, stage: Stage) -> Action:
+        zone = stage.testbed.zones[self.zone]
+        if not isinstance(zone, SlowsDown):
+            raise only_simulated(zone, self.kind)
+        return Action(at_once(partial(zone.slow_down, self.factor)), at_once(partial(zone.slow_down, 1)))
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"factor": 1 + (self.factor - 1) * part}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.factor > _FACTOR_LEAST:
+            yield {"factor": float(self.factor // 2)}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"factor": (2.0, 10.0, 100.0, 1000.0)}
+
+
+def only_simulated(zone: Zone, kind: str) -> ZoneError:
+    return ZoneError(f"zone {zone.name}: {kind} is possible in simulation only")
+
+
+def _restarts(targets: Targets) -> Choices:
+    return ("keep", "warm") if len(targets.zones) > 1 else ("keep",)

@@ -1,0 +1,52 @@
+"""What the sections of a scenario file are made of."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from cluster.links.lag_text import parse_lag
+
+Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Millis = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)
+
+
+def _duration_text(value: Any) -> Any:
+    """YAML reads a bare 0 as a number; it is the shortest way to write no delay."""
+    return "0" if value == 0 and not isinstance(value, bool) else value
+
+
+def _parsable(text: str) -> str:
+    parse_lag(text)
+    return text
+
+
+DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
+"""A distribution of durations, written as ``cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one value of a scenario: where it is, the value, and what would be accepted."""
+
+    path: str
+    text: str
+
+    @classmethod
+    def of(cls, path: str, value: Any, accepted: str) -> "Problem":
+        return cls(path, f"got {value!r}; accepted: {accepted}")
+
+
+def parse_link(text: str) -> tuple[str, str]:
+    """``a>b`` as a pair. Raises ``ValueError`` if it is not written so."""
+    source, arrow, target = (part.strip() for part in text.partition(">"))
+    if not (source and arrow and target):
+        raise ValueError(f"got {text!r}; accepted: a link written FROM>TO, e.g. a>b")
+    return source, target

@@ -1,0 +1,72 @@
+"""Carries out one run on a testbed: starts the testbed, goes through the phases of the run, and stops it.
+
+The testbed is known as a ``Testbed`` only, so a run is the same on real servers and in simulation.
+"""
+
+from contextlib import ExitStack
+
+from cluster.testbed import Testbed
+from scenarios.consistency.run import AccessRun
+from scenarios.errors import explain
+from scenarios.logs import LOGGER
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.queue_run import QueueRun
+from scenarios.run_files.record import RunRecord
+from scenarios.run_files.tables import OpenTable
+from scenarios.run_phases import RunContext, Watcher
+from scenarios.spec.scenario import Scenario
+from scenarios.tasks import Halt, at_end
+
+
+async def carry_out(
+    scenario: Scenario,
+    testbed: Testbed,
+    open_table: OpenTable,
+    *,
+    halt: Halt,
+    watcher: Watcher,
+    make_queue: MakeQueue = queue_under_test,
+) -> RunRecord:
+    """Carry out one run on a testbed that is not started yet, and write its tables.
+
+    Whatever happens, the testbed is stopped and the tables are closed when this returns. What went wrong is in the
+    record: ``interrupted`` if somebody asked for the end, ``failed`` with one line if the lab could not go on.
+    """
+    record = RunRecord()
+    async with at_end(lambda: _stop(testbed, halt, record)):
+        try:
+            watcher.phase("set-up", None)
+            await testbed.start()
+            with ExitStack() as tables:
+                context = RunContext(
+                    scenario=scenario,
+                    testbed=testbed,
+                    open_table=open_table,
+                    halt=halt,
+                    watcher=watcher,
+                    record=record,
+                    tables=tables,
+                )
+                run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
+                await run.phases()
+        except Exception as error:  # the record must tell of it, whatever it is
+            halt.fail(error)
+    _conclude(record, halt)
+    return record
+
+
+async def _stop(testbed: Testbed, halt: Halt, record: RunRecord) -> None:
+    record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
+    try:
+        await testbed.stop()
+    except Exception as error:  # it must not hide what happened before
+        halt.fail(error)
+
+
+def _conclude(record: RunRecord, halt: Halt) -> None:
+    if halt.error is not None:
+        record.status, record.error = "failed", explain(halt.error)
+        LOGGER.error("the run failed: %s", record.error, exc_info=halt.error)
+    elif halt.interrupted:
+        record.status, record.error = "interrupted", "interrupted by the user"
+        LOGGER.warning("the run was interrupted")

@@ -1,0 +1,115 @@
+"""A run whose clients use a queue: producers and consumers under faults, then what every zone holds of it at rest."""
+
+from collections.abc import Mapping
+from contextlib import closing
+
+from analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
+from engine.ports import PortError
+from scenarios.clients.consumers import Consumers
+from scenarios.clients.producers import Producer
+from scenarios.clients.recorder import Outcome, Recorder
+from scenarios.faults.fault import Stage
+from scenarios.faults.schedule import plan_faults
+from scenarios.logs import LOGGER
+from scenarios.queues.catalogue import MakeQueue
+from scenarios.run.depth_sampler import DepthSampler
+from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
+from scenarios.run_phases import RunContext, RunPhases
+from scenarios.spec.push_plan import plan_pushes
+
+STAGGER_MS_MAX = 1_000
+"""Consumers start within one interval of the unack handler before the load begins, but within this at most."""
+
+
+class QueueRun(RunPhases):
+    """A run whose clients push to, and pop from, a queue."""
+
+    def __init__(self, context: RunContext, make_queue: MakeQueue) -> None:
+        super().__init__(context, groups=("sampler", "load", "consumers"))
+        scenario, open_table, tables = context.scenario, context.open_table, context.tables
+        self._queue = make_queue(context.testbed, scenario)
+        context.record.shards = dict(self._queue.shards)
+        history = tables.enter_context(closing(History(open_table(OPERATIONS_NAME, OPERATIONS))))
+        self._depth_table = tables.enter_context(closing(open_table(DEPTH_NAME, DEPTH)))
+        self._recorder = Recorder(history, self._runtime, clock=context.testbed.clock)
+        self._consumers = Consumers(
+            settings=scenario.consumers,
+            poison=scenario.load.poison,
+            open_queue=self._queue.consumer,
+            recorder=self._recorder,
+            runtime=self._runtime,
+            tasks=self._groups["consumers"],
+        )
+        self._producers = {zone: self._producer(zone) for zone in scenario.zones}
+        stage = Stage(targets=scenario, testbed=context.testbed, consumers=self._consumers, producers=self._producers)
+        self._plan(plan_faults(scenario.faults, stage))
+
+    @property
+    def _counts(self) -> Mapping[tuple[str, Outcome], int]:
+        return self._recorder.counts
+
+    async def _prepare(self) -> None:
+        for producer in self._producers.values():
+            await producer.start()
+        await self._start_consumers()
+        DepthSampler(
+            queue=self._queue,
+            table=self._depth_table,
+            runtime=self._runtime,
+            tasks=self._groups["sampler"],
+            halt=self._halt,
+        ).start()
+
+    def _start(self, begin_ns: int) -> None:
+        for zone, producer in self._producers.items():
+            plan = plan_pushes(self._scenario.load, zone=zone, random=self._runtime.random)
+            self._groups["load"].spawn(producer.run(plan, begin_ns=begin_ns), name=f"producer {zone}")
+
+    async def _start_consumers(self) -> None:
+        """One after the other at drawn times: programs that started as one would also look for ended leases as one."""
+        scenario, random = self._scenario, self._runtime.random("consumer starts")
+        spread_ns = min(scenario.queue.unack_interval_ms, STAGGER_MS_MAX) * 1_000_000
+        programs = [(zone, number) for zone in scenario.zones for number in range(scenario.consumers.per_zone)]
+        begin_ns = self._runtime.now_ns()
+        for start_ns, zone, number in sorted((random.randrange(spread_ns), *program) for program in programs):
+            await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
+            self._consumers.start(zone, number)
+
+    def _producer(self, zone: str) -> Producer:
+        return Producer(
+            zone=zone,
+            open_queue=self._queue.producer,
+            recorder=self._recorder,
+            runtime=self._runtime,
+            halt=self._halt,
+            retries=self._scenario.load.retries,
+            retry_after_ms=self._scenario.load.retry_after_ms,
+        )
+
+    async def _is_drained(self) -> bool:
+        if len(self._groups["load"]) or any(producer.in_flight for producer in self._producers.values()):
+            return False
+        if not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
+            return False
+        try:
+            return all([(await self._queue.depth(shard)).empty for shard in self._queue.shards])
+        except PortError:
+            return False
+
+    async def _stop_clients(self) -> None:
+        await self._consumers.stop()
+        await self._groups["sampler"].dismiss()
+
+    async def _read_end_state(self) -> None:
+        with closing(self._open_table(FINAL_STATE_NAME, FINAL_STATE)) as table:
+            for zone in self._scenario.zones:
+                try:
+                    async for row in self._queue.final_state(zone):
+                        table.append(row)
+                except PortError as error:
+                    LOGGER.warning("the end state of zone %s could not be read: %s", zone, error)
+                    self._record.unread_zones.append(zone)
+
+    async def _close(self) -> None:
+        for producer in self._producers.values():
+            await producer.close()

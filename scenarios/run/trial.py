@@ -1,0 +1,98 @@
+"""One simulated run that is judged in memory and leaves no files: what a hunt and a shrinker repeat by the thousand."""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from analysis.checkers.consistency.consistency import check_accesses
+from analysis.checkers.consistency.verdict import ConsistencyVerdict
+from analysis.checkers.queue.queue import check_recorded
+from analysis.checkers.verdict import Verdict
+from analysis.runs.accesses import VALUES_NAME
+from scenarios.queues.catalogue import MakeQueue, queue_under_test
+from scenarios.run.simulated import Observe, Simulated, recorded, simulate
+from scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
+from scenarios.spec.scenario import Scenario
+
+Judged = TypeVar("Judged", bound=Verdict | ConsistencyVerdict)
+"""The verdict on a run of a queue, or on one of a workload."""
+
+_HISTORY = (OPERATIONS_NAME, VALUES_NAME)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial(Generic[Judged]):
+    """``verdict`` is None if the lab itself failed: there is nothing to judge then."""
+
+    scenario: Scenario
+    run: Simulated
+    tables: MemoryTables
+    verdict: Judged | None
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The forbidden classes, or anomalies, that have cases."""
+        return () if self.verdict is None else self.verdict.violated
+
+    def equals(self, other: "Trial[Judged]") -> bool:
+        """Whether the same events happened and left the same history."""
+        return self.run.trace_hash == other.run.trace_hash and self._history == other._history
+
+    @property
+    def _history(self) -> dict[str, object]:
+        tables = self.tables.tables
+        return {name: tables[name].rows for name in _HISTORY if name in tables}
+
+
+QueueTrial = Trial[Verdict]
+AccessTrial = Trial[ConsistencyVerdict]
+
+
+def attempt(
+    scenario: Scenario,
+    *,
+    make_queue: MakeQueue = queue_under_test,
+    observe: Observe | None = None,
+    keep_trace: bool = False,
+) -> QueueTrial:
+    """Run ``scenario``, whose clients use a queue, and judge what became of its messages."""
+    return _judged(scenario, check_recorded, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
+
+
+def attempt_accesses(scenario: Scenario, *, observe: Observe | None = None, keep_trace: bool = False) -> AccessTrial:
+    """Run ``scenario``, which has a workload, and judge whether its data were consistent."""
+    return _judged(scenario, check_accesses, make_queue=queue_under_test, observe=observe, keep_trace=keep_trace)
+
+
+def _judged(
+    scenario: Scenario,
+    judge: Callable[[MemoryRun], Judged],
+    *,
+    make_queue: MakeQueue,
+    observe: Observe | None,
+    keep_trace: bool,
+) -> Trial[Judged]:
+    tables = MemoryTables()
+    with _uncollected():
+        run = simulate(scenario, tables, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
+        verdict = None if run.record.status == "failed" else judge(recorded(scenario, run, tables))
+    return Trial(scenario=scenario, run=run, tables=tables, verdict=verdict)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Collect what earlier runs have left now, and nothing meanwhile: most of a run stays until its end.
+
+    So the collector would look through it in vain, for a tenth of the time.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.collect(0)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -1,0 +1,20 @@
+"""What a run tells of itself, for ``run.json``."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["complete", "interrupted", "failed"]
+
+
+@dataclass(kw_only=True)
+class RunRecord:
+    """What a run leaves behind beside its tables; see ``analysis.runs.directory.RunInfo`` for the meaning."""
+
+    status: Status = "complete"
+    error: str | None = None
+    server: str | None = None
+    phases: dict[str, tuple[int, int]] = field(default_factory=dict)
+    drained: bool = False
+    unread_zones: list[str] = field(default_factory=list)
+    shards: dict[str, str] = field(default_factory=dict)
+    coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)

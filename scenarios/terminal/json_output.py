@@ -1,0 +1,26 @@
+"""Results on stdout, as JSON for commands with ``--json``."""
+
+import json
+import sys
+from typing import Any, Protocol
+
+
+class Printable(Protocol):
+    """What a verb found out."""
+
+    def to_json(self) -> Any: ...
+    def print(self) -> None: ...
+
+
+def show(result: Printable, *, as_json: bool) -> None:
+    if as_json:
+        print_json(result.to_json())
+    else:
+        result.print()
+
+
+def print_json(value: Any) -> None:
+    """On stdout, and nothing else is written there."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+    sys.stdout.flush()

@@ -1,0 +1,116 @@
+"""How runs come along, on stderr: bars on a terminal, lines in a log or a pipe."""
+
+import sys
+from collections.abc import Mapping
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from scenarios.clients.recorder import Outcome
+
+LINES = 10
+"""So many lines of a ``RunBar`` where there is no terminal."""
+
+_OF_QUEUES = {"push": "pushed", "pop": "delivered", "ack": "acked"}
+
+Counts = Mapping[tuple[str, Outcome], int]
+
+
+class _Bars:
+    """Bars of ``columns``, which nobody sees without a terminal: then there are the lines that ``_line`` writes."""
+
+    def __init__(self, *columns: ProgressColumn) -> None:
+        terminal = Console(stderr=True)
+        self._bars = Progress(*columns, console=terminal, disable=not terminal.is_terminal)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bars.stop()
+
+    def _line(self, *parts: str, separator: str) -> None:
+        if self._bars.disable:
+            print(separator.join(filter(None, parts)), file=sys.stderr, flush=True)  # noqa: T201 (its purpose)
+
+
+class Display(_Bars):
+    """Watches one run after another: its phase, how far that is, and what was counted so far.
+
+    ``begin`` names the next run and comes before everything else; the rest is as in ``scenarios.run_phases.Watcher``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[phase]:<9}"),
+            TextColumn("{task.fields[counts]}"),
+        )
+        self._title = ""
+        self._counts: Counts = {}
+        self._run = TaskID(0)
+
+    def begin(self, title: str) -> None:
+        self._title, self._counts = title, {}
+        self._run = self._bars.add_task(title, total=None, phase="", counts="")
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        self._bars.update(self._run, phase=name, total=bound_s, completed=0)
+        self._say(f"{name} (at most {bound_s:g} s)" if bound_s is not None else name)
+
+    def progress(self, elapsed_s: float, counts: Counts) -> None:
+        self._counts = counts
+        self._bars.update(self._run, completed=elapsed_s, counts=_counted(counts))
+
+    def done(self, outcome: str) -> None:
+        self._bars.update(self._run, phase=outcome, total=1, completed=1)
+        self._bars.stop_task(self._run)
+        self._say(outcome)
+
+    def _say(self, text: str) -> None:
+        self._line(f"{self._title}: {text}", _counted(self._counts) if self._counts else "", separator="; ")
+
+
+def _counted(counts: Counts) -> str:
+    words = {f: f for f, _ in counts} if any(f not in _OF_QUEUES for f, _ in counts) else _OF_QUEUES
+    text = "  ".join(f"{word} {counts.get((f, 'ok'), 0):,}" for f, word in words.items())
+    trouble = sum(count for (_, outcome), count in counts.items() if outcome != "ok")
+    return text + (f"  not ok {trouble:,}" if trouble else "")
+
+
+class RunBar(_Bars):
+    """How many of many runs are done.
+
+    ``done`` runs of ``total`` were there before. ``note``: a count beside them, as it is at the beginning; without one,
+    a terminal shows the time that has passed.
+    """
+
+    def __init__(self, title: str, *, total: int | None = None, done: int = 0, note: str = "") -> None:
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}") if note else TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self._title = title
+        self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
+
+    def show(self, done: int, total: int, *, note: str = "") -> None:
+        self._bars.update(self._runs, completed=done, total=total, note=note)
+        if done % max(1, total // LINES) == 0:
+            self._line(f"{self._title}: {done:,} of {total:,} runs", note, separator=", ")

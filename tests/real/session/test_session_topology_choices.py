@@ -1,0 +1,89 @@
+"""Goal: what can be chosen of the data centres, zones and servers of a session is so, and what cannot be is refused.
+
+Method: the command line as a user runs it, with clusters of few servers.
+"""
+
+import pytest
+from support.scenarios.session_cluster import Rig
+
+from cluster.real.zones.docker.zone_image import build_image
+from cluster.topology.described import Placement
+
+pytestmark = pytest.mark.real
+
+
+def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
+    (lab.folder / "t.yaml").write_text("topology: {data_centres: {east: {a: 2, b: 1}, west: {c: 1}}, hash: murmur3}")
+    status = lab.up("--topology", "t.yaml", "--level", "DC_QUORUM", "--time-factor", "0.5")
+    assert [zone["zone"] for zone in status["zones"]] == ["a1", "a2", "b", "c"]
+    layout = Placement(data_centres=status["data_centres"], hash="murmur3").layout
+    keys = [f"key:{number}" for number in range(20)]
+    with lab.client("b") as client:
+        assert client.mset(dict.fromkeys(keys, "1"))
+        assert client.mget(keys) == ["1"] * 20
+    expected = {
+        node: sorted(key for key in keys if place.zone.owner(layout.token(key.encode())).name == node)
+        for node, place in layout.places.items()
+    }
+    for node, own in expected.items():
+        lab.until(lambda node=node, own=own: sorted(lab.server(node).keys()) == own)
+    assert lab.run("fault", "cut", "west") == "1:cut west, until zonelab heal\n"
+    lab.run("down")
+    lab.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("option", [(), ("--hinted-handoff",)])
+def test_a_server_that_was_away_has_what_it_missed_only_with_hinted_handoff(lab, option):
+    status = lab.up("--nodes", "2", "--time-factor", "0.5", *option)
+    rig = Rig(lab, status)
+    keys = [f"missed {number}" for number in range(20)]
+    own = [key for key in keys if "b1" in rig.owners(key, ("b1", "b2"))]
+    assert 0 < len(own) < 20
+    with lab.client("a2") as client:
+        lab.run("fault", "kill", "b1")
+        lab.until(lambda: not rig.statistics("a2")["connected"]["b1"])
+        assert client.mset(dict.fromkeys(keys, "1"))
+        rig.heal()
+        client.set(own[0], "2")
+        lab.until(lambda: lab.server("b1").get(own[0]) == "2")
+        expected = "1" if option else None
+        lab.until(lambda: [lab.server("b1").get(key) for key in own[1:]] == [expected] * (len(own) - 1))
+        assert lab.server("b1").dbsize() == (len(own) if option else 1)
+
+
+@pytest.mark.docker
+def test_servers_may_be_containers(lab):
+    build_image()
+    lab.up("--dcs", "2", "--zones", "1", "--nodes", "2", "--zones-kind", "docker", "--time-factor", "0.5")
+    keys = [f"key:{number}" for number in range(20)]
+    with lab.client("a1") as near, lab.client("b2") as far:
+        assert near.mset(dict.fromkeys(keys, "1"))
+        lab.until(lambda: far.mget(keys) == ["1"] * 20)
+        held = [set(lab.server(node).keys()) for node in ("b1", "b2")]
+        assert held[0] | held[1] == set(keys)
+        assert all(held)
+        lab.run("fault", "kill", "b")
+        assert [lab.zone(node)["server"]["state"] for node in ("b1", "b2")] == ["dead", "dead"]
+        lab.run("fault", "restart", "b", "--warm")
+        lab.until(lambda: [set(lab.server(node).keys()) for node in ("b1", "b2")] == held)
+    lab.run("down")
+    lab.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dcs", "4"), "--dcs: got '4'"),
+        (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
+        (("--dc-lag", "constant:5ms"), "of which there is one"),
+        (("--dcs", "2", "--dc-lag", "far"), "--dc-lag: got 'far'"),
+        (("--topology", "none.yaml"), "none.yaml cannot be read"),
+        (("--topology", "none.yaml", "--nodes", "2"), "accepted with it: no --nodes"),
+        (("--nodes", "2", "--hash-tag", "x"), "hash tag: got 'x'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_before_anything_starts(lab, arguments, words):
+    said = lab.run("up", "--port", "0", *arguments, code=64)
+    assert words in said
+    assert said.count("\n") == 1
+    lab.assert_nothing_is_left()

@@ -1,0 +1,78 @@
+"""Goal: at an edge a checker says what its rule says; what is in doubt stays in doubt. Method: a case at each edge."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from analysis.checkers.queue.deliveries import Deliveries, Extension, Lease
+from analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, Rows
+from analysis.checkers.queue.inversion import SERVED, passed_over
+from analysis.checkers.verdict import MessageClass
+
+
+@pytest.mark.parametrize(
+    ("leased_ms", "cause"),
+    [(99, MessageClass.CONCURRENT), (100, MessageClass.REDELIVERED), (101, MessageClass.REDELIVERED)],
+)
+def test_a_delivery_at_the_earliest_end_of_the_lease_before_is_not_concurrent(leased_ms, cause):
+    """Nobody knows whether the extension has shortened the lease, so it may have."""
+    leases = [
+        Lease(leased_ms=10, start_ms=9, index=0, delivery=1, end_ms=500),
+        Lease(leased_ms=leased_ms, start_ms=leased_ms - 1, index=1, delivery=2, end_ms=900),
+    ]
+    shortened = Extension(delivery=1, invoke_ms=50, ok_ms=None, end_ms=100)
+    found = [(lease.delivery, name) for lease, name, _ in Deliveries(leases, [shortened]).duplicates()]
+    assert found == [(2, cause)]
+
+
+def rows(*events):
+    """Events as (type, operation) of one message."""
+    types, ops = (np.array(column) for column in zip(*events, strict=True))
+    count = len(events)
+    absent, zeros = np.full(count, ABSENT), np.zeros(count, dtype=np.int64)
+    small = zeros.astype(np.int16)
+    return Rows(
+        message=zeros,
+        index=np.arange(count),
+        time_ns=zeros,
+        invoke_ns=zeros,
+        op_id=ops,
+        delivery=absent,
+        due_ms=absent,
+        lease_start_ms=absent,
+        leased_ms=absent,
+        lease_end_ms=absent,
+        zone=small,
+        shard=small,
+        priority=small,
+        f=np.full(count, PUSH, dtype=np.int8),
+        type=types.astype(np.int8),
+    )
+
+
+def test_an_operation_that_nothing_completed_stays_and_is_in_doubt():
+    history = rows((INVOKE, 1), (INVOKE, 2), (OK, 1), (INVOKE, 3), (FAIL, 3))
+    completed = history.completions()
+    assert list(zip(completed.op_id.tolist(), completed.type.tolist(), strict=True)) == [(2, INFO), (1, OK), (3, FAIL)]
+
+
+def served(*messages):
+    """As (priority, pushed, popped, served) of one shard and due time."""
+    columns = [
+        [f"m{number}" for number in range(len(messages))],
+        range(len(messages)),
+        range(len(messages)),
+        [50] * len(messages),
+        *(list(column) for column in list(zip(*messages, strict=True))[1:]),
+        [0] * len(messages),
+        [message[0] for message in messages],
+    ]
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, SERVED, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SERVED)
+
+
+def test_messages_of_equal_priority_do_not_pass_each_other_over():
+    """The last one, which is the most urgent, came too late to be passed over."""
+    first, second, late = (3, 0, 10, 20), (3, 0, 30, 40), (1, 35, 50, 60)
+    assert passed_over(served(first, second, late)).tolist() == []
+    assert passed_over(served(first, second, (1, 5, 50, 60))).tolist() == [2]

@@ -1,0 +1,127 @@
+"""Goal: no client takes more of the port than its limits allow. Method: a real socket, a coordinator by hand."""
+
+import asyncio
+from contextlib import suppress
+
+from cluster.resp.protocol import wire
+from cluster.resp.protocol.scanner import CommandLimits
+
+from .conftest import error, opened, until
+
+OK = b"+OK\r\n"
+
+
+def test_a_client_with_too_much_under_way_is_not_read_from(runner):
+    async def program():
+        async with opened(in_flight_max=10) as port:
+            client = await port.client()
+            command = wire.command(b"SET", b"k", b"v" * 1000)
+            total = 20_000
+            sending = asyncio.ensure_future(_send(client, command * total))
+            handed = 0
+            first = await port.coordinator.call()
+            await asyncio.sleep(0.2)
+            assert len(first.commands) <= 10
+            assert not port.coordinator.calls
+            assert not sending.done(), "20 MB were taken from a client whose commands wait"
+            [session] = port.server.clients
+            assert session._scanner.held < 600_000
+            call = first
+            while handed < total:
+                handed += len(call.commands)
+                call.answer(*[OK] * len(call.commands))
+                if handed < total:
+                    call = await port.coordinator.call()
+            await sending
+            assert [await client.reply() for _ in range(total)] == [b"OK"] * total
+
+    runner.run(program())
+
+
+async def _send(client, data):
+    client.send_raw(data)
+    await client.writer.drain()
+
+
+def test_a_client_that_does_not_read_its_answers_holds_up_itself_only(runner):
+    async def program():
+        async with opened(reply_bytes=2_000_000) as port:
+            greedy = await port.client(limit=1024)
+            greedy.send_raw(wire.command(b"GET", b"k") * 10_000)
+            reply = wire.bulk(bytes(1_000_000))
+            given, answered = 0, 0
+            with suppress(TimeoutError):
+                while answered < 10_000:
+                    async with asyncio.timeout(0.5):
+                        call = await port.coordinator.call()
+                    call.answer(*[reply] * len(call.commands))
+                    answered += len(call.commands)
+                    given = answered * len(reply)
+            [session] = port.server.clients
+            buffered = session.transport.get_write_buffer_size()
+            # The first 64 commands are under way before the size of a reply is known.
+            assert given <= 70 * len(reply)
+            assert buffered <= given
+            other = await port.client()
+            assert await other.ask(b"ECHO", b"well") == b"well"
+
+    runner.run(program())
+
+
+def test_large_replies_narrow_the_window_and_small_ones_widen_it_again(runner):
+    async def program():
+        async with opened(reply_bytes=1_000_000, in_flight_max=512) as port:
+            client = await port.client()
+            client.send_raw(wire.command(b"GET", b"k") * 2_000)
+            sizes = []
+            answered = 0
+            while answered < 2_000:
+                call = await port.coordinator.call()
+                sizes.append(len(call.commands))
+                reply = wire.bulk(bytes(400_000)) if answered < 70 else b"$1\r\nv\r\n"
+                call.answer(*[reply] * len(call.commands))
+                answered += len(call.commands)
+                for _ in call.commands:
+                    await client.reply()
+            assert sizes[0] == 64
+            assert set(sizes[1:4]) == {2}
+            assert max(sizes) > 64
+
+    runner.run(program())
+
+
+def test_more_clients_than_allowed_are_turned_away_with_a_reason(runner):
+    async def program():
+        async with opened(reply=OK, clients_max=2) as port:
+            first, second = await port.client(), await port.client()
+            await first.ask(b"SET", b"k", b"v")
+            await second.ask(b"SET", b"k", b"v")
+            third = await port.client()
+            assert error(await third.reply()) == "ERR max number of clients reached"
+            assert await third.closed()
+            first.close()
+            await until(lambda: len(port.server.clients) == 1)
+            fourth = await port.client()
+            assert await fourth.ask(b"SET", b"k", b"v") == b"OK"
+
+    runner.run(program())
+
+
+def test_incomplete_commands_of_all_clients_together_are_bounded(runner):
+    async def program():
+        limits = CommandLimits(argument_bytes=4_000_000, command_bytes=4_000_000)
+        async with opened(reply=OK, held_bytes_max=1_500_000, commands=limits) as port:
+            clients = [await port.client() for _ in range(8)]
+            for client in clients:
+                client.send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3000000\r\n" + bytes(400_000))
+            await until(lambda: port.server.statistics.over_memory >= 5)
+            await until(lambda: len(port.server.clients) <= 3)
+            assert port.server.held_bytes <= 1_500_000
+            well = await port.client()
+            assert await well.ask(b"SET", b"k", b"v") == b"OK"
+            for client in clients:
+                client.close()
+            await until(lambda: len(port.server.clients) == 1)
+            assert port.server.held_bytes == 0
+
+    runner.run(program())

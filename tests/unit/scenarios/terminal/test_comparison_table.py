@@ -1,0 +1,39 @@
+"""Goal: a comparison on a terminal shows every figure and says what is not known. Method: runs made by hand."""
+
+from pathlib import Path
+
+from support.analysis.runs import lognormal_run
+
+from analysis.comparison.compare import compare
+from analysis.comparison.metrics import COMPARED_QUANTILES
+from analysis.comparison.samples import Metric
+from analysis.message_classes import DUPLICATE_CAUSES
+from analysis.runs.builder import RunBuilder
+from analysis.summary.queue_summary import LOSSES
+from scenarios.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
+
+
+def test_rows_show_every_metric_and_count_and_end_with_the_verdict(tmp_path: Path) -> None:
+    alike = compare(*(lognormal_run(tmp_path / str(seed), seed=seed) for seed in (1, 2)))
+    rows = comparison_rows(alike)
+    assert len(rows) == len(Metric) * (len(COMPARED_QUANTILES) + 2) + len(DUPLICATE_CAUSES) + len(LOSSES) + 1
+    assert [row.agree for row in rows if row.agree] == ["yes"] * (len(Metric) + 1)
+    assert rows[-1] == ComparisonRow(section="verdict", label="all medians", agree="yes")
+    median = next(row for row in rows if row.label == "push p50, ms")
+    quantile = alike.metric("push").quantiles[0]
+    assert (median.first, median.second) == (f"{quantile.first_ms:.2f}", f"{quantile.second_ms:.2f}")
+    assert median.difference == f"{quantile.difference_ms:+.2f} ({100 * quantile.relative:+.1f} %)"
+    assert median.interval == f"{quantile.interval_ms.low:+.2f} … {quantile.interval_ms.high:+.2f}"
+    assert comparison_headings(within=0.2)[-1] == "within 20 %"
+    assert len(comparison_headings()) == len(ComparisonRow.__slots__) - 1
+
+
+def test_rows_of_tiny_runs_show_dashes_for_what_is_not_known(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run")
+    run.push("m", at_ms=0)
+    path = run.write()
+    rows = {row.label: row for row in comparison_rows(compare(path, path))}
+    assert (rows["push p50, ms"].interval, rows["push KS distance"].interval) == ("–", "–")
+    assert rows["redelivered, of deliveries"].interval == "–"
+    assert rows["push p50, ms"].agree == "undecided"
+    assert "ack p50, ms" not in rows
