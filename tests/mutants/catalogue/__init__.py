@@ -1,0 +1,30 @@
+"""The catalogue: every mutant, by area."""
+
+from collections.abc import Mapping, Sequence
+
+from mutants.catalogue import (
+    checkers,
+    clients,
+    coordinators,
+    engine_hardened,
+    engine_v1,
+    engine_v2,
+    links,
+    sim,
+    votes,
+)
+from mutants.mutant import Mutant
+
+AREAS: Mapping[str, Sequence[Mutant]] = {
+    "engine V1": engine_v1.MUTANTS,
+    "engine V2": engine_v2.MUTANTS,
+    "engine hardened": engine_hardened.MUTANTS,
+    "votes": votes.MUTANTS,
+    "coordinators": coordinators.MUTANTS,
+    "links": links.MUTANTS,
+    "simulated Redis": sim.MUTANTS,
+    "checkers": checkers.MUTANTS,
+    "clients": clients.MUTANTS,
+}
+
+MUTANTS = tuple(mutant for area in AREAS.values() for mutant in area)
