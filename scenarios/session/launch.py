@@ -58,11 +58,10 @@ def down(state: StateDirectory) -> dict[str, Any]:
     Returns ``ended``: whether one was up, ``removed``: what was left over, ``run``: its run directory.
     """
     session = state.read()
-    ended = state.is_locked() or (session is not None and not session.supervisor.is_gone())
-    if session is not None and ended:
+    lives = session is not None and not session.supervisor.is_gone()
+    if session is not None and lives:
         _ended_in_order(session, state)
-        _let_go(state)
-    return {"ended": ended, "removed": clean_up(state), "run": session.run if session is not None else None}
+    return {"ended": lives, "removed": clean_up(state), "run": session.run if session is not None else None}
 
 
 def clean_up(state: StateDirectory) -> list[str]:
@@ -126,13 +125,6 @@ def _ended_in_order(session: SessionFile, state: StateDirectory) -> None:
         if _gone(owner, within_s=SIGNAL_S):
             return
     raise ZoneError(f"the supervisor (pid {owner.pid}) does not end; its state is in {state.path}")
-
-
-def _let_go(state: StateDirectory) -> None:
-    """Wait for the lock: a killed process counts as ended with its first thread, its last one closes its files."""
-    deadline_s = time.monotonic() + SIGNAL_S
-    while state.is_locked() and time.monotonic() < deadline_s:
-        time.sleep(_POLL_S)
 
 
 def _signal(owner: Owner, number: signal.Signals) -> None:

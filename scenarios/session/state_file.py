@@ -8,6 +8,7 @@ ends; so a directory has one cluster at most, and a file whose supervisor is gon
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,13 @@ from cluster.real.zones.owner import Owner
 from cluster.zone import ClusterError
 
 VARIABLE = "ZONELAB_STATE"
+
+LET_GO_S = 10.0
+"""How long the lock may outlive its supervisor: a process counts as ended with its first thread, its last one closes
+its files, and on a busy machine that is later."""
+
 _FILE = "session.json"
+_POLL_S = 0.02
 
 
 class SessionFile(BaseModel):
@@ -86,37 +93,31 @@ class StateDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the directory and hold it. Raises ``AlreadyUp`` if somebody else does."""
+        """Make the directory and hold it, once a supervisor that has ended has let it go.
+
+        Raises ``AlreadyUp`` if one that lives holds it, or if nobody has let it go after ``LET_GO_S``.
+        """
+        deadline_s = time.monotonic() + LET_GO_S
         while True:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise AlreadyUp("a cluster is up already: zonelab status shows it, zonelab down ends it") from None
-                if self._is(descriptor):
+                if self._taken(descriptor):
                     yield
                     return
             finally:
                 os.close(descriptor)
+            if self._supervisor_lives() or time.monotonic() > deadline_s:
+                raise AlreadyUp("a cluster is up already: zonelab status shows it, zonelab down ends it")
+            time.sleep(_POLL_S)
 
-    def is_locked(self) -> bool:
-        """Whether a supervisor lives."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
+    def _supervisor_lives(self) -> bool:
+        session = self.read()
+        return session is not None and not session.supervisor.is_gone()
+
+    def _taken(self, descriptor: int) -> bool:
+        """Whether the lock is ours, and what was locked is still the directory: another may have removed it before."""
+        with contextlib.suppress(BlockingIOError, FileNotFoundError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
-
-    def _is(self, descriptor: int) -> bool:
-        """Whether what was locked is still the directory: another may have removed it just before."""
-        with contextlib.suppress(FileNotFoundError):
             return os.path.samestat(os.fstat(descriptor), self.path.stat())
         return False

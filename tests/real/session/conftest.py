@@ -92,7 +92,8 @@ class Lab:
     def processes(self):
         """The pids of everything that was started in this folder or with this temporary directory.
 
-        And of any process that is about to end: its environment is gone, but it may still hold files and locks.
+        And of any process that is about to end: its environment is gone, but it may still hold files and locks, also
+        when its first thread has ended and others have not.
         """
         mine = f"ZONELAB_STATE={self.state}\0".encode()
         found = []
@@ -101,10 +102,11 @@ class Lab:
                 try:
                     environment = (entry / "environ").read_bytes()
                     fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    threads = len(list((entry / "task").iterdir()))
                 except OSError:
                     continue
                 state, ending = fields[0], int(fields[6]) & PF_EXITING
-                if (mine in environment or ending) and state not in "ZX":
+                if (mine in environment or ending) and (state not in "ZX" or threads > 1):
                     found.append(int(entry.name))
         return found
 

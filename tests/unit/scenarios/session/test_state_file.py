@@ -4,12 +4,12 @@ import contextlib
 import dataclasses
 import os
 import stat
-import threading
 
 import pytest
 
 from cluster.real.zones.owner import Owner
 from cluster.zone import ClusterError
+from scenarios.session import state_file
 from scenarios.session.client import Control, NotUp
 from scenarios.session.launch import down
 from scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
@@ -29,12 +29,10 @@ def test_the_file_and_the_directory_are_for_their_owner_only(state):
 
 
 def test_a_directory_is_held_by_one_and_free_again_afterwards(state):
-    assert not state.is_locked()
     with state.locked():
-        assert state.is_locked()
+        state.write(SessionFile(owner=str(Owner.current())))
         with pytest.raises(AlreadyUp, match="zonelab down"), state.locked():
             pass
-    assert not state.is_locked()
     with state.locked():
         pass
 
@@ -48,20 +46,27 @@ def test_the_lock_ends_with_the_process_that_holds_it(state):
             os.kill(os.getpid(), 9)
     os.read(reader, 1)
     os.waitpid(child, 0)
-    assert not state.is_locked()
+    with state.locked():
+        pass
 
 
-def test_going_down_waits_for_a_lock_that_outlives_its_process(state):
+@pytest.mark.parametrize("file", ["left by a supervisor that was killed", "removed by one that ended in order"])
+def test_a_lock_that_outlives_its_supervisor_is_waited_for(state, monkeypatch, file):
     """Of a killed process the first thread ends before the last, which closes its files."""
     with contextlib.ExitStack() as holder:
         holder.enter_context(state.locked())
-        gone = dataclasses.replace(Owner.current(), start_ticks=1)
-        state.write(SessionFile(owner=str(gone)))
-        released = threading.Timer(0.3, holder.close)
-        released.start()
-        assert down(state)["ended"]
-        released.join()
+        if file.startswith("left"):
+            gone = dataclasses.replace(Owner.current(), start_ticks=1)
+            state.write(SessionFile(owner=str(gone)))
+        monkeypatch.setattr(state_file.time, "sleep", lambda s: holder.close())
+        assert not down(state)["ended"]
     assert not state.path.exists()
+
+
+def test_a_lock_that_nobody_lets_go_is_not_waited_for_without_end(state, monkeypatch):
+    monkeypatch.setattr(state_file, "LET_GO_S", 0.0)
+    with state.locked(), pytest.raises(AlreadyUp), state.locked():
+        pass
 
 
 def test_clearing_leaves_nothing_but_what_is_not_its_own(state):
