@@ -52,9 +52,9 @@ def murmur3(key: bytes) -> int:
 
 
 def one_at_a_time(key: bytes) -> int:
-    """Bob Jenkins' hash of this name."""
+    """Bob Jenkins' hash of this name, over bytes with a sign as in ``hashkit/dyn_one_at_a_time.c``."""
     value = 0
-    for byte in key:
+    for byte in unpack(f"{len(key)}b", key):
         value = (value + byte) * 1025 & _MASK
         value ^= value >> 6
     value = value * 9 & _MASK
@@ -116,7 +116,8 @@ def hash_function(name: Hash) -> Callable[[bytes], int]:
 def hashed_part(key: bytes, tag: bytes | None) -> bytes:
     """What of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are there.
 
-    ``tag`` has two characters, such as ``{}``. With nothing between them the whole key is hashed.
+    ``tag`` has two characters, such as ``{}``. With nothing between them nothing is hashed: measured on Dynomite at
+    2046b05, November 2026, where all such keys have one owner, under ``murmur`` the first node.
     """
     if tag is None:
         return key
@@ -124,4 +125,4 @@ def hashed_part(key: bytes, tag: bytes | None) -> bytes:
     if begin < 0:
         return key
     end = key.find(tag[1:], begin + 1)
-    return key[begin + 1 : end] if end > begin + 1 else key
+    return key[begin + 1 : end] if end > begin else key

@@ -81,6 +81,14 @@ def test_murmur3_gives_its_published_values_with_seed_0(key, expected):
     assert hash_function(Hash.MURMUR3)(key) == expected
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"), [(b"\xff", 2925896852), ("caf\u00e9".encode(), 3650908318), (b"\x80\x7f", 1704427366)]
+)
+def test_one_at_a_time_takes_bytes_as_signed(key, expected):
+    """Values of a C program that adds each byte as a ``char`` with a sign, as hashkit/dyn_one_at_a_time.c does."""
+    assert hash_function(Hash.ONE_AT_A_TIME)(key) == expected
+
+
 @pytest.mark.parametrize("name", list(Hash))
 def test_every_hash_gives_a_token_for_keys_of_every_length_and_spreads_them(name):
     tokens = [hash_function(name)(b"key:%d" % number * (number % 5)) for number in range(1000)]
@@ -96,7 +104,8 @@ def test_every_hash_gives_a_token_for_keys_of_every_length_and_spreads_them(name
         (b"user{42}:{43}", b"{}", b"42"),
         (b"a}b{c}d", b"{}", b"c"),
         (b"user$42$", b"$$", b"42"),
-        (b"user{}", b"{}", b"user{}"),
+        (b"user{}", b"{}", b""),
+        (b"{}a", b"{}", b""),
         (b"user{42", b"{}", b"user{42"),
         (b"user42}", b"{}", b"user42}"),
         (b"user{42}", None, b"user{42}"),
