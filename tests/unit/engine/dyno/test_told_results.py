@@ -4,16 +4,14 @@ Method: another program, a refusal or a cut comes between two commands of one op
 """
 
 import pytest
-from support.engine.dyno import Interceptor, SettableClock
-from support.engine.dyno_bench import ids
-from support.engine.dyno_v2 import REFUSAL, CuttingConnection, Refusing, make_pipelined, shard_content
+from support.engine.dyno import Interceptor
+from support.engine.dyno_bench import ids, messages
+from support.engine.dyno_v2 import LEASE_MS, REFUSAL, CuttingConnection, PipelinedBench, Refusing
 from support.engine.hardened import ZONES, hardened_lab, message, run_in
 
 from engine.dyno.errors import AckFailure, PushFailure, ack_failure, batch_ack_failure, batch_push_failure, push_failure
-from engine.message import Message
+from engine.dyno.v2 import BatchPushIndeterminate
 from engine.ports import Indeterminate, ServerError, Unavailable
-
-LEASE_MS = 1000
 
 
 @pytest.fixture
@@ -76,32 +74,18 @@ def test_an_extension_without_an_answer_is_not_told_as_done(zones, lost):
     run_in(zones, program())
 
 
-class Pipelined:
-    """Programs on one shard of V2, and what another does in between."""
-
-    def __init__(self, lab):
-        self.lab = lab
-        self.direct = lab.direct("a")
-        self.queue = make_pipelined(self.direct, runtime=lab.runtime, clock=SettableClock(), unack_ms=LEASE_MS)
-
-    def on(self, connection):
-        return make_pipelined(
-            connection, name=self.queue.name, runtime=self.lab.runtime, clock=SettableClock(), unack_ms=LEASE_MS
-        )
-
-    def run(self, operation):
-        return self.lab.run(operation)
-
-    def push(self, *names):
-        self.run(self.queue.push([Message(id=name) for name in names]))
-
-    def state(self, message_id):
-        return self.run(shard_content(self.direct, self.queue.keys)).state(message_id)
-
-
 @pytest.fixture
 def bench(lab):
-    return Pipelined(lab)
+    return PipelinedBench(lab, compat=False)
+
+
+def test_a_message_pushed_by_half_beside_one_that_was_refused_is_in_doubt(bench):
+    half = Refusing(bench.direct, names=("ZADD",), message_id="y")
+    queue = bench.instance(Refusing(half, names=("HSET", "ZADD"), message_id="x"))
+    with pytest.raises(BatchPushIndeterminate) as raised:
+        bench.run(queue.push(messages("x", "y", "z")))
+    assert raised.value.failed_ids == ("x", "y")
+    assert [bench.state(name) for name in "xyz"] == ["-", "H", "H Q"]
 
 
 def test_what_another_took_out_of_the_waiting_set_is_no_delivery(bench):
@@ -110,13 +94,13 @@ def test_what_another_took_out_of_the_waiting_set_is_no_delivery(bench):
     halfway = CuttingConnection(bench.direct)
 
     async def take():
-        other = bench.on(halfway)
+        other = bench.instance(halfway)
         assert ids(await other.pop(1)) == ["x"]
         halfway.cut(after_pipelines=1, applied=0)
         with pytest.raises(Indeterminate):
             await other.ack("x")
 
-    queue = bench.on(Interceptor(bench.direct, "ZADD", take))
+    queue = bench.instance(Interceptor(bench.direct, "ZADD", take))
     assert ids(bench.run(queue.pop(1))) == []
     assert queue.counters.misses == 1
     assert bench.state("x") == "H U"
@@ -129,44 +113,35 @@ def test_a_removal_says_whether_there_was_anything(bench, present, removed):
     if present == "payload":
         bench.run(bench.direct.execute(("ZREM", bench.queue.keys.waiting, "x")))
     if present == "leased":
-        bench.run(bench.queue.pop(1))
+        bench.pop()
     assert bench.run(bench.queue.remove("x")) is removed
     assert bench.state("x") == "-"
 
 
-@pytest.mark.parametrize(("leased", "raised"), [(True, Indeterminate), (False, Unavailable)])
-def test_a_removal_that_is_cut_after_its_first_step_is_in_doubt_if_that_did_anything(bench, leased, raised):
+@pytest.mark.parametrize(("leased", "error"), [(True, Indeterminate), (False, Unavailable)])
+def test_a_removal_that_is_cut_after_its_first_step_is_in_doubt_if_that_did_anything(bench, leased, error):
     bench.push("x")
     if leased:
-        bench.run(bench.queue.pop(1))
-    cut = CuttingConnection(bench.direct)
-    cut.cut(after_pipelines=1, applied=None)
-    with pytest.raises(raised):
-        bench.run(bench.on(cut).remove("x"))
+        bench.pop()
+    assert isinstance(bench.cut(bench.queue.remove("x"), after_pipelines=1, applied=None), error)
 
 
-@pytest.mark.parametrize(("leased", "raised"), [(True, Indeterminate), (False, Unavailable)])
-def test_an_ack_that_is_cut_after_its_first_step_is_in_doubt_if_that_did_anything(bench, leased, raised):
+@pytest.mark.parametrize(("leased", "error"), [(True, Indeterminate), (False, Unavailable)])
+def test_an_ack_that_is_cut_after_its_first_step_is_in_doubt_if_that_did_anything(bench, leased, error):
     """The second step deletes payloads: it has something to do for a message that an earlier ack left by half."""
     bench.push("x")
-    bench.run(bench.queue.pop(1))
-    cut = CuttingConnection(bench.direct)
-    queue = bench.on(cut)
+    bench.pop()
     if not leased:
-        cut.cut(after_pipelines=0, applied=1)
-        with pytest.raises(Indeterminate):
-            bench.run(queue.ack("x"))
-        cut.mend()
-    cut.cut(after_pipelines=1 if leased else 2, applied=None)
-    with pytest.raises(raised):
-        bench.run(queue.ack("x"))
+        bench.cut(bench.queue.ack("x"), after_pipelines=0, applied=1)
+    raised = bench.cut(bench.queue.ack("x"), after_pipelines=1 if leased else 2, applied=None)
+    assert isinstance(raised, error)
 
 
 def test_an_ack_says_of_each_message_whether_it_had_a_lease(bench):
     bench.push("x", "y", "z")
-    assert ids(bench.run(bench.queue.pop(1))) == ["x"]
+    assert bench.pop(1) == ["x"]
     assert bench.run(bench.queue.ack_all(["x", "y", "unknown"])) == [True, False, False]
-    assert [bench.state(name) for name in ("x", "y", "z")] == ["-", "H Q", "H Q"]
+    assert [bench.state(name) for name in "xyz"] == ["-", "H Q", "H Q"]
 
 
 @pytest.mark.parametrize("present", ["nothing", "waiting"])
@@ -178,8 +153,8 @@ def test_an_extension_without_a_lease_is_told_as_refused(bench, present):
 
 def test_an_extension_that_the_server_refuses_is_not_told_as_done(bench):
     bench.push("x")
-    bench.run(bench.queue.pop(1))
-    refusing = bench.on(Refusing(bench.direct, names=("ZADD",), message_id="x"))
+    bench.pop()
+    refusing = bench.instance(Refusing(bench.direct, names=("ZADD",), message_id="x"))
     with pytest.raises(ServerError):
         bench.run(refusing.set_unack_timeout("x", timeout_ms=LEASE_MS))
 

@@ -148,6 +148,14 @@ def test_the_retry_of_a_broken_ack_spares_a_message_that_was_pushed_again_elsewh
     assert delivery.message.payload == "second"
 
 
+def test_the_retry_of_an_ack_that_was_not_applied_spares_messages_that_wait_again(default):
+    bench = leased(default)
+    bench.cut(bench.queue.ack_all(IDS), after_pipelines=0, applied=0)
+    assert bench.lease_ends().requeued == 3
+    assert bench.run(bench.queue.ack_all(IDS)) == [False] * 3
+    assert states(bench) == [WAITING] * 3
+
+
 def test_an_ack_that_was_never_sent_is_not_remembered(default):
     bench = leased(default)
     raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=0, applied=None)

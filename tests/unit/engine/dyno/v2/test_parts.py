@@ -65,9 +65,11 @@ def test_a_mutex_lets_one_through_at_a_time_in_order_and_survives_a_cancelled_wa
             tasks[name] = runtime.spawn(work(name), name=name)
             await runtime.sleep(1)
         tasks["b"].cancel()
-        for name in "acd":
+        await runtime.sleep(8)
+        tasks["e"] = runtime.spawn(work("e"), name="e")  # while c has its turn from a
+        for name in "acde":
             await tasks[name].join()
-        await work("e")
+        await work("f")
 
     runtime.run_until_complete(everybody())
-    assert order == [f"{name} {what}" for name in "acde" for what in ("in", "out")]
+    assert order == [f"{name} {what}" for name in "acdef" for what in ("in", "out")]
