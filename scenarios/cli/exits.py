@@ -1,5 +1,6 @@
 """Exit codes, and the one line on stderr that each expected error becomes."""
 
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,11 +17,16 @@ EXIT_INVALID = 1
 EXIT_UNKNOWN = 2
 EXIT_LAB_FAILED = 3
 EXIT_USAGE = 64
+EXIT_PIPE_CLOSED = 128 + signal.SIGPIPE
+"""As of a program that SIGPIPE ended, such as ``cat`` before ``head``."""
 
 EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
 """By a verdict's ``valid``."""
 
-CODES = "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file."
+CODES = (
+    "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file, "
+    "141 who read the output has gone."
+)
 
 
 class LabError(Exception):
@@ -29,7 +35,7 @@ class LabError(Exception):
 
 def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     """Tell the user of ``error``, which ended the command ``arguments``, without a traceback unless it is a bug."""
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         return _pipe_closed()
     lines, code = _told(error)
     for line in lines:
@@ -81,4 +87,4 @@ def _with_value(words: str, cause: BaseException | None) -> str:
 def _pipe_closed() -> int:
     """Who read our output has gone, as ``head`` does; keep Python from complaining about it while it exits."""
     sys.stdout = None
-    return EXIT_LAB_FAILED
+    return EXIT_PIPE_CLOSED

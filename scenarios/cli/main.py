@@ -1,7 +1,7 @@
 """The ``zonelab`` command.
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file. What a command
-needs is imported when it runs, so that ``--help`` does not wait for plotting and Spark.
+``scenarios.cli.exits`` lists the exit codes. What a command needs is imported when it runs, so that ``--help`` does
+not wait for plotting and Spark.
 """
 
 import sys
@@ -75,6 +75,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         returned = app(args=list(arguments), prog_name="zonelab", standalone_mode=False)
         if returned == _INTERRUPTED_TYPER:
             raise KeyboardInterrupt
-    except (Exception, KeyboardInterrupt) as error:
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # typer makes SystemExit(1) of a closed pipe
         return exit_code_of(error, arguments)
     return returned if isinstance(returned, int) else EXIT_VALID

@@ -3,9 +3,12 @@
 Method: run command lines in this process, one that Ctrl-C ends among them.
 """
 
+import os
+import subprocess
 from types import SimpleNamespace
 
 import pytest
+from support.scenarios.short_runs import zonelab_command
 
 from scenarios.cli import main as cli
 from scenarios.cli import runs
@@ -19,6 +22,16 @@ def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(runs, "library_names", ended)
     assert cli.run_cli(["scenarios"]) == 2
     assert capsys.readouterr().err == "zonelab: interrupted\n"
+
+
+@pytest.mark.parametrize("words", [["scenarios"], ["run", "--help"]])
+def test_a_closed_pipe_ends_with_141_and_without_a_word(words: list[str]):
+    """1 would say that a run is invalid. The output is shorter than the pipe's buffer, so only a flush can fail."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as closed:
+        ended = subprocess.run(zonelab_command(*words), stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize(
