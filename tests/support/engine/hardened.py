@@ -70,6 +70,13 @@ class HardenedLab:
         (reply,) = await self.cluster.direct(zone).execute(words)
         return reply
 
+    async def take_elsewhere(self, zone: str, message_id: str, *, for_ms: int) -> None:
+        """``zone`` thinks that another consumer of shard a has the message."""
+        ends_ms = self.cluster.clock("a").now_ms() + for_ms
+        await self.ask(zone, "HSET", KEYS.records, message_id, f"l a 1 1 1 {ends_ms} other")
+        await self.ask(zone, "ZREM", KEYS.ready("a"), message_id)
+        await self.ask(zone, "ZADD", KEYS.unack("a"), ends_ms, message_id)
+
     async def record(self, zone: str, message_id: str) -> str | None:
         raw = await self.ask(zone, "HGET", KEYS.records, message_id)
         return None if raw is None else raw.decode()

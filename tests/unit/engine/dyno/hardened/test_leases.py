@@ -4,9 +4,10 @@ a test, each mechanism that keeps leases on and off.
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, message, run_in
+from support.engine.hardened import message, run_in
 
 from engine.dyno.hardened import Hardening
+from engine.dyno.hardened.context import HardenedCounters
 from engine.ports import Indeterminate
 
 
@@ -19,6 +20,7 @@ def test_an_ack_of_a_lost_lease_is_refused_and_says_so(lab, without, refused):
         await lab.sleep(230)
         (delivery,) = await second.pop(1)
         assert await first.ack(late) is not refused
+        assert first.counters == HardenedCounters(refused=refused)
         assert await second.ack(delivery) is True
         assert await second.ack(delivery) is (not refused)
 
@@ -49,6 +51,8 @@ def test_work_may_outlast_its_lease_while_its_program_lives(lab, without, kept):
             await lab.sleep(900)
             assert (await other.pop(1) == []) is kept
             assert await worker.ack(delivery) is kept
+            assert (worker.counters.extended > 0) is kept
+            assert worker.counters.refused == (not kept)
 
     run_in(lab, program())
 
@@ -90,14 +94,11 @@ def test_a_lease_that_nobody_won_is_given_back_at_once(lab, without, free):
         queue = lab.queue("a", without=without)
         await queue.push([message()])
         await lab.sleep(20)
-        ends_ms = lab.cluster.clock("a").now_ms() + 40
-        record = f"l a 1 1 1 {ends_ms} other"
-        await lab.ask("b", "HSET", KEYS.records, "m", record)
-        await lab.ask("b", "ZREM", KEYS.ready("a"), "m")
-        await lab.ask("b", "ZADD", KEYS.unack("a"), ends_ms, "m")
+        await lab.take_elsewhere("b", "m", for_ms=40)
         await lab.cluster.zones["c"].kill()
         with pytest.raises(Indeterminate):
             await queue.pop(1)
+        assert queue.counters == HardenedCounters(given_back=free)
         await lab.sleep(80)
         assert (ids(await queue.pop(1)) == ["m"]) is free
 
@@ -111,14 +112,11 @@ def test_a_lease_that_the_vote_cannot_confirm_is_proven_by_two_zones(lab):
         queue = lab.queue("a")
         await queue.push([message("m1"), message("m2")])
         await lab.sleep(20)
-        ends_ms = lab.cluster.clock("a").now_ms() + 100
-        for zone, taken in (("b", "m1"), ("c", "m2")):
-            await lab.ask(zone, "HSET", KEYS.records, taken, f"l a 1 1 1 {ends_ms} other")
-            await lab.ask(zone, "ZREM", KEYS.ready("a"), taken)
-            await lab.ask(zone, "ZADD", KEYS.unack("a"), ends_ms, taken)
+        await lab.take_elsewhere("b", "m1", for_ms=100)
+        await lab.take_elsewhere("c", "m2", for_ms=100)
         deliveries = await queue.pop(2)
         assert sorted(ids(deliveries)) == ["m1", "m2"]
-        assert queue.counters.proven == 2
+        assert queue.counters == HardenedCounters(proven=2)
         assert await queue.ack_all(deliveries) == [True, True]
 
     run_in(lab, program())

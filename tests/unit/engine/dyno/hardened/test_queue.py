@@ -96,6 +96,7 @@ def test_a_message_is_set_aside_after_so_many_deliveries(lab, without, ends):
             assert ids(await queue.pop(1)) == ["m"]
             await lab.sleep(230)
         assert (await queue.pop(1) == []) is ends
+        assert queue.counters.set_aside == ends
         assert ids_of(await queue.dead_letters(5)) == (["m"] if ends else [])
         assert (await queue.get("m")).payload == "work"
         if ends:
@@ -137,6 +138,7 @@ def test_an_orphaned_payload_is_listed_after_its_grace(lab, without, listed):
             assert await queue.pop(1) == []
             await lab.sleep(700)
             assert ids(await queue.pop(1)) == (["m"] if listed else [])
+            assert queue.counters.adopted == listed
 
     run_in(lab, program())
 
