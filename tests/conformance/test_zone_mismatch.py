@@ -92,14 +92,19 @@ def ask(lab, zone, level, *command):
     return str(answer[0]) if isinstance(answer[0], ServerError) else answer[0]
 
 
-def at_rest(lab, key, *expected):
-    """Wait until the zones hold ``expected``; the last commands may still be on their way."""
+def in_zones(lab, *command):
+    """What each zone's server answers, past the coordinators."""
+    return [lab.run(lab.direct(zone).execute(command))[0] for zone in ZONES]
+
+
+def at_rest(lab, *command, expected):
+    """Wait until the servers answer as expected; the last commands may still be on their way."""
     for _ in range(2_000):
-        held = [lab.run(lab.direct(zone).execute(("GET", key)))[0] for zone in ZONES]
-        if held == list(expected):
+        held = in_zones(lab, *command)
+        if held == expected:
             return
         lab.run(lab.runtime.sleep(5_000_000))
-    raise AssertionError(f"zones hold {held}, expected {list(expected)}")
+    raise AssertionError(f"zones hold {held}, expected {expected}")
 
 
 @pytest.mark.parametrize("planted", sorted(set(permutations("AAB"))))
@@ -134,14 +139,14 @@ def test_incrementing_three_values_changes_all_of_them_whatever_is_answered(lab,
         assert answer == (Indeterminate, NO_QUORUM)
     else:
         assert answer in ([[11]] if level is ONE else [[11], [21], [31]])
-    at_rest(lab, key, b"11", b"21", b"31")
+    at_rest(lab, "GET", key, expected=[b"11", b"21", b"31"])
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_incrementing_where_the_own_zone_cannot(lab, key, level):
     plant(lab, key, "x", 10, 10)
     assert ask(lab, "a", level, "INCR", key) == (NOT_AN_INTEGER if level is ONE else 11)
-    at_rest(lab, key, b"x", b"11", b"11")
+    at_rest(lab, "GET", key, expected=[b"x", b"11", b"11"])
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -149,18 +154,14 @@ def test_incrementing_where_only_the_own_zone_can_is_an_error_that_was_applied(l
     plant(lab, key, 10, "x", "x")
     answer = lab.run(outcome(lab.connection("a", level), ("INCR", key)))
     assert answer == ([11] if level is ONE else (Indeterminate, NOT_AN_INTEGER))
-    at_rest(lab, key, b"11", b"x", b"x")
+    at_rest(lab, "GET", key, expected=[b"11", b"x", b"x"])
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_removing_a_member_that_one_zone_has_counts_nothing_at_a_quorum_and_removes_it(lab, key, level):
     plant(lab, key, "m", None, None, add=lambda key, member: ("ZADD", key, 1, member))
     assert ask(lab, "a", level, "ZREM", key, "m") == (1 if level is ONE else 0)
-    for _ in range(2_000):
-        if lab.run(lab.direct("a").execute(("ZCARD", key))) == [0]:
-            return
-        lab.run(lab.runtime.sleep(5_000_000))
-    raise AssertionError("the member is still there")
+    at_rest(lab, "ZCARD", key, expected=[0, 0, 0])
 
 
 @pytest.mark.parametrize(("lists", "at_quorum"), [(1, b"v"), (2, WRONG_TYPE)])
@@ -198,21 +199,12 @@ def test_two_values_and_a_zone_that_stalls_are_decided_when_it_times_out(lab, ke
 MEMBERS = [f"m{number}" for number in range(15)]
 
 
-def members(lab, key):
-    return [frozenset(lab.run(lab.direct(zone).execute(("SMEMBERS", key)))[0]) for zone in ZONES]
-
-
-def equal_sets(lab, key):
-    for zone in ZONES:
-        lab.run(lab.direct(zone).execute(("SADD", key, *MEMBERS)))
-
-
 @pytest.mark.parametrize(
     "command", [("SRANDMEMBER",), ("EVAL", "return redis.call('TIME')[2] .. ARGV[1]", 1)], ids=["random", "time"]
 )
 def test_safe_quorum_fails_on_equal_data_where_the_answer_is_not_determined_by_it(lab, key, command):
     """Three draws of 15 members agree in two places with probability 0.19; sixty times never."""
-    equal_sets(lab, key)
+    in_zones(lab, "SADD", key, *MEMBERS)
     asked = (*command, key, "x") if command[0] == "EVAL" else (*command, key)
     answers = [ask(lab, "a", SAFE, *asked) for _ in range(60)]
     assert NO_QUORUM in answers
@@ -246,7 +238,7 @@ def test_the_members_of_a_set_are_sorted_at_safe_quorum_so_equal_sets_agree(lab,
     for zone, order in zip(ZONES, ("x10", "0x1", "10x"), strict=True):
         for member in order:
             lab.run(lab.direct(zone).execute(("SADD", key, member)))
-    assert len({tuple(lab.run(lab.direct(zone).execute(("SMEMBERS", key)))[0]) for zone in ZONES}) > 1
+    assert len({tuple(listed) for listed in in_zones(lab, "SMEMBERS", key)}) > 1
     for zone in ZONES:
         assert ask(lab, zone, SAFE, "SMEMBERS", key) == [b"0", b"1", b"x"]
         for level in (ONE, QUORUM):
@@ -269,15 +261,11 @@ def test_members_of_sets_that_differ_fail_to_agree_and_other_types_are_sorted_to
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_spop_removes_different_members_in_different_zones(lab, key, level):
-    equal_sets(lab, key)
+    in_zones(lab, "SADD", key, *MEMBERS)
     for _ in range(5):
         lab.run(outcome(lab.connection("a", level), ("SPOP", key)))
-    for _ in range(2_000):
-        left = members(lab, key)
-        if [len(one) for one in left] == [10, 10, 10]:
-            break
-        lab.run(lab.runtime.sleep(5_000_000))
-    assert [len(one) for one in left] == [10, 10, 10]
+    at_rest(lab, "SCARD", key, expected=[10, 10, 10])
+    left = [frozenset(members) for members in in_zones(lab, "SMEMBERS", key)]
     assert len(set(left)) > 1, "three zones chose the same five of fifteen, by a chance of one in nine million"
 
 
@@ -295,10 +283,4 @@ def test_a_script_that_pops_takes_each_zones_own_item(lab, key):
         lab.run(lab.direct(zone).execute(("RPUSH", key, *order)))
     pop = "return redis.call('LPOP', KEYS[1])"
     assert ask(lab, "c", QUORUM, "EVAL", pop, 1, key) == b"x"
-    expected = [[b"y"], [b"x"], [b"y"]]
-    for _ in range(2_000):
-        held = [lab.run(lab.direct(zone).execute(("LRANGE", key, 0, -1)))[0] for zone in ZONES]
-        if held == expected:
-            return
-        lab.run(lab.runtime.sleep(5_000_000))
-    raise AssertionError(held)
+    at_rest(lab, "LRANGE", key, 0, -1, expected=[[b"y"], [b"x"], [b"y"]])
