@@ -61,20 +61,46 @@ def json_of(message, **changes):
     )
 
 
-def test_push_is_one_pipeline_with_each_payload_before_its_id(bench):
-    assert bench.sent(bench.queue.push([X, Y])) == [
-        (
-            "Q",
-            f"HSET MSG.17 id1 {json_of(X)}",
-            f"ZADD QUEUE {EPOCH_MS + 0.05} id1",
-            f"HSET MSG.19 1 {json_of(Y)}",
-            f"ZADD QUEUE {float(EPOCH_MS)} 1",
-        )
-    ]
+def pushed(bench):
+    bench.run(bench.queue.push([X]))
 
 
-def test_a_push_of_nothing_sends_nothing(bench):
-    assert bench.sent(bench.queue.push([])) == []
+def leased(bench):
+    pushed(bench)
+    bench.run(bench.queue.pop(1))
+
+
+# fmt: off
+TABLE = [
+    ("push is one pipeline with each payload before its id", None, lambda queue: queue.push([X, Y]),
+     [("Q", f"HSET MSG.17 id1 {json_of(X)}", f"ZADD QUEUE {EPOCH_MS + 0.05} id1",
+       f"HSET MSG.19 1 {json_of(Y)}", f"ZADD QUEUE {float(EPOCH_MS)} 1")]),
+    ("a push of nothing sends nothing", None, lambda queue: queue.push([]), []),
+    ("a batch ack is two pipelines and deletes only what had a lease",
+     leased, lambda queue: queue.ack_all(["id1", "1"]),
+     [("Q", "ZREM UNACK.17 id1", "ZREM UNACK.19 1"), ("Q", "HDEL MSG.17 id1")]),
+    ("a batch ack of nothing", None, lambda queue: queue.ack_all([]), []),
+    ("ack of one is two round trips", leased, lambda queue: queue.ack("id1"),
+     [("Q", "ZREM UNACK.17 id1"), ("Q", "HDEL MSG.17 id1")]),
+    ("ack of what has no lease is one", pushed, lambda queue: queue.ack("id1"), [("Q", "ZREM UNACK.17 id1")]),
+    ("get is a quorum read", None, lambda queue: queue.get("id1"), [("Q", "HGET MSG.17 id1")]),
+    ("set_unack_timeout reads and then overwrites the lease",
+     leased, lambda queue: queue.set_unack_timeout("id1", timeout_ms=5),
+     [("Q", "ZSCORE UNACK.17 id1"), ("Q", f"ZADD UNACK.17 {EPOCH_MS + 5} id1")]),
+    ("set_unack_timeout of what has no lease", None, lambda queue: queue.set_unack_timeout("1", timeout_ms=5),
+     [("Q", "ZSCORE UNACK.19 1")]),
+    ("remove clears lease, list and payload", None, lambda queue: queue.remove("id1"),
+     [("Q", "ZREM UNACK.17 id1"), ("Q", "ZREM QUEUE id1"), ("Q", "HDEL MSG.17 id1")]),
+    ("size reads the local replica", None, lambda queue: queue.size(), [("N", "ZCARD QUEUE")]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("before", "operation", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_in_both_modes_an_operation_sends_these_commands(bench, before, operation, expected):
+    if before is not None:
+        before(bench)
+    assert bench.sent(operation(bench.queue)) == expected
 
 
 def test_pop_is_a_range_read_and_three_pipelines(bench):
@@ -87,23 +113,6 @@ def test_pop_is_a_range_read_and_three_pipelines(bench):
     ]
 
 
-def test_a_batch_ack_is_two_pipelines_and_deletes_only_what_had_a_lease(bench):
-    bench.run(bench.queue.push([X]))
-    bench.run(bench.queue.pop(1))
-    assert bench.sent(bench.queue.ack_all(["id1", "1"])) == [
-        ("Q", "ZREM UNACK.17 id1", "ZREM UNACK.19 1"),
-        ("Q", "HDEL MSG.17 id1"),
-    ]
-    assert bench.sent(bench.queue.ack_all([])) == []
-
-
-def test_ack_of_one_is_two_round_trips_or_one_without_lease(bench):
-    bench.run(bench.queue.push([X]))
-    bench.run(bench.queue.pop(1))
-    assert bench.sent(bench.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1"), ("Q", "HDEL MSG.17 id1")]
-    assert bench.sent(bench.queue.ack("id1")) == [("Q", "ZREM UNACK.17 id1")]
-
-
 def test_peek_reads_payloads_together_or_in_the_original_one_by_one(default, original):
     for each in (default, original):
         each.run(each.queue.push([Y, X]))
@@ -112,41 +121,15 @@ def test_peek_reads_payloads_together_or_in_the_original_one_by_one(default, ori
     assert original.sent(original.queue.peek(5)) == [("Q", read), ("Q", "HGET MSG.19 1"), ("Q", "HGET MSG.17 id1")]
 
 
-def test_get_is_a_quorum_read(bench):
-    assert bench.sent(bench.queue.get("id1")) == [("Q", "HGET MSG.17 id1")]
-
-
-def test_set_unack_timeout_reads_and_then_overwrites_the_lease(bench):
-    bench.run(bench.queue.push([X]))
-    bench.run(bench.queue.pop(1))
-    assert bench.sent(bench.queue.set_unack_timeout("id1", timeout_ms=5)) == [
-        ("Q", "ZSCORE UNACK.17 id1"),
-        ("Q", f"ZADD UNACK.17 {EPOCH_MS + 5} id1"),
-    ]
-    assert bench.sent(bench.queue.set_unack_timeout("1", timeout_ms=5)) == [("Q", "ZSCORE UNACK.19 1")]
-
-
 def test_set_timeout_keeps_the_priority_and_by_default_lists_only_what_waits(bench):
     flags = "" if bench.compat else "XX CH "
-    bench.run(bench.queue.push([X]))
+    pushed(bench)
     assert bench.sent(bench.queue.set_timeout("id1", timeout_ms=7)) == [
         ("Q", "HGET MSG.17 id1"),
         ("Q", "ZSCORE QUEUE id1"),
         ("Q", f"ZADD QUEUE {flags}{EPOCH_MS + 7.05} id1"),
         ("Q", f"HSET MSG.17 id1 {json_of(X, timeout=7)}"),
     ]
-
-
-def test_remove_clears_lease_list_and_payload(bench):
-    assert bench.sent(bench.queue.remove("id1")) == [
-        ("Q", "ZREM UNACK.17 id1"),
-        ("Q", "ZREM QUEUE id1"),
-        ("Q", "HDEL MSG.17 id1"),
-    ]
-
-
-def test_size_reads_the_local_replica(bench):
-    assert bench.sent(bench.queue.size()) == [("N", "ZCARD QUEUE")]
 
 
 def test_shard_sizes_reads_33_keys_in_one_pipeline_or_in_the_original_one_by_one(default, original):
@@ -190,8 +173,7 @@ def test_the_handler_reads_all_buckets_in_one_pipeline(default):
 
 
 def test_the_originals_handler_goes_bucket_by_bucket_until_each_is_empty(original):
-    original.run(original.queue.push([X]))
-    original.run(original.queue.pop(1))
+    leased(original)
     original.clock.advance(60_000)
     sent = original.sent(original.queue.process_unacks())
 
