@@ -2,9 +2,11 @@
 
 import pytest
 from support.engine.hardened import ZONES, hardened_lab
+from support.engine.metrics_page import Page
 
 from cluster.coordinators.direct import SingleZoneReads
 from cluster.votes.levels import Level
+from engine.common.prometheus import Metrics
 from engine.dyno import LocalOnly
 from engine.dyno.hardened import HardenedSettings, ReplicatedHosts, build_hardened_queue
 from engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, SingleShard
@@ -72,6 +74,12 @@ def test_shards_are_those_of_the_supplier(build):
 def test_what_makes_no_queue_is_refused(build, options, error):
     with pytest.raises(ValueError, match=error):
         build(**options)
+
+
+def test_metrics_are_passed_on(build, lab):
+    metrics = Metrics()
+    lab.runtime.run_until_complete(build(metrics=metrics).get("m"))
+    assert Page(metrics).value("get_count", queue="jobs") == 1
 
 
 def test_no_host_is_refused(build, lab):

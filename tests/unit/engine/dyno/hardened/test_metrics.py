@@ -7,16 +7,12 @@ moves. What is sent, and how often the time is read, is compared with and withou
 from dataclasses import fields
 
 import pytest
-from support.engine.hardened import KEYS, ZONES, commands_of, hardened_lab, message, run_in
+from support.engine.hardened import KEYS, commands_of, hardened_lab, message, run_in
 from support.engine.metrics_page import Page
 
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.votes.levels import Level
 from engine.common.prometheus import Metrics
 from engine.common.timings import PER_MESSAGE, SIZES, TIMERS
-from engine.dyno.hardened import ReplicatedHosts, build_hardened_queue
 from engine.dyno.hardened.context import HardenedCounters, totals_of
-from engine.dyno.hosts import Host
 from engine.ports import Indeterminate
 
 TOTALS = [total.name for total in totals_of(HardenedCounters())]
@@ -132,37 +128,6 @@ def test_objects_of_one_shard_count_together_and_others_for_themselves(lab):
         assert Page(metrics).text.count("# TYPE dyno_queue_record_mended_total counter") == 1
 
     run_in(lab, program())
-
-
-def test_the_builder_passes_metrics_on(lab):
-    metrics = Metrics()
-    hosts = {zone: Host(name=f"redis-{zone}", rack=f"eu-west-1{zone}") for zone in ZONES}
-
-    async def program():
-        cluster = lab.cluster
-        reads = {
-            host: SingleZoneReads(cluster.coordinators["a"], zone, runtime=lab.runtime) for zone, host in hosts.items()
-        }
-        queue = build_hardened_queue(
-            queue_name=KEYS.queue,
-            redis_key_prefix=KEYS.prefix,
-            unack_ms=200,
-            servers=ReplicatedHosts(
-                quorum=cluster.connection("a", Level.DC_QUORUM),
-                safe=cluster.connection("a", Level.DC_SAFE_QUORUM),
-                local=cluster.connection("a", Level.DC_ONE),
-                zones=reads,
-            ),
-            instance="a-1",
-            local_rack=hosts["a"].rack,
-            runtime=lab.runtime,
-            clock=cluster.clock("a"),
-            metrics=metrics,
-        )
-        await queue.get("m")
-
-    run_in(lab, program())
-    assert shown(metrics, "get_count") == 1
 
 
 class CountingTime:
