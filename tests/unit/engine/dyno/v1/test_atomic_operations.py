@@ -160,15 +160,6 @@ PLANTED = {
             test_the_atomic_requeue_brings_back_what_is_expired_and_keeps_its_priority,
         ),
     ),
-    "an atomic requeue does not look again": (
-        SCRIPTS,
-        (
-            "process_unacks",
-            "lease_end <= now",
-            "true",
-            test_the_atomic_requeue_leaves_a_lease_alone_that_was_extended_since_it_was_read,
-        ),
-    ),
     "a priority in the payload is taken for the message's": (
         SCRIPTS,
         (

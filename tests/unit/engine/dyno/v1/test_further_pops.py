@@ -250,15 +250,6 @@ PLANTED = {
         SCRIPTS,
         ("bulk_pop", "'NX', lease_end", "lease_end", test_a_bulk_pop_does_not_touch_what_is_leased_already),
     ),
-    "a bulk pop does not ask for the due time": (
-        SCRIPTS,
-        (
-            "bulk_pop",
-            "tonumber(score) > eligible",
-            "false",
-            test_a_bulk_pop_leaves_a_message_alone_that_was_postponed_since_the_range_read,
-        ),
-    ),
     "a bulk pop takes one too many": (
         SCRIPTS,
         (

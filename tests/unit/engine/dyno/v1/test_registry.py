@@ -4,7 +4,6 @@ Method: the registry in simulation; expired leases come back without anybody ask
 """
 
 import pytest
-from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno import SettableClock
 from support.engine.periodic import BrokenTask
 
@@ -13,12 +12,6 @@ from engine.message import Message
 
 MS = 1_000_000
 SETTINGS = DynoSettings(prefix="test", shards=("a", "b", "c"), shard="b", unack_ms=1000, unack_interval_ms=10)
-
-
-@pytest.fixture
-def lab():
-    with simulated_lab("a") as lab:
-        yield lab
 
 
 def registry(lab, **options):
