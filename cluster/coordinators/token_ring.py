@@ -69,8 +69,8 @@ class RingCoordinator(Coordinator):
     ) -> None:
         self._topology = topology
         self._make = make
-        self._dc = topology.places[node].dc
-        self._rack = topology.places[node].rack
+        self._dc = topology.positions[node].dc
+        self._rack = topology.positions[node].rack
         super().__init__(zone=node, channels=channels, runtime=runtime, statistics=statistics or RingStatistics())
         self.channel_of = channels
         self.forwards = forwards

@@ -80,7 +80,7 @@ class DataCentre:
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePosition:
     """Where a node is. ``rack`` is the position of its zone in its data centre."""
 
     dc: DataCentre
@@ -98,7 +98,7 @@ class Topology:
     dcs: tuple[DataCentre, ...]
     hash: Hash = Hash.MURMUR
     hash_tag: str | None = None
-    places: Mapping[str, Place] = field(init=False, repr=False, compare=False)
+    positions: Mapping[str, NodePosition] = field(init=False, repr=False, compare=False)
     """Of every node, by name, in the order of the topology."""
 
     def __post_init__(self) -> None:
@@ -110,11 +110,11 @@ class Topology:
         _unique("data centre", [dc.name for dc in self.dcs])
         _unique("zone", [rack.name for dc in self.dcs for rack in dc.racks])
         _unique("node", [node.name for dc in self.dcs for rack in dc.racks for node in rack.nodes])
-        object.__setattr__(self, "places", dict(self._placed()))
+        object.__setattr__(self, "positions", dict(self._positions()))
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        return tuple(self.places)
+        return tuple(self.positions)
 
     @property
     def racks(self) -> tuple[Rack, ...]:
@@ -132,18 +132,18 @@ class Topology:
 
     def remote_links(self) -> list[tuple[str, str]]:
         """From every node to every one in another data centre."""
-        places = self.places
-        return [(one, far) for one in places for far in places if places[one].dc is not places[far].dc]
+        positions = self.positions
+        return [(one, far) for one in positions for far in positions if positions[one].dc is not positions[far].dc]
 
     def token(self, key: bytes) -> int:
         tag = None if self.hash_tag is None else self.hash_tag.encode()
         return hash_function(self.hash)(hashed_part(key, tag))
 
-    def _placed(self) -> Iterator[tuple[str, Place]]:
+    def _positions(self) -> Iterator[tuple[str, NodePosition]]:
         for dc in self.dcs:
             for position, rack in enumerate(dc.racks):
                 for node in rack.nodes:
-                    yield node.name, Place(dc, position)
+                    yield node.name, NodePosition(dc, position)
 
 
 def _unique(kind: str, names: Sequence[str]) -> None:

@@ -179,7 +179,7 @@ class Network:
 
     def _apart(self, one: str, other: str) -> bool:
         """In different data centres."""
-        return self.topology.places[one].dc is not self.topology.places[other].dc
+        return self.topology.positions[one].dc is not self.topology.positions[other].dc
 
     def close(self) -> None:
         """Drop every connection; what is in flight fails."""

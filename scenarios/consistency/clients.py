@@ -9,7 +9,7 @@ from analysis.runs.history import OPERATIONS, History, Table
 from engine.ports import Connection, Indeterminate, PortError, Runtime, ServerError
 from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
 from scenarios.clients.recorder import Actor, Outcome
-from scenarios.consistency.operations import Request, Told, command, told
+from scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
 from scenarios.consistency.plan import PlannedAccess
 from scenarios.run_files.tables import OPERATIONS_NAME, OpenTable
 from scenarios.tasks import Halt, TaskGroup
@@ -27,7 +27,9 @@ class AccessRecorder:
         self.counts: dict[tuple[str, Outcome], int] = {}
         self.keys: dict[str, None] = {}
 
-    async def perform(self, connection: Connection, actor: Actor, request: Request, *, intended_ns: int) -> Told | None:
+    async def perform(
+        self, connection: Connection, actor: Actor, request: Request, *, intended_ns: int
+    ) -> AccessAnswer | None:
         """Carry out one operation. What it was told, or None if it got no answer."""
         op = self._begin(actor, request, intended_ns)
         try:
@@ -38,7 +40,7 @@ class AccessRecorder:
             outcome: Outcome = "info" if isinstance(error, Indeterminate) else "fail"
             self._end(op, request, outcome, error=str(error) or type(error).__name__)
             return None
-        answer = told(request, reply)
+        answer = answer_of(request, reply)
         self._end(op, request, "ok", answer)
         return answer
 
@@ -48,7 +50,7 @@ class AccessRecorder:
 
     def close(self) -> None:
         for op, request in self._open.items():
-            self._write(op, request, Told())
+            self._write(op, request, AccessAnswer())
         with closing(self._values):
             self._history.close()
 
@@ -65,14 +67,20 @@ class AccessRecorder:
         return op
 
     def _end(
-        self, op: int, request: Request, outcome: Outcome, answer: Told | None = None, *, error: str | None = None
+        self,
+        op: int,
+        request: Request,
+        outcome: Outcome,
+        answer: AccessAnswer | None = None,
+        *,
+        error: str | None = None,
     ) -> None:
         del self._open[op]
         self.counts[request.f, outcome] = self.counts.get((request.f, outcome), 0) + 1
         self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, error=error)
-        self._write(op, request, answer or Told())
+        self._write(op, request, answer or AccessAnswer())
 
-    def _write(self, op: int, request: Request, answer: Told) -> None:
+    def _write(self, op: int, request: Request, answer: AccessAnswer) -> None:
         members = None if answer.members is None else list(answer.members)
         self._values.append_values(
             (op, request.key, request.argument, request.expected, answer.result, answer.applied, members)

@@ -29,8 +29,8 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
-    """What the reply told; fields as in ``analysis.runs.accesses.Access``."""
+class AccessAnswer:
+    """What the reply says; fields as in ``analysis.runs.accesses.Access``."""
 
     result: str | None = None
     applied: bool | None = None
@@ -57,18 +57,18 @@ def command(kind: WorkloadKind, request: Request) -> Command:
     return _COMMANDS[request.f](redis_key(kind, request.key), request)
 
 
-def told(request: Request, reply: Reply) -> Told:
+def answer_of(request: Request, reply: Reply) -> AccessAnswer:
     """What ``reply``, which is not an error, says."""
     f = request.f
     if f in ("create", "acquire"):
-        return Told(applied=reply is not None)
+        return AccessAnswer(applied=reply is not None)
     if f == "cas":
         assert isinstance(reply, list)
-        return Told(applied=reply[0] == 1, result=_text(reply[1]))
+        return AccessAnswer(applied=reply[0] == 1, result=_text(reply[1]))
     if f == "members":
         assert isinstance(reply, list)
-        return Told(members=tuple(sorted(member.decode() for member in reply)))
-    return Told(result=_text(reply)) if f in ("read", "next", "pop") else Told()
+        return AccessAnswer(members=tuple(sorted(member.decode() for member in reply)))
+    return AccessAnswer(result=_text(reply)) if f in ("read", "next", "pop") else AccessAnswer()
 
 
 def reading(kind: WorkloadKind, key: str) -> Command:

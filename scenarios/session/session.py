@@ -108,8 +108,8 @@ class Session:
     def _place(self, node: str) -> dict[str, str]:
         """Where a node is, if that is not plain from its name."""
         layout = self.settings.layout
-        place = layout.places[node]
-        return {} if layout.flat else {"of_zone": place.zone.name, "data_centre": place.dc.name}
+        position = layout.positions[node]
+        return {} if layout.flat else {"of_zone": position.zone.name, "data_centre": position.dc.name}
 
 
 @contextlib.asynccontextmanager

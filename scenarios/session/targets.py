@@ -53,15 +53,15 @@ class Places:
 
     def twins_of(self, node: str) -> tuple[str, ...]:
         """The nodes of other zones that have the same keys, those of its own data centre first."""
-        place = self._topology.places[node]
-        own = _share(place.zone.tokens, node, [each.name for each in place.zone.nodes])
+        position = self._topology.positions[node]
+        own = _share(position.zone.tokens, node, [each.name for each in position.zone.nodes])
         found = [
             other
-            for other, its in self._topology.places.items()
-            if its.zone is not place.zone
+            for other, its in self._topology.positions.items()
+            if its.zone is not position.zone
             and _share(its.zone.tokens, other, [each.name for each in its.zone.nodes]) == own
         ]
-        return tuple(sorted(found, key=lambda other: self._topology.places[other].dc is not place.dc))
+        return tuple(sorted(found, key=lambda other: self._topology.positions[other].dc is not position.dc))
 
     def _between(self, target: str, every: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         ends = re.split("[:>]", target)

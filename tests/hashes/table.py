@@ -138,7 +138,7 @@ def _digest(rows: Mapping[str, Sequence[str]]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class RecordedRun:
     """One run in full: what was noted, the time of every event, and the rows of the tables."""
 
     notes: list[str]
@@ -146,7 +146,7 @@ class Told:
     rows: dict[str, list[str]]
 
     @classmethod
-    def of(cls, run: Run) -> "Told":
+    def of(cls, run: Run) -> "RecordedRun":
         with _kept_times() as times_ns:
             trial = run.attempt(keep_trace=True)
         return cls(notes=trial.run.trace.notes or [], times_ns=list(times_ns), rows=_rows(trial))
@@ -171,7 +171,7 @@ def _kept_times() -> Iterator["array[int]"]:
         Trace.flush = flush  # type: ignore[method-assign]
 
 
-def parting(before: Told, now: Told) -> list[str]:
+def parting(before: RecordedRun, now: RecordedRun) -> list[str]:
     """The first differing event, noted or not, and the first differing row of each table; a line for each."""
     lines = []
     note, event = _first(before.notes, now.notes), _first(before.times_ns, now.times_ns)
@@ -196,10 +196,10 @@ def _both(index: int, before: Any, now: Any) -> str:
     return f"{index}: before {before}, now {now}"
 
 
-def _last_note(told: Told, index: int) -> str:
+def _last_note(recorded: RecordedRun, index: int) -> str:
     """The last note before the time of an event, of the run as it is now."""
-    at_ns = told.times_ns[min(index, len(told.times_ns) - 1)]
-    last = next((note for note in reversed(told.notes) if int(note.partition(" ")[0]) < at_ns), None)
+    at_ns = recorded.times_ns[min(index, len(recorded.times_ns) - 1)]
+    last = next((note for note in reversed(recorded.notes) if int(note.partition(" ")[0]) < at_ns), None)
     return "" if last is None else f"; the last note before it: {last}"
 
 
@@ -219,13 +219,13 @@ def exported(commit: str) -> Iterator[Path]:
         yield files
 
 
-def told_before(run: Run, files: Path) -> Told:
+def recorded_before(run: Run, files: Path) -> RecordedRun:
     """The run as the code in ``files`` makes it, with this interpreter. Raises ``UnknownCommitError``."""
     script = files / Path(__file__).resolve().relative_to(ROOT)
     said = _output(
         sys.executable, str(script), "run", run.name, cwd=files, env={**os.environ, "PYTHONPATH": str(files)}
     )
-    return Told(**json.loads(said))
+    return RecordedRun(**json.loads(said))
 
 
 def _output(*command: str, **settings: Any) -> str:
@@ -275,7 +275,9 @@ def _explanations(runs: Sequence[Run], commit: str) -> list[str]:
         with exported(commit) as files:
             for run in runs:
                 said.append(f"{run.name}, before being {commit[:12]}:")
-                parts = parting(told_before(run, files), Told.of(run)) or ["the code of that commit does the same now"]
+                parts = parting(recorded_before(run, files), RecordedRun.of(run)) or [
+                    "the code of that commit does the same now"
+                ]
                 said += [f"  {part}" for part in parts]
     except UnknownCommitError as error:
         said.append(f"the first differing event cannot be named, as {commit[:12]} cannot be run here: {error}")
@@ -315,7 +317,7 @@ def _again(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    sys.stdout.write(Told.of(Run.called(options.name)).to_json())
+    sys.stdout.write(RecordedRun.of(Run.called(options.name)).to_json())
     return 0
 
 

@@ -15,8 +15,8 @@ from hashes.table import (
     RUNS,
     SCENARIOS,
     TABLE,
+    RecordedRun,
     Run,
-    Told,
     UnknownCommitError,
     differences,
     exported,
@@ -114,9 +114,9 @@ def test_without_the_commit_it_is_said_what_differs(monkeypatch, tmp_path):
     ids=["a note", "a task", "an event without a note"],
 )
 def test_the_first_differing_event_is_named(monkeypatch, before, named):
-    true = Told.of(VICTIM)
+    true = RecordedRun.of(VICTIM)
     planted(monkeypatch, before=before)
-    first = parting(true, Told.of(VICTIM))[0]
+    first = parting(true, RecordedRun.of(VICTIM))[0]
     begin, _, rest = named.partition("NUMBER")
     assert first.startswith(begin)
     assert rest.partition("TEXT")[2] in first
@@ -124,29 +124,29 @@ def test_the_first_differing_event_is_named(monkeypatch, before, named):
 
 def test_a_draw_too_many_is_caught_and_its_first_effect_named(monkeypatch):
     run = Run.called("no-faults/dyno/DC_ONE/1")
-    true = Told.of(run)
+    true = RecordedRun.of(run)
     planted(monkeypatch, before=lambda cluster: cluster.runtime.random("order of simultaneous events").random())
     assert "trace" in sort_of_difference(run)
-    assert parting(true, Told.of(run))[0].startswith("first differing event: note ")
+    assert parting(true, RecordedRun.of(run))[0].startswith("first differing event: note ")
 
 
 @pytest.mark.parametrize("name", ["operations", "depth"])
 def test_a_changed_row_of_the_history_is_caught_and_named(monkeypatch, name):
-    true = Told.of(VICTIM)
+    true = RecordedRun.of(VICTIM)
     number = len(true.rows[name]) // 2
     planted(monkeypatch, after=change_row(name, number))
     assert sort_of_difference(VICTIM) == ("history",)
-    (only,) = parting(true, Told.of(VICTIM))
+    (only,) = parting(true, RecordedRun.of(VICTIM))
     assert only.startswith(f"first differing row of {name}: row {number}: before [")
     assert ', now ["planted", ' in only
 
 
 def test_a_changed_row_of_the_faults_is_caught_and_named(monkeypatch):
-    run = next(run for run in RUNS if run.scenario == "every-fault" and Told.of(run).rows["faults"])
-    true = Told.of(run)
+    run = next(run for run in RUNS if run.scenario == "every-fault" and RecordedRun.of(run).rows["faults"])
+    true = RecordedRun.of(run)
     planted(monkeypatch, after=change_row("faults", 0))
     assert sort_of_difference(run) == ("faults",)
-    (only,) = parting(true, Told.of(run))
+    (only,) = parting(true, RecordedRun.of(run))
     assert only.startswith("first differing row of faults: row 0: before [")
 
 
@@ -157,8 +157,8 @@ def sort_of_difference(run):
 def test_a_run_told_twice_is_the_same_and_is_told_as_json(capsys):
     assert main(["run", VICTIM.name]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert Told(**said) == Told.of(VICTIM)
-    assert set(said) == {field.name for field in dataclasses.fields(Told)}
+    assert RecordedRun(**said) == RecordedRun.of(VICTIM)
+    assert set(said) == {field.name for field in dataclasses.fields(RecordedRun)}
 
 
 def test_a_name_that_no_run_has_is_refused(capsys):

@@ -63,8 +63,8 @@ def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_j
                 [f"value of {key}".encode() for key in reversed(KEYS)],
                 len(KEYS),
             ]
-            for node, place in SHARED.places.items():
-                own = [key for key in KEYS if place.zone.owner(SHARED.token(key.encode())).name == node]
+            for node, position in SHARED.positions.items():
+                own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
                 server = cluster.network.one_server(node)
 
                 async def held(server=server):

@@ -116,10 +116,10 @@ class GatewayConfiguration(BaseModel):
     def _peers_fit(self) -> None:
         known: list[str] = []
         if self.topology is not None:
-            places = self.topology.layout.places
-            if sorted(places) != sorted(self.zones):
-                raise ValueError(f"zones {list(self.zones)} are not the topology's nodes {list(places)}")
-            known = list(places) if len(self.topology.data_centres) > 1 else []
+            positions = self.topology.layout.positions
+            if sorted(positions) != sorted(self.zones):
+                raise ValueError(f"zones {list(self.zones)} are not the topology's nodes {list(positions)}")
+            known = list(positions) if len(self.topology.data_centres) > 1 else []
         if any(name not in known for name in self.peers):
             raise ValueError(f"peers {list(self.peers)} are not accepted; accepted: {', '.join(known) or 'none'}")
         if missing := [name for name in self._peers_needed() if name not in self.peers]:

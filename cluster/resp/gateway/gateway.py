@@ -188,7 +188,7 @@ class ZoneGateway:
     def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
         """Of ``zones``, with connections of its own; one of them is in the own zone."""
         channels = {target: self._behind_hints(target, self._network.channel(self.zone, target)) for target in zones}
-        own = [node.name for node in self._network.topology.places[self.zone].zone.nodes]
+        own = [node.name for node in self._network.topology.positions[self.zone].zone.nodes]
         zone = next(name for name in zones if name in own)
         return PlainCoordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
 

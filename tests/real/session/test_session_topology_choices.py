@@ -4,7 +4,7 @@ Method: the command line as a user runs it, with clusters of few servers.
 """
 
 import pytest
-from support.scenarios.session_cluster import Rig
+from support.scenarios.session_cluster import SessionCluster
 
 from cluster.real.zones.docker.zone_image import build_image
 from cluster.topology.described import Placement
@@ -22,8 +22,8 @@ def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
         assert client.mset(dict.fromkeys(keys, "1"))
         assert client.mget(keys) == ["1"] * 20
     expected = {
-        node: sorted(key for key in keys if place.zone.owner(layout.token(key.encode())).name == node)
-        for node, place in layout.places.items()
+        node: sorted(key for key in keys if position.zone.owner(layout.token(key.encode())).name == node)
+        for node, position in layout.positions.items()
     }
     for node, own in expected.items():
         lab.until(lambda node=node, own=own: sorted(lab.server(node).keys()) == own)
@@ -35,15 +35,15 @@ def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
 @pytest.mark.parametrize("option", [(), ("--hinted-handoff",)])
 def test_a_server_that_was_away_has_what_it_missed_only_with_hinted_handoff(lab, option):
     status = lab.up("--nodes", "2", "--time-factor", "0.5", *option)
-    rig = Rig(lab, status)
+    cluster = SessionCluster(lab, status)
     keys = [f"missed {number}" for number in range(20)]
-    own = [key for key in keys if "b1" in rig.owners(key, ("b1", "b2"))]
+    own = [key for key in keys if "b1" in cluster.owners(key, ("b1", "b2"))]
     assert 0 < len(own) < 20
     with lab.client("a2") as client:
         lab.run("fault", "kill", "b1")
-        lab.until(lambda: not rig.statistics("a2")["connected"]["b1"])
+        lab.until(lambda: not cluster.statistics("a2")["connected"]["b1"])
         assert client.mset(dict.fromkeys(keys, "1"))
-        rig.heal()
+        cluster.heal()
         client.set(own[0], "2")
         lab.until(lambda: lab.server("b1").get(own[0]) == "2")
         expected = "1" if option else None

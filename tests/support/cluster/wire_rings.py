@@ -135,11 +135,11 @@ class Cluster:
     def __init__(self, topology, *, node="a", passing=False):
         self.topology = topology
         self.nodes = {name: Node() for name in topology.nodes}
-        places = topology.places
+        positions = topology.positions
         self.forwards = {
             far: Forward(self.ring(PassingRing, far) if passing else None)
             for far in topology.nodes
-            if places[far].dc is not places[node].dc
+            if positions[far].dc is not positions[node].dc
         }
         self.own = self.ring(WireRing, node, forwards=self.forwards)
 

@@ -6,7 +6,7 @@ EAST, WEST = ("a1", "a2", "b1", "b2", "c1", "c2"), ("d1", "d2", "e1", "e2", "f1"
 NODES = (*EAST, *WEST)
 
 
-class Rig:
+class SessionCluster:
     """The cluster, and which server owns what by the topology."""
 
     def __init__(self, lab, status):
@@ -30,7 +30,7 @@ class Rig:
 
     def owners(self, key, nodes=NODES):
         token = self.layout.token(key.encode())
-        return [node for node in nodes if self.layout.places[node].zone.owner(token).name == node]
+        return [node for node in nodes if self.layout.positions[node].zone.owner(token).name == node]
 
     def keys_of(self, node, prefix, count=5):
         """So many names that ``node`` owns."""

@@ -19,7 +19,7 @@ MS, S = 1_000_000, 1_000_000_000
 ON = HandoffSettings()
 
 
-class Told:
+class ScriptedChannel:
     """A channel whose answers the test gives."""
 
     def __init__(self):
@@ -37,7 +37,7 @@ class Told:
 
 def hinted(settings=ON):
     counts = {}
-    told, runtime = Told(), SimRuntime(seed=1)
+    told, runtime = ScriptedChannel(), SimRuntime(seed=1)
 
     def count(what, number):
         counts[what] = counts.get(what, 0) + number
@@ -88,7 +88,7 @@ def test_a_hint_that_is_refused_again_stays_and_a_coordinator_that_ends_takes_it
     assert counts == {"hints stored": 1, "hints dropped": 1}
 
 
-class Slow(Told):
+class Slow(ScriptedChannel):
     """A channel that takes what it is sent and answers when the test says so; more than ``most_bytes`` break it."""
 
     def __init__(self, most_bytes=4 * 1024 * 1024):

@@ -59,7 +59,7 @@ def test_the_hash_can_be_chosen():
 def test_places_name_every_node_with_its_zone_and_data_centre():
     dcs = (DataCentre("dc1", (even_rack("a", 2), even_rack("b", 1))), DataCentre("dc2", (even_rack("c", 1),)))
     topology = Topology(dcs)
-    where = {name: (place.dc.name, place.zone.name) for name, place in topology.places.items()}
+    where = {name: (place.dc.name, place.zone.name) for name, place in topology.positions.items()}
     assert where == {"a": ("dc1", "a"), "a2": ("dc1", "a"), "b": ("dc1", "b"), "c": ("dc2", "c")}
     assert not topology.flat
     assert not topology.whole

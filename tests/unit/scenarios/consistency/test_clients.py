@@ -13,7 +13,7 @@ from cluster.sim.runtime import SimRuntime
 from engine.ports import Indeterminate, ServerError, Unavailable
 from scenarios.clients.recorder import Actor
 from scenarios.consistency.clients import AccessRecorder, ZoneClients
-from scenarios.consistency.operations import MIXES, Request, Told, command, reading, told, values
+from scenarios.consistency.operations import MIXES, AccessAnswer, Request, answer_of, command, reading, values
 from scenarios.consistency.plan import PlannedAccess, plan_accesses
 from scenarios.run_files.tables import MemoryTables
 from scenarios.spec.reading import load_scenario
@@ -82,22 +82,22 @@ def test_every_operation_of_every_kind_has_a_command_and_every_kind_a_mix_and_a_
 @pytest.mark.parametrize(
     ("f", "reply", "expected"),
     [
-        ("read", b"v", Told(result="v")),
-        ("read", None, Told()),
-        ("write", b"OK", Told()),
-        ("create", b"OK", Told(applied=True)),
-        ("acquire", None, Told(applied=False)),
-        ("cas", [1, b"u"], Told(applied=True, result="u")),
-        ("cas", [0, None], Told(applied=False)),
-        ("members", [b"y", b"x"], Told(members=("x", "y"))),
-        ("next", 7, Told(result="7")),
-        ("push", 3, Told()),
-        ("pop", None, Told()),
-        ("pop", b"i", Told(result="i")),
+        ("read", b"v", AccessAnswer(result="v")),
+        ("read", None, AccessAnswer()),
+        ("write", b"OK", AccessAnswer()),
+        ("create", b"OK", AccessAnswer(applied=True)),
+        ("acquire", None, AccessAnswer(applied=False)),
+        ("cas", [1, b"u"], AccessAnswer(applied=True, result="u")),
+        ("cas", [0, None], AccessAnswer(applied=False)),
+        ("members", [b"y", b"x"], AccessAnswer(members=("x", "y"))),
+        ("next", 7, AccessAnswer(result="7")),
+        ("push", 3, AccessAnswer()),
+        ("pop", None, AccessAnswer()),
+        ("pop", b"i", AccessAnswer(result="i")),
     ],
 )
 def test_a_reply_is_read_as_what_it_says(f, reply, expected):
-    assert told(Request(f=f, key="k", argument="v"), reply) == expected
+    assert answer_of(Request(f=f, key="k", argument="v"), reply) == expected
 
 
 def test_values_at_rest_do_not_depend_on_a_servers_order_of_a_set():
