@@ -22,6 +22,9 @@ Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
 WINDOW_BEGIN = 64
 """Commands of one client that may be under way before anything is known about the size of their replies."""
 
+TURN_MAX = 32
+"""Commands of one client, other than those simply forwarded, that are carried out in one turn of the loop."""
+
 LARGE_REPLY_BYTES = 16 * 1024
 _HELD_BYTES_MAX = 64 * 1024
 _WRITE_HIGH_BYTES = 256 * 1024
@@ -62,7 +65,7 @@ class Session(Client, asyncio.Protocol):
 
     __slots__ = (
         "_busy", "_deaf", "_dispatch", "_drained", "_held", "_in_flight", "_pumping", "_reading", "_scanner", "_slots",
-        "_task", "_window", "_write_paused",
+        "_task", "_turn_left", "_window", "_write_paused",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
@@ -73,6 +76,7 @@ class Session(Client, asyncio.Protocol):
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
         self._pumping = False
+        self._turn_left = TURN_MAX
         self._busy = False
         self._deaf = False  # nothing that still comes matters
         self._drained: asyncio.Future[None] | None = None
@@ -239,8 +243,9 @@ class Session(Client, asyncio.Protocol):
         if self._pumping:
             return
         self._pumping = True
+        waiting = self._turn_left <= 0
         try:
-            while self._take():
+            while self._turn_left > 0 and self._take():
                 pass
         except ProtocolError as wrong:
             self.host.statistics.protocol_errors += 1
@@ -248,7 +253,15 @@ class Session(Client, asyncio.Protocol):
             self.hang_up()
         finally:
             self._pumping = False
+        if self._turn_left <= 0 and not waiting:
+            self.loop.call_soon(self._go_on)
         self._regulate()
+
+    def _go_on(self) -> None:
+        """Take further commands in a new turn of the loop, after the other clients had theirs."""
+        self._turn_left = TURN_MAX
+        if not self.closing:
+            self._pump()
 
     def _take(self) -> bool:
         """Take commands until something is in the way. True if it was only the window, and that is open again."""
@@ -261,7 +274,7 @@ class Session(Client, asyncio.Protocol):
         run: list[bytes] = []
         run_kind: Kind | None = None
         try:
-            while room > 0 and not self._busy and not self.closing:
+            while room > 0 and self._turn_left > 0 and not self._busy and not self.closing:
                 found = following()
                 if found is None:
                     return False
@@ -304,6 +317,7 @@ class Session(Client, asyncio.Protocol):
 
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
+        self._turn_left -= 1
         self._dispatch(self, spec or self.host.table.find(name), raw)
 
     def _regulate(self) -> None:
@@ -319,7 +333,7 @@ class Session(Client, asyncio.Protocol):
                 self.close()
         if self.closing:
             return
-        full = self._busy or self._write_paused or self._in_flight >= self._window
+        full = self._busy or self._write_paused or self._turn_left <= 0 or self._in_flight >= self._window
         reading = not full or not (scanner.ready or held > _HELD_BYTES_MAX)
         if self._write_paused:
             reading = False

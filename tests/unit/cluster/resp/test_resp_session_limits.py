@@ -5,8 +5,9 @@ from contextlib import suppress
 
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandLimits
+from cluster.resp.session import TURN_MAX
 
-from .conftest import error, opened, until
+from .conftest import DEADLINE_S, error, opened, until
 
 OK = b"+OK\r\n"
 
@@ -34,6 +35,26 @@ def test_a_client_with_too_much_under_way_is_not_read_from(runner):
                     call = await port.coordinator.call()
             await sending
             assert [await client.reply() for _ in range(total)] == [b"OK"] * total
+
+    runner.run(program())
+
+
+def test_what_the_port_answers_itself_is_bounded_in_each_turn_of_the_loop(runner):
+    async def program():
+        total = 2_000
+        async with opened() as port:
+            client = await port.client()
+            assert await client.ask(b"ECHO", b"first") == b"first"
+            [session] = port.server.clients
+            client.send_raw(wire.command(b"ECHO", b"x") * total)
+            turns, before = [], session.commands
+            async with asyncio.timeout(DEADLINE_S):
+                while sum(turns) < total:
+                    await asyncio.sleep(0)
+                    turns.append(session.commands - before)
+                    before = session.commands
+            assert max(turns) <= 2 * TURN_MAX
+            assert [await client.reply() for _ in range(total)] == [b"x"] * total
 
     runner.run(program())
 
