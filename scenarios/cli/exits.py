@@ -35,7 +35,7 @@ class LabError(Exception):
 
 def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     """Tell the user of ``error``, which ended the command ``arguments``, without a traceback unless it is a bug."""
-    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+    if isinstance(error, BrokenPipeError):
         return _pipe_closed()
     lines, code = _told(error)
     for line in lines:

@@ -76,6 +76,10 @@ def run_cli(arguments: Sequence[str]) -> int:
         if returned == _INTERRUPTED_TYPER:
             raise KeyboardInterrupt
         sys.stdout.flush()
-    except (Exception, KeyboardInterrupt, SystemExit) as error:  # typer makes SystemExit(1) of a closed pipe
+    except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, arguments)
+    except SystemExit as ended:  # which typer makes of a closed pipe, with the code 1
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        return exit_code_of(ended.__context__, arguments)
     return returned if isinstance(returned, int) else EXIT_VALID

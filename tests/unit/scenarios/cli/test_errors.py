@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from support.scenarios.short_runs import zonelab_command
 
+from cluster.zone import ClusterError
 from scenarios.cli import main as cli
 from scenarios.cli import runs
 from scenarios.verbs import demo
@@ -32,6 +33,20 @@ def test_a_closed_pipe_ends_with_141_and_without_a_word(words: list[str]):
     with open(writer, "wb") as closed:
         ended = subprocess.run(zonelab_command(*words), stdout=closed, stderr=subprocess.PIPE, check=False)
     assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_connection_to_a_server_that_broke_is_no_closed_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def broken() -> list[str]:
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            raise ClusterError("zone a has gone") from None
+
+    monkeypatch.setattr(runs, "library_names", broken)
+    assert cli.run_cli(["scenarios"]) == 3
+    assert capsys.readouterr().err == "zonelab: zone a has gone\n"
 
 
 @pytest.mark.parametrize(
