@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 
 import typer
+from support.project_files import ROOT
 
 from scenarios.cli.main import app
-
-ROOT = Path(__file__).resolve().parents[2]
 
 HISTORICAL = ("CHANGELOG.md", "docs/moved.md")
 """Pages with tables of old names and new ones, in this order."""

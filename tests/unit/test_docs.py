@@ -5,27 +5,12 @@ Each check is also shown a page that breaks it.
 
 import ast
 import subprocess
-from functools import cache
 
 import pytest
-from support.pages import RECORDS, ROOT, broken_links, missing_names, missing_paths, old_names_cut, wrong_commands
+from support.pages import RECORDS, broken_links, missing_names, missing_paths, old_names_cut, wrong_commands
+from support.project_files import ROOT, project_files
 
 MOVES = ".git-blame-ignore-revs"
-
-
-@cache
-def files():
-    """Every file of the project, relative to its root."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode != 0:
-        pytest.skip("without git nobody knows which files belong to the project")
-    return frozenset(name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
 
 
 def faults(text, *, page, files):
@@ -36,10 +21,10 @@ def faults(text, *, page, files):
 
 
 def test_what_the_pages_say_is_true():
-    pages = sorted(name for name in files() if name.endswith(".md"))
+    pages = sorted(name for name in project_files() if name.endswith(".md"))
     assert {"README.md", "docs/guide.md"} <= set(pages)
     texts = {page: old_names_cut((ROOT / page).read_text(encoding="utf-8"), page=page) for page in pages}
-    assert [fault for page, text in texts.items() for fault in faults(text, page=page, files=files())] == []
+    assert [fault for page, text in texts.items() for fault in faults(text, page=page, files=project_files())] == []
 
 
 FILES = frozenset(
@@ -125,21 +110,27 @@ def test_the_glossary_has_each_term_once_and_in_order():
 
 
 def test_every_package_says_what_it_is_and_names_what_is_there():
-    packages = sorted(name for name in files() if name.endswith("/__init__.py") and not name.startswith("tests/"))
+    packages = sorted(
+        name for name in project_files() if name.endswith("/__init__.py") and not name.startswith("tests/")
+    )
     openings = {
         name: ast.get_docstring(ast.parse((ROOT / name).read_text(encoding="utf-8"))) or "" for name in packages
     }
     assert [name for name, opening in openings.items() if not opening] == []
-    assert [fault for name, opening in openings.items() for fault in faults(opening, page=name, files=files())] == []
+    assert [
+        fault for name, opening in openings.items() for fault in faults(opening, page=name, files=project_files())
+    ] == []
 
 
 def test_every_page_that_code_names_is_there():
     texts = {
-        name: (ROOT / name).read_text(encoding="utf-8") for name in files() if name.endswith((".py", ".lua", ".toml"))
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in project_files()
+        if name.endswith((".py", ".lua", ".toml"))
     }
     del texts["tests/unit/test_docs.py"]
     pages = {
-        name: [fault for fault in missing_paths(text, page=name, files=files()) if " docs/" in fault]
+        name: [fault for fault in missing_paths(text, page=name, files=project_files()) if " docs/" in fault]
         for name, text in texts.items()
     }
     assert {name: missing for name, missing in pages.items() if missing} == {}

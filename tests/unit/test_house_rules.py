@@ -5,15 +5,12 @@ Each rule is also shown a text that breaks it.
 
 import ast
 import re
-import subprocess
 from collections import Counter
-from functools import cache
-from pathlib import Path
 
 import pytest
+from support.project_files import ROOT, project_files
 from support.purity import impurities
 
-ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 400
 LONGER: dict[str, str] = {}
 """Modules that may be longer, each with its reason."""
@@ -48,29 +45,12 @@ PACKAGE_HOSTS = re.compile(
 WORKSHOP = re.compile(r"\bshared" + r"/|DESIGN" + r"\.md|/wor" + r"k/(?:main|team)")
 
 
-@cache
-def tracked():
-    """Every file of the project, relative to its root; without git, every file that is not hidden or made."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode == 0:
-        return sorted(name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
-    made = re.compile(r"^runs/|(^|/)(\.|__pycache__|build/|dist/|[^/]*\.egg-info)")
-    names = (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
-    return sorted(name for name in names if not made.search(name))
-
-
 def text_of(name):
     return (ROOT / name).read_bytes().decode("utf-8", "replace")
 
 
 def modules():
-    return [name for name in tracked() if name.endswith(".py")]
+    return sorted(name for name in project_files() if name.endswith(".py"))
 
 
 IN_A_RUN = tuple(
@@ -96,7 +76,7 @@ def found(pattern, text):
 
 
 def test_the_rules_look_at_what_there_is():
-    names = tracked()
+    names = project_files()
     assert "engine/ports.py" in names
     assert "cluster/votes/levels.py" in names
     assert sum(map(runs_in_simulation, names)) > 20
@@ -140,7 +120,7 @@ def test_the_ports_stay_under_100_lines():
 
 @pytest.mark.parametrize("pattern", [PACKAGE_HOSTS, WORKSHOP], ids=["package hosts", "where it was made"])
 def test_no_file_names_a_package_host_or_the_place_where_it_was_made(pattern):
-    mentions = {name: found(pattern, text_of(name)) for name in tracked()}
+    mentions = {name: found(pattern, text_of(name)) for name in sorted(project_files())}
     assert {name: places for name, places in mentions.items() if places} == {}
 
 
