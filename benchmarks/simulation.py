@@ -14,9 +14,9 @@ import simpy
 
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.redis import RedisModel
 from cluster.sim.runtime import SimRuntime
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings
 from engine.message import Message

@@ -1,10 +1,20 @@
 """What a user is told when something cannot be done or has gone wrong."""
 
+from collections.abc import Sequence
+
 from cluster.zone import ClusterError
 
 
 class NotAccepted(ClusterError):
     """What was asked for cannot be, now or ever. The message says what can."""
+
+
+class ScenarioError(Exception):
+    """The scenario cannot be run as it is written. ``lines`` name file, path, value and accepted values."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
 
 
 def explain(error: Exception) -> str:

@@ -7,7 +7,6 @@ held at rest.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from operator import itemgetter
 from typing import Any, Literal, Protocol
 
@@ -40,25 +39,6 @@ FINAL_VALUES = pa.schema(
         pa.field("value", pa.string(), nullable=False),
     ]
 )
-
-
-class WorkloadKind(StrEnum):
-    """What the clients of a run do, if they do not use a queue."""
-
-    REGISTER = "register"
-    SET = "set"
-    LOCK = "lock"
-    COUNTER = "counter"
-    LIST = "list"
-
-
-OPERATIONS_OF: dict[WorkloadKind, tuple[str, ...]] = {
-    WorkloadKind.REGISTER: ("read", "write", "cas", "create"),
-    WorkloadKind.SET: ("add", "members"),
-    WorkloadKind.LOCK: ("acquire",),
-    WorkloadKind.COUNTER: ("next",),
-    WorkloadKind.LIST: ("push", "pop"),
-}
 
 CONDITIONAL = ("cas", "create", "acquire")
 """Operations that take effect or not, depending on what they find."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cluster.clock import NodeClock
-from cluster.sim.event_order import Schedule
 from cluster.sim.runtime import SimRuntime
+from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
 from cluster.sim.upstream import SimUpstream
 from cluster.sim.zone import SimZone

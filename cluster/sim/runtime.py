@@ -11,7 +11,8 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from cluster.random_streams import Streams
-from cluster.sim.event_order import Actor, Environment, Schedule, environment
+from cluster.sim.event_order import Actor, Environment, environment
+from cluster.sim.schedule import Schedule
 from cluster.sim.trace import Trace
 from engine.ports import Promise
 

@@ -5,11 +5,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
 from cluster.zone import ClusterError
-from scenarios.errors import NotAccepted
-from scenarios.spec.reading import ScenarioError
+from scenarios.errors import NotAccepted, ScenarioError
 from scenarios.terminal.json_output import print_json
 
 EXIT_VALID = 0
@@ -78,6 +75,8 @@ def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
 
 def _with_value(words: str, cause: BaseException | None) -> str:
     """The words of typer with the value given, which those that it has from pydantic leave out."""
+    from pydantic import ValidationError
+
     if not isinstance(cause, ValidationError):
         return words
     plain, given = words.replace("Value error, ", ""), repr(cause.errors()[0]["input"])

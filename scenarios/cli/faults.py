@@ -8,7 +8,6 @@ from scenarios.cli.options import AsJson
 from scenarios.cli.session import control, show_done
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
-from scenarios.session.fault_requests import FaultKind
 from scenarios.terminal.json_output import print_json
 
 For = Annotated[
@@ -34,13 +33,13 @@ app.add_typer(coordinator_app, name="coordinator")
 @app.command()
 def cut(links: Links, *, for_: For = None, as_json: AsJson = False) -> None:
     """Cut links: their connections are reset, and what is sent fails at once."""
-    _fault(FaultKind.CUT, links, for_, as_json=as_json)
+    _fault("cut", links, for_, as_json=as_json)
 
 
 @app.command()
 def hold(links: Links, *, for_: For = None, as_json: AsJson = False) -> None:
     """Make links black holes: nothing arrives, nobody is told, and all of it arrives when they are mended."""
-    _fault(FaultKind.HOLD, links, for_, as_json=as_json)
+    _fault("hold", links, for_, as_json=as_json)
 
 
 @app.command()
@@ -52,7 +51,7 @@ def lag(
     as_json: AsJson = False,
 ) -> None:
     """Change the lag of links."""
-    _fault(FaultKind.LAG, links, for_, as_json=as_json, lag=lag)
+    _fault("lag", links, for_, as_json=as_json, lag=lag)
 
 
 @app.command()
@@ -67,7 +66,7 @@ def loss(
     as_json: AsJson = False,
 ) -> None:
     """Make links lose transmissions."""
-    _fault(FaultKind.LOSS, links, for_, as_json=as_json, share=share)
+    _fault("loss", links, for_, as_json=as_json, share=share)
 
 
 @app.command()
@@ -80,7 +79,7 @@ def duplicate(
     as_json: AsJson = False,
 ) -> None:
     """Make messages arrive twice, as behind a proxy that tries again."""
-    _fault(FaultKind.DUPLICATE, links, for_, as_json=as_json, share=share, after_ms=1e3 * parse_duration_s(after))
+    _fault("duplicate", links, for_, as_json=as_json, share=share, after_ms=1e3 * parse_duration_s(after))
 
 
 @app.command()
@@ -94,19 +93,19 @@ def slow(
     as_json: AsJson = False,
 ) -> None:
     """Make a zone's server run for only a part of every 100 ms."""
-    _fault(FaultKind.SLOW, zone, for_, as_json=as_json, factor=factor)
+    _fault("slow", zone, for_, as_json=as_json, factor=factor)
 
 
 @app.command()
 def pause(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
     """Freeze a zone's server (SIGSTOP): it keeps its connections and answers nobody."""
-    _fault(FaultKind.PAUSE, zone, for_, as_json=as_json)
+    _fault("pause", zone, for_, as_json=as_json)
 
 
 @app.command()
 def kill(zone: Zone, *, wipe: Wipe = False, warm: Warm = False, for_: For = None, as_json: AsJson = False) -> None:
     """Kill a zone's server (SIGKILL). When the fault ends it comes back, by default with its data."""
-    _fault(FaultKind.KILL, zone, for_, as_json=as_json, restart=_mode(wipe=wipe, warm=warm))
+    _fault("kill", zone, for_, as_json=as_json, restart=_mode(wipe=wipe, warm=warm))
 
 
 @app.command()
@@ -128,13 +127,13 @@ def end(
 @coordinator_app.command("kill")
 def coordinator_kill(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
     """Kill a coordinator (SIGKILL): its clients are disconnected and nobody listens at its port."""
-    _fault(FaultKind.COORDINATOR_KILL, zone, for_, as_json=as_json)
+    _fault("coordinator kill", zone, for_, as_json=as_json)
 
 
 @coordinator_app.command("pause")
 def coordinator_pause(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
     """Freeze a coordinator (SIGSTOP)."""
-    _fault(FaultKind.COORDINATOR_PAUSE, zone, for_, as_json=as_json)
+    _fault("coordinator pause", zone, for_, as_json=as_json)
 
 
 @coordinator_app.command("restart")
@@ -143,7 +142,7 @@ def coordinator_restart(zone: Zone, *, as_json: AsJson = False) -> None:
     _restart("coordinator", zone, as_json=as_json)
 
 
-def _fault(kind: FaultKind, target: str, for_: str | None, *, as_json: bool, **amounts: Any) -> None:
+def _fault(kind: str, target: str, for_: str | None, *, as_json: bool, **amounts: Any) -> None:
     for_s = None if for_ is None else parse_duration_s(for_)
     body = {"kind": kind, "target": target, "for_s": for_s, **amounts}
     begun = control().post("/faults", body)["done"]

@@ -6,7 +6,6 @@ not wait for plotting and Spark.
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -28,6 +27,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (how typer calls it)
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"zonelab {version('zonelab')}")
         raise typer.Exit
 

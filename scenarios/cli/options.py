@@ -7,8 +7,8 @@ from typing import Annotated, TypeVar
 import typer
 
 from cluster.votes.levels import Level
+from scenarios.arms import Arm, ZoneKind
 from scenarios.errors import NotAccepted
-from scenarios.spec.scenario import Arm, ZoneKind
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")]

@@ -13,7 +13,7 @@ from scenarios.terminal.json_output import print_json
 
 def check(run: RunPath, *, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
-    from scenarios.terminal.run_table import print_table
+    from scenarios.terminal.console import print_table
     from scenarios.terminal.workload_table import AccessResult
     from scenarios.verbs.check import examine, notes, tabulated, title_of
 
@@ -42,7 +42,7 @@ def compare(
     from analysis.comparison.compare import compare as compare_runs
     from analysis.figures.compare_plot import plot_comparison
     from scenarios.terminal.comparison_table import comparison_table
-    from scenarios.terminal.run_table import print_table
+    from scenarios.terminal.console import print_table
 
     directories = run_directory(first), run_directory(second)
     comparison = compare_runs(*directories)
@@ -79,7 +79,7 @@ def analyze(
     """Aggregate any number of runs with Spark: per level, operation, zone and second."""
     from analysis.spark.pipeline import aggregate
     from analysis.spark.session import JavaMissing, SparkFailed
-    from scenarios.terminal.run_table import print_table
+    from scenarios.terminal.console import print_table
     from scenarios.verbs.analyze import level_table, operation_table
 
     try:

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
+from scenarios.arms import Arm, ZoneKind
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
 from scenarios.cli.options import AsJson, AtLevel, InArm, RunsDirectory, Seed, Source, Zones, only_real
-from scenarios.spec.reading import LIBRARY, library_names, load_scenario
-from scenarios.spec.scenario import Arm, ZoneKind
 from scenarios.terminal.json_output import print_json, show
 
 
@@ -49,6 +48,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
+    from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
     from scenarios.verbs.run import perform, run_command
 
@@ -77,6 +77,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers."""
+    from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
     from scenarios.verbs.replay import replayed
 
@@ -93,11 +94,14 @@ def replay(
 
 def scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios that come with zonelab."""
+    from scenarios.spec.reading import LIBRARY, library_names, load_scenario
+
     library = [load_scenario(name) for name in library_names()]
     if as_json:
         files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
         print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
         return
-    from scenarios.terminal.run_table import print_table, scenario_table
+    from scenarios.terminal.console import print_table
+    from scenarios.terminal.scenario_table import scenario_table
 
     print_table(scenario_table(library))

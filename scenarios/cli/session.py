@@ -15,9 +15,9 @@ from cluster.resp.commands.busy_poll import BUSY_POLL_US
 from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
+from scenarios.arms import ZoneKind
 from scenarios.cli.options import AsJson
 from scenarios.durations import parse_duration_s
-from scenarios.spec.scenario import ZoneKind
 from scenarios.terminal.json_output import print_json
 
 _OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")

@@ -9,7 +9,6 @@ from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import AsJson, AtLevel, Jobs, Page, Source, one_of
 from scenarios.errors import NotAccepted
-from scenarios.spec.reading import load_scenario
 from scenarios.terminal.json_output import show
 
 
@@ -35,6 +34,7 @@ def hunt(
     it was interrupted, 3 if the lab failed.
     """
     from scenarios.hunt.seeds import HuntTarget
+    from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
 
     overrides = list(set_ or [])
@@ -67,6 +67,7 @@ def shrink(
     as_json: AsJson = False,
 ) -> None:
     """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
+    from scenarios.spec.reading import load_scenario
     from scenarios.verbs.shrink import Shrinking, class_of
 
     loaded = load_scenario(file, overrides=["arm=sim"])

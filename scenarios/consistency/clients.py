@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from analysis.runs.accesses import VALUES, VALUES_NAME, WorkloadKind
+from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS, History, Table
+from analysis.workloads import WorkloadKind
 from engine.ports import Connection, Indeterminate, PortError, Runtime, ServerError
 from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
 from scenarios.clients.recorder import Actor, Outcome

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 from engine.ports import Argument, Command, Reply
 
 CAS = """

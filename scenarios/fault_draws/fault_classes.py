@@ -14,6 +14,7 @@ from typing import Any
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
+from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault, OfClock
 from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
@@ -132,7 +133,7 @@ def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode
     return Scenario(
         name=f"{fault_class}-{mode}",
         about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
-        arm=spec.Arm.SIM,
+        arm=Arm.SIM,
         seed=seed,
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),

@@ -7,11 +7,12 @@ something out, find more than one configuration that includes everything.
 from random import Random
 
 from cluster.random_streams import Streams
-from cluster.sim.event_order import TieBreak
+from cluster.sim.schedule import TieBreak
+from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Arm, Consumers, Drain, Links, Load, Scenario, Simulation
+from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario, Simulation
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 

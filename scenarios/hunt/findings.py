@@ -15,7 +15,7 @@ from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Found
-from scenarios.terminal.run_table import console, print_table
+from scenarios.terminal.console import console, print_table
 
 _MEANINGS = {str(name): text for name, text in (*DESCRIPTIONS.items(), *MEANINGS.items())}
 """What a run can violate: a class of messages, or an anomaly if its clients used no queue."""

@@ -13,7 +13,7 @@ import pytest
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.event_order import Schedule
+from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
 from scenarios.properties.plugin import REPLAY, SEEDS
 from scenarios.properties.shutdown import abandon, close

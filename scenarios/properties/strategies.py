@@ -12,10 +12,11 @@ from pydantic import TypeAdapter
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from cluster.zone import Restart
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from scenarios.arms import Arm
 from scenarios.faults.catalogue import CLASSES, AnyFault
 from scenarios.faults.fault import ANY_LAG, Choices, Targets
 from scenarios.spec.rules import RECONNECT_MAX_S, problems
-from scenarios.spec.scenario import Arm, Drain, Links, Load, Operation, QueueSettings, Scenario
+from scenarios.spec.scenario import Drain, Links, Load, Operation, QueueSettings, Scenario
 from scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")

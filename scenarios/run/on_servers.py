@@ -12,6 +12,7 @@ from cluster.connections.timeouts import Timeouts
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.stalls import StallMonitor
 from cluster.real.zones import zones
+from scenarios.arms import Arm, ZoneKind
 from scenarios.clients.recorder import Outcome
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -21,7 +22,7 @@ from scenarios.run.network_settings import network_options
 from scenarios.run_files.record import RunRecord
 from scenarios.run_files.tables import files_in
 from scenarios.run_phases import Watcher
-from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt
 
 

@@ -12,10 +12,11 @@ from types import FrameType
 
 from analysis.runs.directory import RunInfo
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.event_order import Schedule
+from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
 from cluster.sim.trace import Trace
 from cluster.testbed import Testbed
+from scenarios.arms import Arm
 from scenarios.clients.recorder import Outcome
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -26,7 +27,7 @@ from scenarios.run_files.record import RunRecord
 from scenarios.run_files.run_json import identity
 from scenarios.run_files.tables import MemoryRun, MemoryTables, OpenTable, files_in
 from scenarios.run_phases import Watcher
-from scenarios.spec.scenario import Arm, Scenario
+from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt
 
 SIMULATED = "simulated"

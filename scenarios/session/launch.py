@@ -11,8 +11,8 @@ import tempfile
 import time
 from typing import IO, Any
 
+from cluster.real.owner import Owner
 from cluster.real.zones import ProcessZone, remove_leftovers
-from cluster.real.zones.owner import Owner
 from cluster.real.zones.signals import termination_interrupts
 from cluster.zone import ClusterError, ZoneError
 from scenarios.session.client import Control

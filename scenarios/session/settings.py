@@ -18,8 +18,8 @@ from cluster.topology.topology import ZONES_MAX, Topology, one_dc
 from cluster.votes.levels import Level
 from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError, Persistence
+from scenarios.arms import ZoneKind
 from scenarios.errors import NotAccepted
-from scenarios.spec.scenario import ZoneKind
 from scenarios.spec.topology import Topology as TopologySection
 
 NAME = "session"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cluster.real.zones.owner import Owner
+from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 
 VARIABLE = "ZONELAB_STATE"

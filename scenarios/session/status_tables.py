@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from scenarios.terminal.run_table import milliseconds, print_table
+from scenarios.terminal.console import milliseconds, print_table
 
 _GOOD = "running"
 _NAMED_MAX = 7

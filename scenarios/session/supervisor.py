@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from cluster.admin.serving import serving
-from cluster.real.zones.owner import Owner
+from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 from scenarios.session.control_api import control_app
 from scenarios.session.session import TOKEN_BYTES, Session, session

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from analysis.message_classes import MessageClass
-from cluster.sim.event_order import TieBreak
+from cluster.sim.schedule import TieBreak
 from cluster.zone import Persistence
 from scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash
 from scenarios.queues.catalogue import MakeQueue, queue_under_test

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
 from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
-from cluster.sim.event_order import TieBreak
+from cluster.sim.schedule import TieBreak
 from cluster.zone import Persistence
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.run_files.tables import OPERATIONS_NAME, rows

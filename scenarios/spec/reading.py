@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.rules import path_of, problems
 from scenarios.spec.scenario import Scenario
@@ -28,14 +29,6 @@ _ACCEPTED = {
     "dict": "a mapping",
     "model": "a mapping",
 }
-
-
-class ScenarioError(Exception):
-    """The scenario cannot be run as it is written. ``lines`` name file, path, value and accepted values."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = tuple(lines)
 
 
 def library_names() -> list[str]:

@@ -5,13 +5,14 @@ from functools import lru_cache
 from itertools import combinations
 from random import Random
 
-from analysis.runs.accesses import OPERATIONS_OF
+from analysis.workloads import OPERATIONS_OF
 from cluster.links.lag_text import parse_lag
 from cluster.topology.topology import TopologyError
+from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
-from scenarios.spec.scenario import Arm, Mode, Scenario
+from scenarios.spec.scenario import Mode, Scenario
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""

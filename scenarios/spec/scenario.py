@@ -13,11 +13,12 @@ from pydantic import AfterValidator, Field, PlainValidator
 
 from analysis.checkers.consistency.verdict import Anomaly
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from analysis.runs.accesses import WorkloadKind
-from cluster.sim.event_order import TieBreak
+from analysis.workloads import WorkloadKind
+from cluster.sim.schedule import TieBreak
 from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
 from scenarios.spec.replication import Replication
@@ -46,20 +47,6 @@ class Mode(StrEnum):
 
     DEFAULT = "default"
     HARDENED = "hardened"
-
-
-class Arm(StrEnum):
-    """Where a run happens: on real servers, or in virtual time, where the seed decides everything."""
-
-    REAL = "real"
-    SIM = "sim"
-
-
-class ZoneKind(StrEnum):
-    """What a zone's server runs in; chosen for a run, not by the scenario."""
-
-    PROCESS = "process"
-    DOCKER = "docker"
 
 
 def _name(text: str) -> str:

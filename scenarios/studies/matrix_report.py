@@ -27,8 +27,8 @@ from scenarios.studies.matrix import (
     share_bound,
 )
 from scenarios.studies.page import effort, provenance, share
+from scenarios.terminal.console import console
 from scenarios.terminal.progress import RunBar
-from scenarios.terminal.run_table import console
 
 _SMALL = 0.01
 """Shares below this need more digits."""

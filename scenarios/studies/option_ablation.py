@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any
 
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 from cluster.options.versions.settings import VoteBy
+from scenarios.arms import Arm
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.spec import scenario as spec
@@ -77,7 +78,7 @@ def scenario_of(options: Sequence[Option], conditions: Conditions, *, seed: int)
     return Scenario(
         name=f"{conditions.fault_class}-{workload}",
         about=f"{workload}s at {conditions.level} with {', '.join(options) or 'no option'}; drawn by seed {seed}",
-        arm=spec.Arm.SIM,
+        arm=Arm.SIM,
         seed=seed,
         level=conditions.level,
         links=drawn.links,

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from scipy import special
 
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 from cluster.votes.levels import Level
 from scenarios.fault_draws.fault_classes import FaultClass
 from scenarios.parallel import results

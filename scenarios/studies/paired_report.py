@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Generic, Self
 from analysis.statistics import proportion_interval
 from scenarios.studies.page import markdown_rows, provenance
 from scenarios.studies.paired import PairedStudy, Row, RowResult
+from scenarios.terminal.console import print_rows
 from scenarios.terminal.progress import RunBar
-from scenarios.terminal.run_table import print_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,20 +1,15 @@
 """The result of one run, or of several side by side, as a table of metrics."""
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from analysis.checkers.verdict import Verdict
 from analysis.message_classes import MessageClass
 from analysis.summary.queue_summary import Summary
-from scenarios.spec.scenario import Scenario
-
-WIDTH_WITHOUT_TERMINAL = 120
+from scenarios.terminal.console import milliseconds
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
@@ -54,39 +49,6 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
     return table
 
 
-def scenario_table(library: Sequence[Scenario]) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
-    for heading in ("scenario", "load", "faults", "about"):
-        table.add_column(heading, overflow="fold", max_width=18 if heading == "faults" else None)
-    for item in library:
-        faults = "\n".join(f"{fault.kind} {fault.at_s:g}–{fault.at_s + fault.for_s:g} s" for fault in item.faults)
-        table.add_row(item.name, f"{item.load.duration_s:g} s", faults or "none", " ".join(item.about.split()))
-    return table
-
-
-def console() -> Console:
-    """For results, on stdout: as wide as the terminal, or wide enough for every table where there is none."""
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else WIDTH_WITHOUT_TERMINAL)
-
-
-def print_table(table: Table) -> None:
-    console().print(table)
-
-
-def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str]) -> None:
-    """A table on the terminal, and the sentences about it."""
-    table = Table(show_edge=False, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*row)
-    out = console()
-    out.print(table, "")
-    for sentence in sentences:
-        out.print(sentence, highlight=False, soft_wrap=True)
-
-
 def _cell(row: _Row, result: Result) -> str:
     text = row.value(result)
     if row.message_class is None or row.message_class not in result.verdict.forbid or text == "0":
@@ -110,12 +72,6 @@ def _latency(f: str, kind: str, label: str) -> _Row:
         return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
 
     return _Row(label, value)
-
-
-def milliseconds(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
 def _lateness(result: Result) -> str:

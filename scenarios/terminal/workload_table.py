@@ -8,7 +8,8 @@ from rich.table import Table
 
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
 from analysis.summary.access_summary import AccessSummary
-from scenarios.terminal.run_table import COLOURS, milliseconds
+from scenarios.terminal.console import milliseconds
+from scenarios.terminal.run_table import COLOURS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,8 @@ from rich.table import Table
 
 from analysis.spark.pipeline import Aggregates, OperationFigures, aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
-from scenarios.terminal.run_table import Result, milliseconds
+from scenarios.terminal.console import milliseconds
+from scenarios.terminal.run_table import Result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

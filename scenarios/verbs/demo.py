@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC
+from scenarios.arms import Arm, ZoneKind
 from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.spec.scenario import Scenario
 from scenarios.terminal.conclusions import conclusion
+from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import Result, console, print_table, result_table
+from scenarios.terminal.run_table import Result, result_table
 from scenarios.verbs.check import Illustrations, compare
 from scenarios.verbs.run import Performed, perform, run_command
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.directory import RunDirectory
+from scenarios.arms import Arm, ZoneKind
 from scenarios.run_files.directory import program_fingerprint
-from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.spec.scenario import Scenario
+from scenarios.terminal.console import console
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import console
 from scenarios.verbs.run import Performed, perform
 
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scenarios.arms import Arm, ZoneKind
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run.simulated import run_in_sim
 from scenarios.run_files.record import RunRecord
-from scenarios.spec.scenario import Arm, Scenario, ZoneKind
+from scenarios.spec.scenario import Scenario
+from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import Result, console, print_table
+from scenarios.terminal.run_table import Result
 from scenarios.terminal.workload_table import AccessResult
 from scenarios.verbs.check import Illustrations, examine, illustrate, notes, tabulated
 

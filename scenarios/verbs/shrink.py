@@ -15,7 +15,7 @@ from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
 from scenarios.stories.queue_story import story
 from scenarios.stories.workload_story import access_story
-from scenarios.terminal.run_table import console
+from scenarios.terminal.console import console
 
 SHRUNK = "shrunk.yaml"
 STORY = "story.md"

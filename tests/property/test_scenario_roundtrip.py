@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
+from scenarios.errors import ScenarioError
 from scenarios.faults.links import CutFault, LagFault
 from scenarios.spec.push_plan import plan_pushes
-from scenarios.spec.reading import ScenarioError, dump_scenario, load_scenario
+from scenarios.spec.reading import dump_scenario, load_scenario
 from scenarios.spec.scenario import Scenario
 
 ZONES = st.sampled_from([["a"], ["a", "b"], ["a", "b", "c"]])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.sim.event_order import TieBreak
+from cluster.sim.schedule import TieBreak
 
 TESTS = Path(__file__).parents[1]
 
@@ -23,7 +23,7 @@ PROGRAM = textwrap.dedent(
     from cluster.votes.levels import Level
     from cluster.sim.cluster import SimCluster, SimSettings
     from cluster.sim.server import ServerSettings
-    from cluster.sim.event_order import Schedule, TieBreak
+    from cluster.sim.schedule import Schedule, TieBreak
     from cluster.zone import Persistence
 
     settings = SimSettings(

@@ -13,7 +13,7 @@ from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.event_order import Schedule, TieBreak
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")

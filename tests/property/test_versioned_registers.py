@@ -6,7 +6,7 @@ seeds with bugs planted show that it would tell. What random runs do not show of
 
 import pytest
 
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag import Constant
 from cluster.links.link import Cut

@@ -18,8 +18,9 @@ from analysis.checkers.consistency.sessions import check_sessions
 from analysis.checkers.consistency.sets import check_sets
 from analysis.checkers.consistency.staleness import check_staleness
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
-from analysis.runs.accesses import Access, AccessRun, Held, WorkloadKind, accesses, held
+from analysis.runs.accesses import Access, AccessRun, Held, accesses, held
 from analysis.runs.directory import RunDirectory, RunError, RunInfo, WorkloadInfo
+from analysis.workloads import WorkloadKind
 
 ANOMALIES_NAME = "anomalies.parquet"
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from analysis.checkers.verdict import FIRST_OFFENDERS, Validity
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 
 
 class Anomaly(StrEnum):

@@ -1,7 +1,7 @@
 """Zones on real servers: a process or a container per zone, with the same verbs (see docs/zones.md).
 
 Read first: ``cluster.real.zones.base`` (states and verbs), then ``cluster.real.zones.zone_set`` (several that start and
-end together). Servers do not outlive the lab: ``cluster.real.zones.owner`` and ``cluster.real.zones.last_resort`` see
+end together). Servers do not outlive the lab: ``cluster.real.owner`` and ``cluster.real.zones.last_resort`` see
 to it.
 """
 

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from analysis.checkers.consistency.consistency import check_accesses
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
-from analysis.runs.accesses import FINAL_VALUES, VALUES, WorkloadKind
+from analysis.runs.accesses import FINAL_VALUES, VALUES
 from analysis.runs.directory import RunInfo
 from analysis.runs.history import FAULTS, OPERATIONS, History, MemoryTable, TableWriter
+from analysis.workloads import WorkloadKind
 
 
 @dataclass

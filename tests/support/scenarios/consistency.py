@@ -9,11 +9,11 @@ from analysis.checkers.consistency.verdict import ConsistencyVerdict
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import load_consistency
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from scenarios.arms import ZoneKind
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run.simulated import recorded, simulate
 from scenarios.run_files.tables import MemoryTables
 from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import ZoneKind
 from scenarios.terminal.progress import Display
 from scenarios.verbs.check import examine
 

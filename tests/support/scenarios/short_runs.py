@@ -13,12 +13,12 @@ import yaml
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
+from scenarios.arms import ZoneKind
 from scenarios.clients.recorder import Outcome
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import ZoneKind
 
 # Leases are long, so that a noisy machine does not end one before its ack; what needs short ones says so.
 SHORT: dict[str, Any] = {

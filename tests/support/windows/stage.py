@@ -12,7 +12,7 @@ from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster
 from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.event_order import Schedule, TieBreak
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult

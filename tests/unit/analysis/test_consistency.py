@@ -11,9 +11,9 @@ from support.analysis.accesses import Story
 from analysis.checkers.consistency.consistency import check_consistency
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
 from analysis.report import build_report
-from analysis.runs.accesses import WorkloadKind
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.summary.access_summary import load_consistency, summarise_accesses
+from analysis.workloads import WorkloadKind
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
 

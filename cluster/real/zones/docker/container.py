@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import LogConfig
 
+from cluster.real.owner import Owner
 from cluster.real.zones import last_resort
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.docker.daemon import connect, daemon_errors
 from cluster.real.zones.docker.zone_image import default_image
-from cluster.real.zones.owner import Owner
 from cluster.real.zones.port import HOST
 from cluster.real.zones.server_file import server_configuration
 from cluster.real.zones.settings import DockerZoneSettings

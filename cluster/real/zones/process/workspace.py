@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from cluster.real.zones.owner import Owner
+from cluster.real.owner import Owner
 
 PREFIX = "zonelab-"
 

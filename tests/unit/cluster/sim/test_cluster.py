@@ -7,7 +7,7 @@ from cluster.connections.timeouts import Timeouts
 from cluster.links.lag_text import parse_lag
 from cluster.links.link import Cut
 from cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
-from cluster.sim.event_order import Schedule, TieBreak
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.sim.server import ServerSettings
 from cluster.sim.trace import first_difference
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level

@@ -3,8 +3,8 @@
 import pytest
 import simpy
 
-from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.runtime import Cancelled, SimRuntime
+from cluster.sim.schedule import Schedule, TieBreak
 
 ORDERS = tuple(TieBreak)
 

@@ -7,15 +7,15 @@ import textwrap
 
 import pytest
 
-from cluster.sim.event_order import Schedule, TieBreak
 from cluster.sim.runtime import SimRuntime
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.sim.trace import Trace, first_difference
 
 PROGRAM = textwrap.dedent(
     """
     import sys
     from cluster.sim.runtime import SimRuntime
-    from cluster.sim.event_order import Schedule
+    from cluster.sim.schedule import Schedule
 
     sim = SimRuntime(seed=int(sys.argv[1]), schedule=Schedule(tie_break=sys.argv[2]), keep_trace=True)
     names = {f"worker {number}": number for number in range(20)}

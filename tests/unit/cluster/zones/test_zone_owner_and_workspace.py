@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from cluster.real.zones.owner import Owner
+from cluster.real.owner import Owner
 from cluster.real.zones.process.workspace import create_directory, remove_stale_directories
 
 

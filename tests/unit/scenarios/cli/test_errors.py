@@ -12,7 +12,7 @@ from support.scenarios.short_runs import zonelab_command
 
 from cluster.zone import ClusterError
 from scenarios.cli import main as cli
-from scenarios.cli import runs
+from scenarios.spec import reading
 from scenarios.verbs import demo
 
 
@@ -20,7 +20,7 @@ def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch,
     def ended() -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "library_names", ended)
+    monkeypatch.setattr(reading, "library_names", ended)
     assert cli.run_cli(["scenarios"]) == 2
     assert capsys.readouterr().err == "zonelab: interrupted\n"
 
@@ -44,7 +44,7 @@ def test_a_connection_to_a_server_that_broke_is_no_closed_pipe(
         except BrokenPipeError:
             raise ClusterError("zone a has gone") from None
 
-    monkeypatch.setattr(runs, "library_names", broken)
+    monkeypatch.setattr(reading, "library_names", broken)
     assert cli.run_cli(["scenarios"]) == 3
     assert capsys.readouterr().err == "zonelab: zone a has gone\n"
 

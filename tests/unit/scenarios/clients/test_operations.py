@@ -8,8 +8,9 @@ import yaml
 from support.scenarios.sim_runs import small
 
 from cluster.random_streams import Streams
+from scenarios.errors import ScenarioError
 from scenarios.spec.push_plan import explicit_operations, plan_pushes
-from scenarios.spec.reading import ScenarioError, dump_scenario, scenario_of
+from scenarios.spec.reading import dump_scenario, scenario_of
 from scenarios.spec.scenario import Load, Operation
 
 OPERATION = {"at_ms": 10, "zone": "a", "id": "one"}

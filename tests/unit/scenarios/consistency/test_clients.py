@@ -6,8 +6,9 @@ from itertools import islice
 
 import pytest
 
-from analysis.runs.accesses import OPERATIONS_OF, VALUES, VALUES_NAME, WorkloadKind
+from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
+from analysis.workloads import OPERATIONS_OF, WorkloadKind
 from cluster.random_streams import Streams
 from cluster.sim.runtime import SimRuntime
 from engine.ports import Indeterminate, ServerError, Unavailable

@@ -9,7 +9,8 @@ import pytest
 from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_in_memory
 
 from scenarios.cli.main import run_cli
-from scenarios.spec.reading import ScenarioError, library_names, load_scenario
+from scenarios.errors import ScenarioError
+from scenarios.spec.reading import library_names, load_scenario
 
 LEVELS = [ONE, QUORUM, SAFE]
 

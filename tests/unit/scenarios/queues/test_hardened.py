@@ -5,8 +5,8 @@ from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.message_classes import MessageClass
 from analysis.runs.history import OPERATIONS
+from scenarios.errors import ScenarioError
 from scenarios.run_files.tables import OPERATIONS_NAME
-from scenarios.spec.reading import ScenarioError
 
 LONG_WORK = {"consumers": {"processing": "0.8*constant:2ms + 0.2*constant:900ms"}, "drain": {"bound_s": 20}}
 

@@ -15,9 +15,9 @@ from engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
 from engine.message import Message, Receipt
 from engine.ports import Indeterminate, Unavailable
 from scenarios.clients.recorder import Actor, Recorder
+from scenarios.errors import ScenarioError
 from scenarios.queues.catalogue import queue_under_test
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
-from scenarios.spec.reading import ScenarioError
 
 OUTAGE = {"faults": [{"kind": "consumer_crash", "zone": "c", "consumer": "all", "at_s": 0, "for_s": 0.95}]}
 

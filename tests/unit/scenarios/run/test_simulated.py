@@ -18,7 +18,7 @@ from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.checkers.queue.queue import check
 from analysis.message_classes import MessageClass
-from cluster.sim.event_order import TieBreak
+from cluster.sim.schedule import TieBreak
 from cluster.sim.trace import first_difference
 from cluster.votes.levels import Level
 from scenarios.run.simulated import run_in_sim

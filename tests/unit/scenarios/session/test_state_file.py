@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from cluster.real.zones.owner import Owner
+from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 from scenarios.session import state_file
 from scenarios.session.client import Control, NotUp

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from cluster.votes.levels import Level
+from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
-from scenarios.spec.reading import ScenarioError, dump_scenario, library_names, load_scenario
+from scenarios.spec.reading import dump_scenario, library_names, load_scenario
 
 GOOD = """
 name: small

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from analysis.runs.accesses import WorkloadKind
+from analysis.workloads import WorkloadKind
 from scenarios.cli.main import run_cli
 from scenarios.fault_draws.fault_classes import FaultClass
 from scenarios.studies import option_ablation

@@ -9,7 +9,8 @@ from pathlib import Path
 from analysis.message_classes import MessageClass
 from analysis.runs.builder import RunBuilder
 from scenarios.terminal.conclusions import conclusion, listed_by
-from scenarios.terminal.run_table import Result, console, result_table
+from scenarios.terminal.console import console
+from scenarios.terminal.run_table import Result, result_table
 from scenarios.verbs.check import examine
 
 

@@ -1,0 +1,39 @@
+"""Tables and figures on the terminal, whatever they are about."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+WIDTH_WITHOUT_TERMINAL = 120
+
+
+def console() -> Console:
+    """For results, on stdout: as wide as the terminal, or wide enough for every table where there is none."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else WIDTH_WITHOUT_TERMINAL)
+
+
+def print_table(table: Table) -> None:
+    console().print(table)
+
+
+def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str]) -> None:
+    """A table on the terminal, and the sentences about it."""
+    table = Table(show_edge=False, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
+    out = console()
+    out.print(table, "")
+    for sentence in sentences:
+        out.print(sentence, highlight=False, soft_wrap=True)
+
+
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
