@@ -7,12 +7,13 @@ and connections must be found.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
-from support.cluster.scripted import MS, S, ScriptedCluster, executions
+from support.cluster.stepped import MS, S, SteppedCluster
 
 from cluster.commands.routes import is_write
 from cluster.connections import peer
@@ -33,11 +34,11 @@ COMMANDS = st.sampled_from(
     [
         ("SET", "lock", "NX"),  # zones answer differently when several clients race
         ("SET", "lock", "NX"),
-        ("INCR", "lock"),  # fails on some zones, depending on who holds the lock
+        ("RPUSH", "lock"),  # fails on some zones, depending on who holds the lock
         ("ZADD", "set", "NX"),
-        ("EVAL", "script", "evaluated"),  # writes, then fails
-        ("GET", "lock"),
-        ("GET", "lock"),
+        ("EVAL", "redis.call('SET', KEYS[1], 1) return redis.error_reply('ERR failed')", 1),
+        ("GETRANGE", "lock"),
+        ("GETRANGE", "lock"),
     ]
 )
 WHERE = st.sampled_from("aaabc")  # trouble adds up in one zone more often than if it were spread evenly
@@ -91,13 +92,14 @@ def schedules(draw):
 
 
 def carry_out(schedule):
-    cluster = ScriptedCluster(
+    cluster = SteppedCluster(
         schedule.zones,
         lag=schedule.lag,
         service_ns=schedule.service_ms * MS,
         timeouts=TIMEOUTS,
         seed=schedule.seed,
     )
+    overhear(cluster)
     made = [0]
     for (step, where, *what), wait_ms in schedule.steps:
         take(cluster, step, where if len(schedule.zones) == 3 else where.replace("c", "b"), what, made)
@@ -107,6 +109,22 @@ def carry_out(schedule):
     return cluster
 
 
+def overhear(cluster):
+    """Note in ``cluster.answers`` what every zone's channel answers to whichever coordinator."""
+    cluster.answers = []
+
+    def submit(zone, channel, batch, done):
+        def noted(answer):
+            cluster.answers.append((zone, batch.commands, answer))
+            done(answer)
+
+        channel(batch, noted)
+
+    for coordinator in cluster.coordinators.values():
+        for zone, channel in zip(coordinator.zones, coordinator.channels, strict=True):
+            channel.submit = partial(submit, zone, channel.submit)
+
+
 def take(cluster, step, where, what, made):
     if len(set(where)) < len(where):
         return  # a way from b to b, in a cluster of two zones
@@ -114,15 +132,15 @@ def take(cluster, step, where, what, made):
         level, commands = what
         cluster.call(where, level, *[unique(command, made) for command in commands])
     elif step == "cut":
-        cluster.cut(*where, what[0])
+        cluster.links[*where].cut(what[0])
     elif step in ("isolate", "mute", "deafen"):
-        for source, target in cluster.peers:
+        for (source, target), link in cluster.links.items():
             if (source == where and step != "deafen") or (target == where and step != "mute"):
-                cluster.cut(source, target, what[0])
+                link.cut(what[0])
     elif step == "mend":
-        cluster.links[tuple(where)].mend()
+        cluster.links[*where].mend()
     elif step == "lag":
-        cluster.links[tuple(where)].set_lag(what[0])
+        cluster.links[*where].set_lag(what[0])
     else:
         getattr(cluster.servers[where], step)()
 
@@ -130,21 +148,19 @@ def take(cluster, step, where, what, made):
 def unique(command, made):
     """A command that no other in the run equals, so that the servers' logs tell them apart."""
     made[0] += 1
+    number = str(made[0])
     name, key, *rest = command
     return {
-        "SET": (name, key, made[0], *rest),
-        "ZADD": (name, key, *rest, made[0], made[0]),
-        "INCR": (name, key, made[0]),
-        "EVAL": (name, key, made[0]),
-        "GET": (name, key, made[0]),
+        "SET": (name, key, f"holder {number}", *rest),
+        "RPUSH": (name, key, number),
+        "ZADD": (name, key, *rest, number, number),
+        "EVAL": (name, key, *rest, f"evaluated {number}"),
+        "GETRANGE": (name, key, 0, number),
     }[name]
 
 
 def settle(cluster):
     """Undo every fault and wait for all that may still come."""
-    for server in cluster.servers.values():
-        server.restart()
-        server.resume()
     cluster.mend_all()
     cluster.run(10 * S)
 
@@ -167,7 +183,7 @@ def violations(cluster):
 
 def false_answers(server, commands, answer):
     """What one zone's channel told the coordinator; most of it never reaches a client, but a vote may come to it."""
-    executed = [bool(server.count(*command)) for command in commands]
+    executed = [bool(server.times_ns(*command)) for command in commands]
     if isinstance(answer, ZoneFailure):
         if not answer.maybe_applied and any(executed):
             yield f"{server.name} answered {answer!r}, but executed {commands}"
@@ -175,6 +191,11 @@ def false_answers(server, commands, answer):
     for command, reply, done in zip(commands, answer, executed, strict=True):
         if not done and not isinstance(reply, ServerError):
             yield f"{server.name} answered {reply!r}, but never executed {command}"
+
+
+def executions(cluster, command):
+    """When each server executed ``command``."""
+    return {name: server.times_ns(*command) for name, server in cluster.servers.items()}
 
 
 def false_claims(cluster, call):
@@ -187,13 +208,13 @@ def false_claims(cluster, call):
     if isinstance(call.error, Indeterminate) and not writes:
         yield f"{call.commands} cannot have changed anything, but is indeterminate"
     for command in writes:
-        log = executions(cluster.servers, command)
+        log = executions(cluster, command)
         if any(len(times) > 1 for times in log.values()):
             yield f"{command} was executed twice: {log}"
         if isinstance(call.error, Unavailable) and any(log.values()):
             yield f"{command} is unavailable, but was executed: {log}"
     for command, reply in zip(call.commands, call.replies or (), strict=False):
-        log = executions(cluster.servers, command)
+        log = executions(cluster, command)
         done = [name for name, times in log.items() if times and times[0] <= call.ended_ns]
         if isinstance(reply, ServerError):
             if is_write(command) and any(log.values()):

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
-from support.cluster.failure_matrix import MATRIX, WORDS
+from support.cluster.failure_matrix import MATRIX, WORDS, Until
 from support.cluster.real import outcome, until
-from support.cluster.scripted import Until
 
 from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Cut

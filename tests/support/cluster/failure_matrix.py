@@ -3,10 +3,14 @@
 Three racks, default time-outs; the steps are those of ``tests/unit/cluster/coordinators/test_failure_matrix.py``.
 """
 
+from collections.abc import Callable
+from random import Random
+
 import pytest
 
 from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.votes.levels import LEVELS_OF_ONE_DC
+from engine.ports import Runtime
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)
@@ -62,3 +66,19 @@ ROWS = [
     for (fault, levels), (replies, replicas) in MATRIX.items()
     for level in (levels if isinstance(levels, tuple) else (levels,))
 ]
+
+
+class Until:
+    """A lag that delivers at one moment all that is sent before: a process that is stopped until then reads like this.
+
+    Its kernel goes on accepting connections and bytes; what was sent is handled, in order, when the process goes on.
+    """
+
+    zero = False
+
+    def __init__(self, time_ns: int, runtime: Runtime) -> None:
+        self._time_ns = time_ns
+        self._runtime = runtime
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        return lambda: max(0, self._time_ns - self._runtime.now_ns())

@@ -1,25 +1,34 @@
-"""Goal: a server's connection fails and recovers by Dynomite's rules. Method: a scripted server in virtual time."""
+"""Goal: a server's connection fails and recovers by Dynomite's rules. Method: a simulated server."""
 
 import pytest
-from support.cluster.scripted import MS, S, ScriptedServer
+from support.cluster.stepped import MS, LoggedServer, S
 
+from cluster.clock import NodeClock
 from cluster.connections.batch import Batch
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
 from cluster.coordinators.direct import DirectConnection
 from cluster.sim.runtime import SimRuntime
+from cluster.sim.server import ServerSettings
+from cluster.sim.upstream import SimUpstream
 from engine.ports import Indeterminate, Unavailable
 
 
 class OneServer:
-    """A connection to one server, and what came back, with times."""
+    """A connection to one server, and what came back, with times in seconds."""
 
     def __init__(self, *, up=True, service_ns=0):
         self.runtime = SimRuntime(seed=1)
-        self.server = ScriptedServer("a", self.runtime, service_ns=service_ns)
-        self.server.up = up
-        self.connection = ServerConnection(upstream=self.server.upstream(), runtime=self.runtime, timeouts=Timeouts())
+        clock = NodeClock(epoch_ns=0, run_ns=self.runtime.now_ns)
+        free = ServerSettings(request_ns=0, reply_ns=0, service_ns=service_ns)
+        self.server = LoggedServer("a", runtime=self.runtime, clock=clock, settings=free)
+        if up:
+            self.server.boot()
+        upstream = SimUpstream(self.server, runtime=self.runtime)
+        self.connection = ServerConnection(upstream=upstream, runtime=self.runtime, timeouts=Timeouts())
+        self.connected_s = []
+        self.connection.on_connected = lambda: self.connected_s.append(round(self.runtime.now_ns() / S, 3))
         self.answers = []
         self.connection.open()
         self.run_to(1 * MS)
@@ -82,7 +91,7 @@ def test_a_stalled_server_applies_what_timed_out_when_it_goes_on():
     one.run_to(7 * S)
     assert [applied for _, applied in one.failures] == [True]
     one.server.resume()
-    assert one.server.store == {"k": "v"}
+    assert one.server.value("k") == "v"
     one.run_to(20 * S)
     assert len(one.answers) == 1
 
@@ -90,13 +99,12 @@ def test_a_stalled_server_applies_what_timed_out_when_it_goes_on():
 def test_a_stalled_server_is_connected_to_again_after_one_second_each_time():
     """The kernel of a stopped process accepts connections, so the back-off never grows: a cycle of 5 s + 1 s."""
     one = OneServer()
-    one.server.attempts.clear()
     one.server.pause()
     for number in range(39):
         one.run_to(2 * MS + number * 501 * MS)
         one.submit(("INCR", "n"))
     one.run_to(20 * S)
-    assert [time_ns // MS for time_ns in one.server.attempts] == [6_002, 12_014, 18_026]
+    assert one.connected_s[1:] == [6.002, 12.014, 18.026]
     assert [time_s for time_s, applied in one.failures if not applied] == [5.012, 5.513, 11.024, 11.525, 17.036, 17.537]
 
 
@@ -138,35 +146,19 @@ def test_a_paused_server_that_is_killed_never_applies_what_its_sockets_held():
     assert one.server.executed == []
 
 
-def test_a_dead_server_is_tried_after_1_2_4_8_10_and_10_seconds():
+@pytest.mark.parametrize(
+    ("down_s", "found_s"), [(0.9, 1), (1.1, 3), (6.9, 7), (7.1, 15), (15.1, 25), (25.1, 35), (35.1, 45)]
+)
+def test_a_dead_server_is_tried_after_1_2_4_8_10_and_10_seconds_and_the_back_off_is_forgotten(down_s, found_s):
     one = OneServer()
     one.run_to(2 * S)
-    one.server.kill()
-    one.server.attempts.clear()
-    one.run_to(48 * S)
-    assert [time_ns // S - 2 for time_ns in one.server.attempts] == [1, 3, 7, 15, 25, 35, 45]
-
-
-def test_a_server_that_comes_back_is_found_by_the_next_attempt_and_the_back_off_forgotten():
-    one = OneServer()
-    one.server.kill()
-    one.run_to(4 * S)
-    one.server.restart()
-    one.run_to(8 * S)
-    assert one.connection.connected
-    one.server.kill()
-    one.server.attempts.clear()
-    one.run_to(10 * S)
-    assert [time_ns // S for time_ns in one.server.attempts] == [9]
-
-
-def test_connecting_is_told_to_who_asks():
-    one = OneServer(up=False)
-    connected = []
-    one.connection.on_connected = lambda: connected.append(one.runtime.now_ns() // S)
-    one.server.restart()
-    one.run_to(30 * S)
-    assert connected == [1]
+    for _ in range(2):
+        killed_s = one.runtime.now_ns() / S
+        one.server.kill()
+        one.run_to(round((killed_s + down_s) * S))
+        one.server.restart()
+        one.run_to(round((killed_s + 50) * S))
+        assert one.connected_s[-1] - killed_s == found_s
 
 
 def test_closing_fails_what_is_in_flight_and_ends_every_attempt():
@@ -176,17 +168,16 @@ def test_closing_fails_what_is_in_flight_and_ends_every_attempt():
     assert one.failures == [(0.001, True)]
     one.submit(("INCR", "n"))
     assert one.failures[1:] == [(0.001, False)]
-    one.server.attempts.clear()
     one.run_to(60 * S)
-    assert one.server.attempts == []
+    assert len(one.connected_s) == 1
 
 
 def test_closing_while_waiting_to_reconnect_ends_every_attempt():
     one = OneServer(up=False)
     one.connection.close()
-    one.server.attempts.clear()
+    one.server.boot()
     one.run_to(60 * S)
-    assert one.server.attempts == []
+    assert one.connected_s == []
 
 
 def direct(one, *commands):

@@ -1,10 +1,10 @@
 """Goal: who waits for a coordinator that dies never takes what it sent for undone, and the next one serves.
 
-Method: three zones on scripted servers in virtual time; the coordinator of a dies while commands are on their way.
+Method: three simulated zones; the coordinator of a dies while commands are on their way.
 """
 
 import pytest
-from support.cluster.scripted import MS, S, ScriptedCluster
+from support.cluster.stepped import MS, S, SteppedCluster, planted
 
 from cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
 from cluster.links.lag import Constant
@@ -17,7 +17,7 @@ DIED = Indeterminate, COORDINATOR_DIED
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_write_whose_answer_is_not_there_yet_is_indeterminate_and_a_read_unavailable(level):
-    cluster = ScriptedCluster(lag=Constant(10), service_ns=2 * MS)
+    cluster = SteppedCluster(lag=Constant(10), service_ns=2 * MS)
     write = cluster.call("a", level, ("SET", "k", "v"))
     read = cluster.call("a", level, ("GET", "k"))
     mixed = cluster.call("a", level, ("GET", "k"), ("INCR", "n"))
@@ -30,7 +30,7 @@ def test_a_write_whose_answer_is_not_there_yet_is_indeterminate_and_a_read_unava
 
 
 def test_an_answer_that_was_there_but_not_heard_is_lost_with_its_process():
-    cluster = ScriptedCluster()
+    cluster = SteppedCluster(service_ns=1 * MS)
     call = cluster.call("a", Level.DC_ONE, ("SET", "k", "v"))
     decided = cluster.coordinators["a"].submit
 
@@ -45,7 +45,7 @@ def test_an_answer_that_was_there_but_not_heard_is_lost_with_its_process():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_nobody_is_served_until_another_process_is_there_and_others_go_on(level):
-    cluster = ScriptedCluster()
+    cluster = SteppedCluster()
     crashed = cluster.coordinators["a"]
     crashed.crash()
     assert not crashed.connected
@@ -60,9 +60,7 @@ def test_nobody_is_served_until_another_process_is_there_and_others_go_on(level)
 
 
 def test_a_first_response_that_would_stand_for_a_missing_third_is_not_given_by_the_dead():
-    cluster = ScriptedCluster(lag=Constant(10))
-    for server, value in zip(cluster.servers.values(), "123", strict=True):
-        server.store["k"] = value
+    cluster = planted("1", "2", "3", lag=Constant(10))
     cluster.servers["c"].pause()
     call = cluster.call("a", Level.DC_QUORUM, ("GET", "k"))
     cluster.run(30 * MS)  # a and b have answered, and differ

@@ -9,8 +9,8 @@ so zone c finds out for itself that a server stalls, and does so 5.00 s after it
 """
 
 import pytest
-from support.cluster.failure_matrix import ROWS, WORDS
-from support.cluster.scripted import MS, S, ScriptedCluster, Until
+from support.cluster.failure_matrix import ROWS, WORDS, Until
+from support.cluster.stepped import MS, S, SteppedCluster
 
 from cluster.links.link import Cut
 from cluster.votes.levels import Level
@@ -19,31 +19,22 @@ QUORUM = Level.DC_QUORUM
 FROZEN_NS = 60 * S
 
 
-def around(cluster, zone):
-    return [
-        (one, other) for one in cluster.servers for other in cluster.servers if one != other and zone in (one, other)
-    ]
-
-
 def break_down(cluster, fault, zone):
     if fault == "kill":
         cluster.servers[zone].kill()
     elif fault == "pause":
         cluster.servers[zone].pause()
+    elif fault == "freeze":
+        for pair, link in cluster.links.items():
+            if zone in pair:
+                link.set_lag(Until(FROZEN_NS, cluster.runtime))
     else:
-        for pair in around(cluster, zone):
-            if fault == "freeze":
-                cluster.links[pair].set_lag(Until(FROZEN_NS, cluster.runtime))
-            else:
-                cluster.links[pair].cut(Cut.DROP if fault == "lose" else Cut.HOLD)
+        cluster.isolate(zone, Cut.DROP if fault == "lose" else Cut.HOLD)
 
 
 def heal(cluster, fault):
     if fault == "freeze":
         cluster.run_to(FROZEN_NS)
-    for server in cluster.servers.values():
-        server.restart()
-        server.resume()
     cluster.mend_all()
     cluster.run(60 * S)
 
@@ -54,7 +45,7 @@ def replied(call):
 
 @pytest.mark.parametrize(("faults", "level", "replies", "replicas"), ROWS)
 def test_a_fault_looks_to_clients_as_measured(faults, level, replies, replicas):
-    cluster = ScriptedCluster()
+    cluster = SteppedCluster()
     fault, zones = faults.split()
     cluster.send("a", QUORUM, ("SET", "read", "v0"), ("SET", "written", "old"))
     cluster.run(1 * S)
