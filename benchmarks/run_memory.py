@@ -47,7 +47,7 @@ def run(folder: Path, *, messages: int, rate: float) -> dict[str, object]:
         "drain.bound_s": 600,
     }
     command = [str(Path(sys.executable).with_name("zonelab")), "run", "steady", "--level", "DC_QUORUM", "--json"]
-    command += ["--runs", str(folder)]
+    command += ["--dir", str(folder)]
     command += [word for path, value in settings.items() for word in ("--set", f"{path}={value}")]
     begin = monotonic()
     program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -15,3 +15,24 @@ class ZoneKind(StrEnum):
 
     PROCESS = "process"
     DOCKER = "docker"
+
+
+class On(StrEnum):
+    """Both in one word, as the command line has them: simulation, or real servers in processes or containers."""
+
+    SIM = "sim"
+    PROCESS = "process"
+    DOCKER = "docker"
+
+    @classmethod
+    def of(cls, arm: Arm, zones: ZoneKind) -> "On":
+        return cls.SIM if arm is Arm.SIM else cls(zones.value)
+
+    @property
+    def arm(self) -> Arm:
+        return Arm.SIM if self is On.SIM else Arm.REAL
+
+    @property
+    def zones(self) -> ZoneKind:
+        """What zones run in if they are real; simulated ones run in nothing."""
+        return ZoneKind.DOCKER if self is On.DOCKER else ZoneKind.PROCESS

@@ -68,7 +68,8 @@ def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
     # Typer carries click under another name in some versions, so its errors are told by what they can do.
     words = getattr(error, "format_message", None)
     if words is not None:
-        return [f"{_with_value(words(), error.__cause__)} (try: zonelab --help)"], EXIT_USAGE
+        path = getattr(getattr(error, "ctx", None), "command_path", "zonelab")
+        return [f"{_with_value(words(), error.__cause__)} (try: {path} --help)"], EXIT_USAGE
     traceback.print_exception(error)
     return [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED
 

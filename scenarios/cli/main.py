@@ -12,15 +12,18 @@ import typer
 
 from scenarios.cli import faults, results, runs, session, studies
 from scenarios.cli.exits import CODES, EXIT_VALID, exit_code_of
+from scenarios.cli.old_spellings import in_new_spelling
+from scenarios.cli.verb_groups import VerbGroups
 
 _INTERRUPTED_TYPER = 130
 """What typer returns for a command that Ctrl-C ended."""
 
 app = typer.Typer(
     name="zonelab",
+    cls=VerbGroups,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="A multi-zone cluster testbed and consistency lab for delay queues on Redis.",
     epilog=CODES,
-    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -43,27 +46,18 @@ def _root(
     pass
 
 
-for _verb in (  # in the order in which --help lists them
-    runs.demo,
-    runs.run,
-    studies.hunt,
-    runs.replay,
-    studies.shrink,
-    runs.scenarios,
-    results.check,
-    results.compare,
-    results.report,
-    results.analyze,
-    session.image,
-    studies.matrix,
-    studies.ablate,
-    session.up,
-    session.status,
-    session.heal,
-    session.down,
-):
-    app.command()(_verb)
-app.add_typer(faults.app, name="fault")
+_A_CLUSTER_BY_HAND = "A cluster by hand"
+
+for _heading, _verbs in {  # in the order in which --help lists them
+    "One run": (runs.demo, runs.scenarios, runs.run, runs.replay),
+    "Many runs": (studies.hunt, studies.shrink),
+    "Decide": (studies.matrix, studies.ablate),
+    "Look": (results.check, results.report, results.compare, results.analyze),
+    _A_CLUSTER_BY_HAND: (session.up, session.status, session.heal, session.down, session.image),
+}.items():
+    for _verb in _verbs:
+        app.command(rich_help_panel=_heading)(_verb)
+app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
 
 
 def main() -> None:
@@ -73,7 +67,10 @@ def main() -> None:
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Prints one line per expected error, and no traceback of it."""
     try:
-        returned = app(args=list(arguments), prog_name="zonelab", standalone_mode=False)
+        given, changed = in_new_spelling(arguments)
+        for words in changed:
+            print(f"zonelab: {words}; the old spelling works until 1.0", file=sys.stderr)  # noqa: T201
+        returned = app(args=given or ["--help"], prog_name="zonelab", standalone_mode=False)
         if returned == _INTERRUPTED_TYPER:
             raise KeyboardInterrupt
         sys.stdout.flush()

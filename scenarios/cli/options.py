@@ -7,16 +7,28 @@ from typing import Annotated, TypeVar
 import typer
 
 from cluster.votes.levels import Level
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import On
 from scenarios.errors import NotAccepted
+from scenarios.spec.library import library_names
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
-Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.")]
+
+
+def _names_beginning(incomplete: str) -> list[str]:
+    return [name for name in library_names() if name.startswith(incomplete)]
+
+
+Source = Annotated[
+    str,
+    typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.", autocompletion=_names_beginning),
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
-RunsDirectory = Annotated[Path, typer.Option(help="Where run directories are made.", metavar="DIR")]
-Zones = Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")]
-InArm = Annotated[
-    Arm | None, typer.Option("--arm", help="Real servers, or simulation; the scenario's own if not given.")
+RunsDirectory = Annotated[Path, typer.Option("--dir", help="Where run directories are made.", metavar="DIR")]
+RunsOn = Annotated[
+    On | None,
+    typer.Option(
+        "--on", help="Simulation, or real servers in processes or containers; what the scenario says if not given."
+    ),
 ]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
@@ -24,11 +36,6 @@ Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
 Name = TypeVar("Name", bound=StrEnum)
-
-
-def only_real(zones: ZoneKind, arm: Arm) -> None:
-    if arm is Arm.SIM and zones is not ZoneKind.PROCESS:
-        raise NotAccepted(f"--zones: got {zones}; accepted with --arm sim: none, since its zones are simulated")
 
 
 def one_of(kind: type[Name], option: str, text: str) -> Name:

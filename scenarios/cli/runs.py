@@ -5,16 +5,15 @@ from typing import Annotated
 
 import typer
 
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import On
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
-from scenarios.cli.options import AsJson, AtLevel, InArm, RunsDirectory, Seed, Source, Zones, only_real
+from scenarios.cli.options import AsJson, AtLevel, RunsDirectory, RunsOn, Seed, Source
 from scenarios.terminal.json_output import print_json, show
 
 
 def demo(
     *,
-    arm: InArm = None,
-    zones: Zones = ZoneKind.PROCESS,
+    on: RunsOn = None,
     seed: Seed = None,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
@@ -25,8 +24,7 @@ def demo(
     """
     from scenarios.verbs.demo import run_demo
 
-    only_real(zones, arm or Arm.REAL)
-    outcome = run_demo(arm=arm or Arm.REAL, zones=zones, seed=seed, runs=runs)
+    outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
     show(outcome, as_json=as_json)
     failed = [run for run in outcome.runs if run.record.status != "complete"]
     if failed:
@@ -37,8 +35,7 @@ def run(
     scenario: Source,
     *,
     level: AtLevel = None,
-    arm: InArm = None,
-    zones: Zones = ZoneKind.PROCESS,
+    on: RunsOn = None,
     seed: Seed = None,
     set_: Annotated[
         list[str] | None,
@@ -55,9 +52,9 @@ def run(
     overrides = list(set_ or [])
     given = [f"level={level}"] if level is not None else []
     given += [f"seed={seed}"] if seed is not None else []
-    given += [f"arm={arm}"] if arm is not None else []
+    given += [f"arm={on.arm}"] if on is not None else []
     loaded = load_scenario(scenario, overrides=overrides + given)
-    only_real(zones, loaded.arm)
+    zones = (on or On.PROCESS).zones
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
     with Display() as shown:
         shown.begin(f"{loaded.name} {loaded.level}")
@@ -71,8 +68,7 @@ def run(
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
     *,
-    arm: Annotated[Arm, typer.Option(help="Simulation, or real servers.")] = Arm.SIM,
-    zones: Zones = ZoneKind.PROCESS,
+    on: Annotated[On, typer.Option("--on", help="Simulation, or real servers in processes or containers.")] = On.SIM,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
@@ -81,11 +77,10 @@ def replay(
     from scenarios.terminal.progress import Display
     from scenarios.verbs.replay import replayed
 
-    only_real(zones, arm)
-    loaded = load_scenario(file, overrides=[f"arm={arm}"])
+    loaded = load_scenario(file, overrides=[f"arm={on.arm}"])
     with Display() as shown:
         shown.begin(f"{loaded.name} {loaded.level}")
-        done = replayed(file, loaded, zones=zones, runs=runs, shown=shown)
+        done = replayed(file, loaded, zones=on.zones, runs=runs, shown=shown)
     show(done, as_json=as_json)
     if done.performed.record.status == "failed":
         raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
@@ -94,7 +89,8 @@ def replay(
 
 def scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios that come with zonelab."""
-    from scenarios.spec.reading import LIBRARY, library_names, load_scenario
+    from scenarios.spec.library import LIBRARY, library_names
+    from scenarios.spec.reading import load_scenario
 
     library = [load_scenario(name) for name in library_names()]
     if as_json:

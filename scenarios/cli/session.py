@@ -16,7 +16,7 @@ from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from scenarios.arms import ZoneKind
-from scenarios.cli.options import AsJson
+from scenarios.cli.options import AsJson, RunsDirectory
 from scenarios.durations import parse_duration_s
 from scenarios.terminal.json_output import print_json
 
@@ -51,7 +51,7 @@ def up(
         str | None,
         typer.Option(metavar="LAG", help="One-way delay of links between data centres.", show_default="as --lag"),
     ] = None,
-    zones_kind: Annotated[ZoneKind, typer.Option(help="What each zone's server runs in.")] = ZoneKind.PROCESS,
+    on: Annotated[ZoneKind, typer.Option("--on", help="What each zone's server runs in.")] = ZoneKind.PROCESS,
     port: Annotated[
         int,
         typer.Option(
@@ -87,7 +87,7 @@ def up(
         str | None,
         typer.Option(metavar="TIME", help="Compare zones at this interval, e.g. 1s, and copy what is newer."),
     ] = None,
-    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where the run directory is made.")] = Path("runs"),
+    runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
     """Start zones, each with a coordinator that any Redis client can use, and leave them running."""
@@ -99,9 +99,9 @@ def up(
 
     layout, words = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
     command = " ".join(["zonelab up", *words, *_words(options)])
-    del options["as_json"], options["zones_kind"], options["anti_entropy"]
+    del options["as_json"], options["on"], options["anti_entropy"]
     anti_entropy_s = 0.0 if anti_entropy is None else parse_duration_s(anti_entropy)
-    options |= {"kind": zones_kind, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}
+    options |= {"kind": on, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}
     ready = start(checked_settings(**layout, **options, command=command), StateDirectory.of_user())
     if as_json:
         print_json(ready)

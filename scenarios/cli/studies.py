@@ -7,7 +7,7 @@ import typer
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson, AtLevel, Jobs, Page, Source, one_of
+from scenarios.cli.options import AsJson, AtLevel, Jobs, Page, RunsDirectory, Source, one_of
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -23,9 +23,7 @@ def hunt(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
     ] = None,
-    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where run directories are made.")] = Path(
-        "runs"
-    ),
+    directory: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
@@ -81,7 +79,7 @@ def matrix(
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each cell of the table.")] = 30,
     jobs: Jobs = 1,
     out: Page = None,
-    files: Annotated[Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")] = Path(
+    files: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where counterexamples are written.")] = Path(
         "runs/matrix"
     ),
     shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent on making a counterexample smaller.")] = 60,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from pydantic_core import ErrorDetails
 
 from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
+from scenarios.spec.library import LIBRARY, library_names
 from scenarios.spec.rules import path_of, problems
 from scenarios.spec.scenario import Scenario
 
-LIBRARY = Path(__file__).parents[1] / "library"
 RESOLVED_NAME = "scenario.yaml"
 
 _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
@@ -29,10 +30,6 @@ _ACCEPTED = {
     "dict": "a mapping",
     "model": "a mapping",
 }
-
-
-def library_names() -> list[str]:
-    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 
 
 def load_scenario(source: str, *, overrides: Sequence[str] = ()) -> Scenario:
@@ -62,8 +59,10 @@ def _locate(source: str) -> Path:
     path = Path(source)
     if path.is_file():
         return path
-    names = ", ".join(library_names())
-    raise ScenarioError([f"{source}: no such scenario; accepted: {names}, or the path of a scenario file"])
+    names = library_names()
+    nearest = "".join(f" (did you mean {name}?)" for name in get_close_matches(source, names, n=1))
+    accepted = f"{', '.join(names)}, or the path of a scenario file"
+    raise ScenarioError([f"{source}: no such scenario{nearest}; accepted: {accepted}"])
 
 
 def _read(path: Path) -> dict[str, Any]:

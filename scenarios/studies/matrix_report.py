@@ -81,7 +81,7 @@ place, time and length.
 ## Every broken cell
 
 The file is the first failing seed, made smaller as far as a short search goes. It repeats with
-`zonelab run FILE --arm sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
+`zonelab run FILE --on sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
 
 {details}
 """
@@ -213,7 +213,7 @@ class MatrixReport:
             yield "Broken off: the first seeds were run in every cell, or nearly so."
         if self.files:
             yield f"{len(self.files)} counterexamples are in {next(iter(self.files.values())).parent}; to repeat one:"
-            yield f"  zonelab run {next(iter(self.files.values()))} --arm sim"
+            yield f"  zonelab run {next(iter(self.files.values()))} --on sim"
         for problem in matrix.problems:
             yield f"no verdict: {problem}"
 
@@ -251,7 +251,7 @@ def fill_matrix(
         matrix = fill(cells, runs=runs, jobs=jobs, progress=bar.show, state=kept)
     took_s = monotonic() - begin_s
     written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
-    words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--files", str(files)]
+    words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--dir", str(files)]
     words += ["--shrink-runs", str(shrink_runs)]
     words += ["--state", str(state)] if state else []
     words += ["--out", str(out)] if out else []

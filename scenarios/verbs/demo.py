@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import On
 from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Scenario
 from scenarios.terminal.conclusions import conclusion
 from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
@@ -73,23 +72,22 @@ class Demo:
             yield "side by side" if index == 0 else "", path
 
 
-def run_demo(*, arm: Arm, zones: ZoneKind, seed: int | None, runs: Path) -> Demo:
+def run_demo(*, on: On, seed: int | None, runs: Path) -> Demo:
     """Stops after the first run that does not complete."""
     performed = []
     with Display() as shown:
         for level in LEVELS_OF_ONE_DC:
-            overrides = [f"level={level}", f"arm={arm}"] + ([f"seed={seed}"] if seed is not None else [])
+            overrides = [f"level={level}", f"arm={on.arm}"] + ([f"seed={seed}"] if seed is not None else [])
             scenario = load_scenario(SCENARIO, overrides=overrides)
             shown.begin(f"{level:<14}")
-            command = run_command(SCENARIO, scenario, zones=zones, overrides=(), runs=runs)
-            performed.append(perform(scenario, zones=zones, runs=runs, shown=shown, command=command))
+            command = run_command(SCENARIO, scenario, zones=on.zones, overrides=(), runs=runs)
+            performed.append(perform(scenario, zones=on.zones, runs=runs, shown=shown, command=command))
             if performed[-1].record.status != "complete":
                 break
         together = _compare(performed, runs)
         spark = _spark(performed, shown)
-    return Demo(
-        runs=tuple(performed), together=together, spark=spark, command=_command(performed[0].scenario, zones, runs)
-    )
+    command = _command(on, performed[0].scenario.seed, runs)
+    return Demo(runs=tuple(performed), together=together, spark=spark, command=command)
 
 
 def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
@@ -122,7 +120,6 @@ def _faults(run: Performed) -> str:
     return ", ".join(f"{fault.kind} at {fault.at_s:g} s for {fault.for_s:g} s" for fault in run.scenario.faults)
 
 
-def _command(scenario: Scenario, zones: ZoneKind, runs: Path) -> str:
-    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--zones", zones]
-    words = ["zonelab", "demo", *where, "--seed", str(scenario.seed)]
-    return shlex.join(words if runs == Path("runs") else [*words, "--runs", str(runs)])
+def _command(on: On, seed: int, runs: Path) -> str:
+    words = ["zonelab", "demo", "--on", on, "--seed", str(seed)]
+    return shlex.join(words if runs == Path("runs") else [*words, "--dir", str(runs)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.directory import RunDirectory
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import Arm, On, ZoneKind
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.spec.scenario import Scenario
 from scenarios.terminal.console import console
@@ -32,8 +32,8 @@ class Replayed:
 
 def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:
     """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
-    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--arm", Arm.REAL.value, "--zones", zones]
-    command = shlex.join(["zonelab", "replay", file, *where, *(["--runs", str(runs)] if runs != Path("runs") else [])])
+    where = ["--on", On.of(scenario.arm, zones)]
+    command = shlex.join(["zonelab", "replay", file, *where, *(["--dir", str(runs)] if runs != Path("runs") else [])])
     performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
     if scenario.arm is Arm.REAL:
         return Replayed(performed=performed, same=None, words="On real servers: the same operations and faults.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import Arm, On, ZoneKind
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run.simulated import run_in_sim
@@ -103,10 +103,10 @@ def perform(
 
 def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
     """The command line that repeats a run: everything that decides it is spelled out."""
-    where = ["--arm", Arm.SIM.value] if scenario.arm is Arm.SIM else ["--zones", zones]
-    words = ["zonelab", "run", source, "--level", scenario.level, *where, "--seed", str(scenario.seed)]
+    words = ["zonelab", "run", source, "--level", scenario.level, "--on", On.of(scenario.arm, zones)]
+    words += ["--seed", str(scenario.seed)]
     for override in overrides:
         words += ["--set", override]
     if runs != Path("runs"):
-        words += ["--runs", str(runs)]
+        words += ["--dir", str(runs)]
     return shlex.join(words)

@@ -10,7 +10,7 @@ import pytest
 from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab
 
-from scenarios.spec.reading import library_names
+from scenarios.spec.library import library_names
 
 
 def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:
@@ -27,12 +27,12 @@ def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "Missing command."),
+        (("fault",), "Missing command."),
         (("bogus",), "No such command 'bogus'."),
         (("run",), "Missing argument 'NAME|FILE'."),
         (("run", "steady", "--bogus"), "No such option: --bogus"),
         (("run", "steady", "--level", "DC_TWO"), "'DC_TWO' is not one of 'DC_ONE', 'DC_QUORUM', 'DC_SAFE_QUORUM'"),
-        (("run", "steady", "--zones", "vm"), "'vm' is not one of 'process', 'docker'"),
+        (("run", "steady", "--on", "vm"), "'vm' is not one of 'sim', 'process', 'docker'"),
         (("run", "steady", "--seed", "-1"), "Invalid value for '--seed'"),
         (("run", "steady", "--seed", "many"), "Invalid value for '--seed'"),
         (("run", "nowhere"), f"nowhere: no such scenario; accepted: {', '.join(library_names())}, or the path"),
@@ -78,7 +78,7 @@ def test_a_directory_that_is_no_run_exits_3(tmp_path: Path) -> None:
 
 def test_a_directory_for_runs_that_cannot_be_made_exits_3(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    code, out, err = told_here(tmp_path, "run", "steady", "--runs", str(tmp_path / "taken"))
+    code, out, err = told_here(tmp_path, "run", "steady", "--dir", str(tmp_path / "taken"))
     assert (code, out) == (3, "")
     assert str(tmp_path / "taken") in err
 

@@ -59,7 +59,7 @@ def test_the_demo_compares_every_level_under_one_load_and_does_without_java(
     assert 2 <= len(answer["conclusion"]) <= 3
     assert answer["spark"]["levels"] is None
     assert "install" in answer["spark"]["problem"]
-    assert answer["command"] == "zonelab demo --zones process --seed 3"
+    assert answer["command"] == "zonelab demo --on process --seed 3"
 
 
 @pytest.mark.real

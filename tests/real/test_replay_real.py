@@ -24,7 +24,7 @@ def test_a_counterexample_replays_its_operations_and_faults_on_real_servers(tmp_
     hunted = json.loads(zonelab("hunt", str(file), "--runs", "8", "--messages", "60", "--json", cwd=tmp_path).stdout)
     path = hunted["groups"]["stuck"]["counterexample"]
     scenario = load_scenario(str(tmp_path / path))
-    replay = zonelab("replay", path, "--arm", "real", "--json", cwd=tmp_path)
+    replay = zonelab("replay", path, "--on", "process", "--json", cwd=tmp_path)
     told = json.loads(replay.stdout)
     assert told["status"] == "complete", replay.stderr
     assert told["same"] is None

@@ -45,7 +45,7 @@ def test_a_port_in_use_is_named_and_nothing_is_started(lab):
 
 def test_without_docker_container_zones_are_refused_in_one_line(lab):
     lab.environment["DOCKER_HOST"] = f"unix://{lab.folder}/nobody.sock"
-    said = lab.run("up", "--zones-kind", "docker", "--port", "0", code=3)
+    said = lab.run("up", "--on", "docker", "--port", "0", code=3)
     assert "Docker does not answer" in said
     assert said.count("\n") == 1
     lab.assert_nothing_is_left()
@@ -126,7 +126,7 @@ def test_a_coordinator_or_server_that_dies_by_itself_is_seen_and_healed(lab):
 @pytest.mark.docker
 def test_containers_of_a_supervisor_that_was_killed_are_removed_by_the_next_down(lab):
     build_image()
-    lab.up("--zones", "2", "--zones-kind", "docker")
+    lab.up("--zones", "2", "--on", "docker")
     with lab.client("a") as a, lab.client("b") as b:
         a.set("k", "v")
         assert b.get("k") == "v"

@@ -54,7 +54,7 @@ def test_a_server_that_was_away_has_what_it_missed_only_with_hinted_handoff(lab,
 @pytest.mark.docker
 def test_servers_may_be_containers(lab):
     build_image()
-    lab.up("--dcs", "2", "--zones", "1", "--nodes", "2", "--zones-kind", "docker", "--time-factor", "0.5")
+    lab.up("--dcs", "2", "--zones", "1", "--nodes", "2", "--on", "docker", "--time-factor", "0.5")
     keys = [f"key:{number}" for number in range(20)]
     with lab.client("a1") as near, lab.client("b2") as far:
         assert near.mset(dict.fromkeys(keys, "1"))

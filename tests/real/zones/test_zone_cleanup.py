@@ -240,7 +240,7 @@ def test_without_a_docker_daemon_one_line_says_what_to_do(monkeypatch, tmp_path)
         asyncio.run(enter(zones("docker", ["a", "b"])))
     where = f"unix://{tmp_path}/none.sock"
     reason = "No such file or directory"
-    assert str(caught.value) == f"Docker does not answer at {where}: start it, or use --zones process ({reason})"
+    assert str(caught.value) == f"Docker does not answer at {where}: start it, or use --on process ({reason})"
 
 
 @pytest.mark.docker

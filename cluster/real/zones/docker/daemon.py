@@ -35,7 +35,7 @@ def daemon_errors(what: str) -> Iterator[None]:
         raise ZoneError(f"{what}: Docker refused: {_line(error.explanation or error)}") from error
     except (DockerException, requests.exceptions.RequestException) as error:
         raise ZoneError(
-            f"Docker does not answer at {daemon_address()}: start it, or use --zones process ({_reason(error)})"
+            f"Docker does not answer at {daemon_address()}: start it, or use --on process ({_reason(error)})"
         ) from error
 
 

@@ -17,7 +17,7 @@ def runs(tmp_path_factory):
     directories = []
     for seed in ("1", "2"):
         ran = zonelab(
-            "run", "steady", "--arm", "sim", "--seed", seed, "--json", "--runs", folder, "--set", "load.duration_s=5"
+            "run", "steady", "--on", "sim", "--seed", seed, "--json", "--dir", folder, "--set", "load.duration_s=5"
         )
         directories.append(json.loads(ran.stdout)["run"])
     return directories

@@ -12,7 +12,7 @@ from support.scenarios.short_runs import zonelab_command
 
 from cluster.zone import ClusterError
 from scenarios.cli import main as cli
-from scenarios.spec import reading
+from scenarios.spec import library
 from scenarios.verbs import demo
 
 
@@ -20,7 +20,7 @@ def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch,
     def ended() -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reading, "library_names", ended)
+    monkeypatch.setattr(library, "library_names", ended)
     assert cli.run_cli(["scenarios"]) == 2
     assert capsys.readouterr().err == "zonelab: interrupted\n"
 
@@ -44,7 +44,7 @@ def test_a_connection_to_a_server_that_broke_is_no_closed_pipe(
         except BrokenPipeError:
             raise ClusterError("zone a has gone") from None
 
-    monkeypatch.setattr(reading, "library_names", broken)
+    monkeypatch.setattr(library, "library_names", broken)
     assert cli.run_cli(["scenarios"]) == 3
     assert capsys.readouterr().err == "zonelab: zone a has gone\n"
 
@@ -68,11 +68,3 @@ def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pyte
 def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
     performed = SimpleNamespace(record=SimpleNamespace(status=status), result=object())
     assert demo._spark([performed], SimpleNamespace()) is None
-
-
-@pytest.mark.parametrize("words", [["run", "steady"], ["demo"]])
-def test_simulated_zones_run_in_nothing(words: list[str], capsys: pytest.CaptureFixture[str]):
-    assert cli.run_cli([*words, "--arm", "sim", "--zones", "docker"]) == 64
-    assert capsys.readouterr().err == (
-        "zonelab: --zones: got docker; accepted with --arm sim: none, since its zones are simulated\n"
-    )

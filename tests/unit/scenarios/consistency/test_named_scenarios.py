@@ -10,7 +10,8 @@ from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown
 
 from scenarios.cli.main import run_cli
 from scenarios.errors import ScenarioError
-from scenarios.spec.reading import library_names, load_scenario
+from scenarios.spec.library import library_names
+from scenarios.spec.reading import load_scenario
 
 LEVELS = [ONE, QUORUM, SAFE]
 
@@ -116,7 +117,7 @@ def test_a_run_of_registers_is_the_same_twice_in_every_file(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     hashes, rows = [], []
     for _ in range(2):
-        assert run_cli(["run", "registers", "--arm", "sim", "--set", "load.duration_s=7", "--json"]) == 1
+        assert run_cli(["run", "registers", "--on", "sim", "--set", "load.duration_s=7", "--json"]) == 1
         run = tmp_path / json.loads(capsys.readouterr().out)["run"]
         hashes.append(json.loads((run / "run.json").read_text())["trace_hash"])
         tables = ("history/operations", "history/values", "final_values", "anomalies", "faults")

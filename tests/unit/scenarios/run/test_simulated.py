@@ -119,10 +119,10 @@ def test_a_wiped_zone_loses_at_level_one() -> None:
 
 
 def test_the_command_line_runs_a_scenario_in_simulation_and_tells_how_to_repeat_it(tmp_path: Path) -> None:
-    command = ["run", "steady", "--arm", "sim", "--seed", "7", "--set", "load.duration_s=1", "--json"]
+    command = ["run", "steady", "--on", "sim", "--seed", "7", "--set", "load.duration_s=1", "--json"]
     runs = [zonelab_here(*command, cwd=tmp_path) for _ in range(2)]
     told = [json.loads(run.stdout) for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
-    assert "--arm sim --seed 7" in told[0]["command"]
+    assert "--on sim --seed 7" in told[0]["command"]
     hashes = [json.loads((Path(tmp_path, one["run"]) / "run.json").read_text())["trace_hash"] for one in told]
     assert hashes[0] == hashes[1]

@@ -11,7 +11,8 @@ import yaml
 from cluster.votes.levels import Level
 from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
-from scenarios.spec.reading import dump_scenario, library_names, load_scenario
+from scenarios.spec.library import library_names
+from scenarios.spec.reading import dump_scenario, load_scenario
 
 GOOD = """
 name: small

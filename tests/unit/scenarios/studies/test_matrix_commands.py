@@ -27,26 +27,26 @@ def two_cells(monkeypatch):
 
 def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_cells, tmp_path, capsys):
     page, files = tmp_path / "page.md", tmp_path / "files"
-    arguments = ["matrix", "--runs", "1", "--out", str(page), "--files", str(files), "--shrink-runs", "1"]
+    arguments = ["matrix", "--runs", "1", "--out", str(page), "--dir", str(files), "--shrink-runs", "1"]
     assert run_cli(arguments) == EXIT_VALID
     told = capsys.readouterr()
     assert "held (< 95.0%)" in told.out
     assert "stuck 100.0%" in told.out
     (file,) = files.iterdir()
-    assert f"zonelab run {file} --arm sim" in told.out
+    assert f"zonelab run {file} --on sim" in told.out
     assert f"(files/{file.name})" in page.read_text()
-    assert run_cli(["run", str(file), "--arm", "sim", "--runs", str(tmp_path), "--json"]) == 1
+    assert run_cli(["run", str(file), "--on", "sim", "--dir", str(tmp_path), "--json"]) == 1
 
 
 def test_matrix_as_json_is_one_document(two_cells, tmp_path, capsys):
-    assert run_cli(["matrix", "--runs", "1", "--files", str(tmp_path), "--shrink-runs", "1", "--json"]) == EXIT_VALID
+    assert run_cli(["matrix", "--runs", "1", "--dir", str(tmp_path), "--shrink-runs", "1", "--json"]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
     assert [(cell["faults"], cell["runs"]) for cell in document["cells"]] == [("none", 1), ("zone-wiped", 1)]
 
 
 def test_matrix_runs_the_cells_that_are_asked_for_and_says_so(tmp_path, capsys):
     choice = ["--mode", "hardened", "--level", "DC_QUORUM", "--faults", "none", "--faults", "zone-wiped"]
-    rest = ["--runs", "1", "--files", str(tmp_path), "--state", str(tmp_path / "state"), "--json"]
+    rest = ["--runs", "1", "--dir", str(tmp_path), "--state", str(tmp_path / "state"), "--json"]
     assert run_cli(["matrix", *choice, *rest]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
     assert [(cell["mode"], cell["level"], cell["faults"]) for cell in document["cells"]] == [
@@ -70,7 +70,7 @@ def test_matrix_says_which_modes_and_classes_there_are(choice, capsys):
 def test_matrix_says_by_its_exit_that_something_is_missing(two_cells, tmp_path, monkeypatch, complete, problems, code):
     filled = Matrix(cells={two_cells[0]: CellResult(runs=5, problems=problems)}, complete=complete)
     monkeypatch.setattr(matrix_report, "fill", lambda *_, **__: filled)
-    assert run_cli(["matrix", "--files", str(tmp_path)]) == code
+    assert run_cli(["matrix", "--dir", str(tmp_path)]) == code
 
 
 def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeypatch, capsys):

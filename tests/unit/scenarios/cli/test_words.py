@@ -1,0 +1,87 @@
+"""Goal: the command line is found out by trying: help by any usual way, verbs by purpose, typos answered, and options
+that were renamed still taken.
+
+Method: run command lines in this process; old spellings also as what they are turned into.
+"""
+
+import os
+import subprocess
+
+import pytest
+from support.scenarios.short_runs import zonelab_command
+
+from cluster.zone import ClusterError
+from scenarios.cli.main import run_cli
+from scenarios.cli.old_spellings import in_new_spelling
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert run_cli(words) == 0
+    sections = capsys.readouterr().out.split("\n\n")
+    verbs = {
+        section.partition(":")[0]: [line.split()[0] for line in section.splitlines()[1:] if line[2:3] != " "]
+        for section in sections[3:]
+    }
+    assert verbs["One run"] == ["demo", "scenarios", "run", "replay"]
+    assert verbs["A cluster by hand"] == ["up", "status", "heal", "down", "image", "fault"]
+    assert {"Many runs", "Decide", "Look"} < verbs.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["hnut"], "No such command 'hnut'. Did you mean 'hunt'? (try: zonelab --help)"),
+        (
+            ["hunt", "steady", "--rnus", "3"],
+            "No such option: --rnus (Possible options: --runs) (try: zonelab hunt --help)",
+        ),
+        (["fault", "cutt"], "No such command 'cutt'. Did you mean 'cut'? (try: zonelab fault --help)"),
+        (["run", "zone-crsh"], "zone-crsh: no such scenario (did you mean zone-crash?); accepted: consumer-crash, "),
+    ],
+)
+def test_a_typo_is_answered_with_the_nearest_name(words: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+    assert run_cli(words) == 64
+    assert capsys.readouterr().err.startswith(f"zonelab: {told}")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"), [("h", ["hunt", "heal"]), ("run zone-c", ["zone-crash"]), ("run steady --on d", ["docker"])]
+)
+def test_the_shell_completes_verbs_scenarios_and_choices(words: str, completed: list[str]):
+    line = f"zonelab {words}"
+    asked = {"_ZONELAB_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    done = subprocess.run(zonelab_command(), env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == completed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("run steady --arm sim", "run steady --on sim"),
+        ("run steady --arm real --seed 3", "run steady --seed 3 --on process"),
+        ("demo --zones docker", "demo --on docker"),
+        ("replay FILE --arm=real --zones=docker", "replay FILE --on docker"),
+        ("run steady --zones vm", "run steady --on vm"),
+        ("run steady --runs there", "run steady --dir there"),
+        ("up --zones 3 --zones-kind docker --runs=there", "up --zones 3 --on docker --dir=there"),
+        ("matrix --runs 3 --files there", "matrix --runs 3 --dir there"),
+        ("hunt steady --runs 3 --dir there", "hunt steady --runs 3 --dir there"),
+    ],
+)
+def test_old_spellings_mean_what_they_meant(old: str, new: str):
+    words, changed = in_new_spelling(old.split())
+    assert " ".join(words) == new
+    assert bool(changed) == (old != new)
+
+
+def test_an_old_spelling_is_told_on_stderr_alone(capsys: pytest.CaptureFixture[str]):
+    assert run_cli(["run", "steady", "--arm", "sim", "--level", "DC_TWO", "--json"]) == 64
+    told = capsys.readouterr()
+    assert told.err.splitlines()[0] == "zonelab: --arm sim is now --on sim; the old spelling works until 1.0"
+    assert "old spelling" not in told.out
+
+
+def test_simulated_zones_run_in_nothing():
+    with pytest.raises(ClusterError, match="--zones: got docker; accepted with --arm sim: none"):
+        in_new_spelling(["demo", "--arm", "sim", "--zones", "docker"])
