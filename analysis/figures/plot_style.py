@@ -14,7 +14,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-from analysis.figures.plot_data import NS_PER_S
 from analysis.runs.directory import RunDirectory
 
 LEVEL_COLOURS = {
@@ -49,12 +48,16 @@ def line_of(position: int) -> str:
 
 
 def new_figure(
-    *, rows: int = 1, columns: int = 1, height: float = 2.7, width: float = 10.5, **grid: Any
+    *, rows: int = 1, columns: int = 1, height: float = 2.7, width: float = 10.5, strip: float = 0, **grid: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure without pyplot's global state, room for the title left at the top."""
-    figure = Figure(figsize=(width, height * rows + 0.9), dpi=DPI, facecolor="white", layout="constrained")
+    """A figure without pyplot's global state, room for the title left at the top; ``height`` of a row in inches.
+
+    With ``strip``, its height in inches, there is one more row, the first.
+    """
+    figure = Figure(figsize=(width, height * rows + strip + 0.9), dpi=DPI, facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False, **grid).ravel().tolist()
+    heights = [strip] * bool(strip) + [height] * rows
+    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights, **grid).ravel().tolist()
     for axis in axes:
         axis.tick_params(**_STYLE)
         axis.grid(visible=True, color=GRID, linewidth=0.7)
@@ -67,7 +70,8 @@ def new_figure(
 
 
 def label(axis: Axes, *, x: str = "", y: str = "", panel: str = "") -> None:
-    axis.set_xlabel(x, fontsize=9.5, color=INK)
+    if x:
+        axis.set_xlabel(x, fontsize=9.5, color=INK)
     axis.set_ylabel(y, fontsize=9.5, color=INK)
     if panel:
         axis.set_title(panel, loc="left", fontsize=10, fontweight="bold", color=INK)
@@ -114,31 +118,6 @@ def title(
     if notes:
         wrapped = "\n".join(textwrap.fill(note, 170) for note in notes)
         figure.supxlabel(wrapped, x=0.012, ha="left", fontsize=8, color=MUTED)
-
-
-def time_axis(axis: Axes, run: RunDirectory, end_s: float) -> None:
-    """Run time with the faults as bands, and the end of the load."""
-    axis.set_xlim(0, end_s)
-    for position, fault in enumerate(run.faults()):
-        begin_s = fault.begin_ns / NS_PER_S
-        until_s = end_s if fault.end_ns is None else fault.end_ns / NS_PER_S
-        axis.axvspan(begin_s, until_s, color=fault.colour, alpha=0.13, linewidth=0, zorder=0)
-        for edge_s in (begin_s, until_s):
-            axis.axvline(edge_s, color=fault.colour, alpha=0.55, linewidth=0.8, zorder=0)
-        axis.annotate(
-            fault.fault.split(":", 1)[-1],
-            xy=(begin_s, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, -3 - 11 * (position % 3)),
-            textcoords="offset points",
-            fontsize=8,
-            color=INK,
-            va="top",
-            bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1},
-            clip_on=True,
-        )
-    if "load" in run.info.phases and run.info.phases["load"][1] / NS_PER_S < end_s:
-        axis.axvline(run.info.phases["load"][1] / NS_PER_S, color=MUTED, linewidth=0.9, linestyle=(0, (2, 3)))
 
 
 def save(figure: Figure, path: Path) -> Path:

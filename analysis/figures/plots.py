@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from analysis.figures import plot_style as style
+from analysis.figures.fault_lanes import figure_over_time
 from analysis.figures.plot_data import (
     NS_PER_S,
     TYPES,
@@ -81,8 +82,8 @@ def labels(runs: Sequence[RunDirectory]) -> list[str]:
 def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path) -> Path:
     """Raw latency of every operation over time, coloured by outcome, with quantiles and fault bands."""
     shown = [f for f in _OPERATIONS if f in data] or sorted(data)
-    figure, axes = style.new_figure(rows=max(1, len(shown)), sharex=True)
     length_s = end_s(run, data)
+    figure, axes = figure_over_time(run, end_s=length_s, rows=max(1, len(shown)), height=2.7)
     width_s = window_s(length_s)
     notes = [
         f"p50 and p99 of ok completions over windows of {width_s:g} s. Latency runs from invocation to completion; "
@@ -91,9 +92,7 @@ def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path)
     for f, axis in zip(shown, axes, strict=False):
         thinned = _latency_panel(axis, data[f], width_s)
         style.label(axis, y="latency (ms)", panel=f)
-        style.time_axis(axis, run, length_s)
         notes += [f"{f}: {thinned}."] if thinned else []
-    axes[-1].set_xlabel("run time (s)")
     style.legend_above(figure, axes[0])
     counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
     style.title(figure, "Latency over time", [run], sample=f"n = {counts or 0}", notes=[" ".join(notes)])
@@ -107,7 +106,7 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
         part = data.of_type(name)
         step = every_nth(len(part), at_most=POINTS_MAX)
         if step.step > 1:
-            thinned.append(f"every {step.step}th of {len(part):,} {name} points is drawn")
+            thinned.append(f"one in {step.step} of {len(part):,} {name} points is drawn")
         axis.scatter(
             part.time_s[step],
             np.maximum(part.service_ms[step], _FLOOR_MS),
@@ -232,8 +231,8 @@ def plot_depth(run: RunDirectory, path: Path) -> Path:
     table = run.depth()
     zones = table["zone"].to_pylist()
     time_s = table["time_ns"].to_numpy() / NS_PER_S
-    figure, axes = style.new_figure(rows=2, height=2.4, sharex=True)
     length_s = max(float(time_s.max(initial=0)), end_s(run, {}))
+    figure, axes = figure_over_time(run, end_s=length_s, rows=2, height=2.4)
     for column, axis in zip(("waiting", "leased"), axes, strict=True):
         depth = table[column].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN: a gap
         for position, zone in enumerate(sorted(set(zones))):
@@ -242,8 +241,6 @@ def plot_depth(run: RunDirectory, path: Path) -> Path:
             axis.plot(time_s[mine], depth[mine], label=f"zone {zone}", linewidth=1.5, **look)
         axis.set_ylim(bottom=0)
         style.label(axis, y="messages", panel=column)
-        style.time_axis(axis, run, length_s)
-    style.label(axes[-1], x="run time (s)", y="messages", panel="leased")
     style.legend_above(figure, axes[0])
     sample = f"n = {table.num_rows:,} samples"
     notes = ["Ids that a zone lists for its own shard. A gap: the zone did not answer."]

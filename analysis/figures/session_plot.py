@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from analysis.figures import plot_style as style
+from analysis.figures.fault_lanes import figure_over_time
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import NS_PER_S, by_zone
 
@@ -24,13 +25,11 @@ def plot_session(run: Path) -> list[Path]:
     zones = by_zone(directory)
     count = sum(len(columns["time_ns"]) for columns in zones.values())
     end_s = _end_s(directory, zones)
-    figure, axes = style.new_figure(rows=len(_PANELS), height=2.0, sharex=True)
+    figure, axes = figure_over_time(directory, end_s=end_s, rows=len(_PANELS), height=2.0)
     for axis, (column, unit, panel) in zip(axes, _PANELS, strict=True):
         _lines(axis, zones, column)
         style.label(axis, y=unit, panel=panel)
-        style.time_axis(axis, directory, end_s)
         axis.set_ylim(bottom=0)
-    axes[-1].set_xlabel("run time (s)")
     style.legend_above(figure, axes[0])
     notes = ["A gap means that the coordinator did not answer, or, for latency, that there were no commands."]
     style.title(figure, "A session", [directory], sample=f"n = {count:,} samples", notes=notes)

@@ -3,6 +3,7 @@ files and the figure objects.
 """
 
 import struct
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -74,9 +75,35 @@ def test_faults_are_shaded_in_their_colour_with_their_name(tmp_path: Path, figur
         }
 
 
+def test_labels_of_faults_cover_nothing_and_none_of_each_other(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    """Many at once, with names as people have them, the last of them at the very end."""
+    run = eventful_run(tmp_path / "run")
+    for number in range(12):
+        target = f"eu-west-1{'abc'[number % 3]}"
+        run.fault("coordinator_crash", target, begin_ms=400 * number, end_ms=400 * number + 1_000)
+    run.fault("producer_crash", "producer-eu-west-1a", begin_ms=6_900, end_ms=None)
+    plot_run(run.write())
+    for name in ("latency.png", "depth.png"):
+        figures[name].draw_without_rendering()
+        strip, *panels = figures[name].axes
+        boxes = [text.get_window_extent() for text in strip.texts]
+        assert len(boxes) >= 14
+        assert [(one, two) for one, two in combinations(boxes, 2) if one.overlaps(two)] == []
+        assert min(box.y0 for box in boxes) > max(panel.get_window_extent().y1 for panel in panels)
+        assert max(box.x1 for box in boxes) <= figures[name].bbox.x1
+
+
+def test_a_strip_of_faults_without_room_says_how_many_are_left_out(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    run = eventful_run(tmp_path / "run")
+    for _ in range(20):
+        run.fault("kill", "b", begin_ms=100, end_ms=200)
+    plot_run(run.write())
+    assert "of 22 have no room here" in texts(figures["latency.png"])
+
+
 def test_a_zone_that_did_not_answer_leaves_a_gap(tmp_path: Path, figures: dict[str, Figure]) -> None:
     plot_run(eventful_run(tmp_path / "run").write())
-    lines = {line.get_label(): line.get_ydata() for line in figures["depth.png"].axes[0].lines}
+    lines = {line.get_label(): line.get_ydata() for line in figures["depth.png"].axes[1].lines}
     assert np.isnan(np.asarray(lines["zone b"], dtype=float)).sum() == 6
     assert not np.isnan(np.asarray(lines["zone a"], dtype=float)).any()
 
@@ -88,7 +115,7 @@ def test_points_are_bounded_and_the_figure_says_so(
     plot_run(eventful_run(tmp_path / "run").write())
     clouds = [cloud for axis in figures["latency.png"].axes for cloud in axis.collections]
     assert max(len(cloud.get_offsets()) for cloud in clouds) <= 20
-    assert "push: every 5th of 96 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
+    assert "push: one in 5 of 96 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
 
 
 def test_a_comparison_has_a_line_and_a_bar_for_every_level_in_its_colour(
