@@ -107,8 +107,10 @@ def up(
         print_json(ready)
         return
     print_endpoints(ready)
-    first = ready["zones"][0]["coordinator"]["address"].rpartition(":")[2]
-    typer.echo(f"\nTry: redis-cli -p {first} set k v · zonelab fault cut a --for 10s · zonelab status · zonelab down")
+    first = ready["zones"][0]
+    port = first["coordinator"]["address"].rpartition(":")[2]
+    cut = f"zonelab fault cut {first['zone']} --for 10s"
+    typer.echo(f"\nTry: redis-cli -p {port} set k v · {cut} · zonelab status · zonelab down")
     typer.echo(f"Recorded in {ready['run']}")
 
 

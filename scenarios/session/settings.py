@@ -26,6 +26,7 @@ NAME = "session"
 """Takes the place of a scenario's name in the run directory."""
 
 PORT_DEFAULT = 7401
+PORT_MAX = 65_535
 
 HINTS = 100_000
 """So many writes hinted handoff keeps for each zone."""
@@ -40,7 +41,7 @@ ANTI_ENTROPY_S_MAX = 86_400.0
 ALL = "all"
 """What faults call every link, so that no place can be called so."""
 
-_OPTIONS = {"anti_entropy_s": "anti-entropy", "kind": "zones-kind"}
+_OPTIONS = {"anti_entropy_s": "anti-entropy", "kind": "on"}
 """Those of ``zonelab up`` that are called otherwise than the settings."""
 
 _Counts = dict[str, dict[str, int]]
@@ -73,7 +74,7 @@ class SessionSettings(BaseModel):
     level: Level = Level.DC_QUORUM
     lag: Annotated[str, AfterValidator(_lag)] = "0"
     dc_lag: Annotated[str, AfterValidator(_lag)] | None = None
-    port: int = Field(default=PORT_DEFAULT, ge=0, le=65535 - NODES_MAX)
+    port: int = Field(default=PORT_DEFAULT, ge=0, le=PORT_MAX)
     password: str | None = Field(default=None, min_length=1, repr=False)
     time_factor: float = Field(default=1.0, gt=0, le=1000)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
@@ -95,6 +96,11 @@ class SessionSettings(BaseModel):
         layout = self.layout
         if len(layout.nodes) > NODES_MAX:
             raise ValueError(f"{len(layout.nodes)} servers are too many; accepted: 1 to {NODES_MAX}")
+        last = PORT_MAX + 1 - len(layout.nodes)
+        if self.port > last:
+            raise ValueError(
+                f"--port: got {self.port}; accepted: 0 to {last}, since {len(layout.nodes)} servers take a port each"
+            )
         named = [dc.name for dc in layout.dcs] + [rack.name for rack in layout.racks]
         named += [node.name for rack in layout.racks for node in rack.nodes if node.name != rack.name]
         if len(dict.fromkeys(named)) != len(named):

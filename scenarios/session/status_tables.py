@@ -7,6 +7,8 @@ from rich.table import Table
 from scenarios.terminal.console import milliseconds, print_table
 
 _GOOD = "running"
+_NAMES = ("dc", "node", "zone", "link")
+"""Columns that are shown whole, whatever the width."""
 _NAMED_MAX = 7
 _MISSING_MAX = 2
 _LINKS_MAX = 42
@@ -50,7 +52,8 @@ def _table(title: str, *headings: str, numbers: int = 0) -> Table:
     """The last ``numbers`` columns are numbers."""
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     for position, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if position >= len(headings) - numbers else "left")
+        number = position >= len(headings) - numbers
+        table.add_column(heading, justify="right" if number else "left", no_wrap=heading in _NAMES)
     return table
 
 

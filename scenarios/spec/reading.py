@@ -18,7 +18,7 @@ from scenarios.spec.scenario import Scenario
 
 RESOLVED_NAME = "scenario.yaml"
 
-_STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
+_STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_-]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
 
 _WRONG_TYPE = ("_type", "_parsing", "_from_float")
 _ACCEPTED = {

@@ -11,12 +11,12 @@ from cluster.topology.key_hashes import Hash
 from cluster.topology.topology import ZONES_MAX
 from scenarios.fields import Count, Section
 
-_ZONE = re.compile(r"[a-z][a-z0-9]{0,15}")
+_ZONE = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
 
 
 def _zone(text: str) -> str:
     if not _ZONE.fullmatch(text):
-        raise ValueError(f"got {text!r}; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter")
+        raise ValueError(f"got {text!r}; accepted: a zone name: 1 to 31 of a-z, 0-9 and -, first a letter, last no -")
     return text
 
 

@@ -107,7 +107,8 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
     ("values", "words"),
     [
         ({"zones": 0}, "--zones: got '0'"),
-        ({"port": 65_535}, "--port: got '65535'"),
+        ({"port": 65_536}, "--port: got '65536'"),
+        ({"port": 65_534}, "--port: got 65534; accepted: 0 to 65533, since 3 servers take a port each"),
         ({"lag": "soon"}, "--lag: got 'soon'; unknown lag 'soon'; accepted: 0, 2ms, constant:2ms"),
         ({"time_factor": 0}, "--time-factor: got '0'"),
         ({"level": "ALL"}, "--level: got 'ALL'.*'DC_ONE'"),
@@ -119,6 +120,10 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
 def test_settings_that_cannot_be_are_told_by_their_options(tmp_path, values, words):
     with pytest.raises(NotAccepted, match=words):
         checked_settings(**{"runs": tmp_path, **values})
+
+
+def test_the_last_ports_can_be_taken(tmp_path):
+    assert checked_settings(runs=tmp_path, port=65_533).port_of("c") == 65_535
 
 
 def test_what_is_recorded_of_the_settings_does_not_show_the_password(tmp_path):

@@ -101,7 +101,7 @@ REFUSED = {
     "topology.zones=[a, a]": "topology.zones: got ['a', 'a']; accepted: 1 to 7 different zone names",
     "topology.zones=[]": "topology.zones: got []; accepted: 1 to 7 different zone names",
     "topology.zones=[a, B]": (
-        "topology.zones[1]: got 'B'; accepted: a zone name: 1 to 16 of a-z and 0-9, beginning with a letter"
+        "topology.zones[1]: got 'B'; accepted: a zone name: 1 to 31 of a-z, 0-9 and -, first a letter, last no -"
     ),
     "load.duration_s=abc": "load.duration_s: got 'abc'; accepted: a number",
     "load.duration_s=true": "load.duration_s: got True; accepted: a number",

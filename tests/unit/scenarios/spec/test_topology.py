@@ -40,6 +40,25 @@ def test_the_zones_are_those_of_all_data_centres_and_servers_are_named_after_the
     assert loaded(tmp_path, TWO_DCS).servers == ("a", "b", "c", "d", "e", "f")
 
 
+def test_zones_are_called_as_people_call_them(tmp_path):
+    zones = ["eu-west-1a", "eu-west-1b", "a" * 31]
+    done, recorded_run = run(
+        loaded(
+            tmp_path,
+            {"zones": zones},
+            "load.rate_per_s.eu-west-1b=20",
+            load=LOAD | {"rate_per_s": {"eu-west-1a": 10}},
+            links={"overrides": {"eu-west-1a>eu-west-1b": "constant:5ms"}},
+            faults=[{"kind": "lag", "link": "eu-west-1b>eu-west-1a", "lag": "constant:9ms", "at_s": 0.5, "for_s": 0.5}],
+        )
+    )
+    assert done.record.status == "complete"
+    producers = {
+        row["process"] for batch in recorded_run.operations(["process"], batch_rows=10_000) for row in batch.to_pylist()
+    }
+    assert {"producer-eu-west-1a", "producer-eu-west-1b"} < producers
+
+
 @pytest.mark.parametrize("topology", [TWO_DCS, SHARED, {"zones": ["a", "b"]}])
 def test_a_printed_scenario_can_be_read_again(tmp_path, topology):
     scenario = loaded(tmp_path, topology)
@@ -54,6 +73,8 @@ def test_a_printed_scenario_can_be_read_again(tmp_path, topology):
         ({"data_centres": {"x": {"a": 1}, "y": {"a": 1}}}, "topology.zones: got .'a', 'a'.; accepted: 1 to 14"),
         ({"data_centres": {"x": {"a": 2, "a2": 1}}}, "topology.data_centres: node names: got"),
         ({"data_centres": {"x": {"a": 0}}}, "topology.data_centres.x.a: got 0"),
+        ({"zones": ["a-"]}, "topology.zones.0.: got 'a-'; accepted: a zone name: 1 to 31 of a-z"),
+        ({"zones": ["a" * 32]}, "topology.zones.0.: got 'a{32}'; accepted: a zone name: 1 to 31"),
         ({"hash": "sha1"}, "topology.hash: got 'sha1'; accepted: murmur, murmur3"),
         ({"hash_tag": "{"}, "topology.hash_tag: got '{'; accepted: two ASCII characters"),
     ],
