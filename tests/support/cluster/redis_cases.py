@@ -283,6 +283,24 @@ CASES = [
         ],
     ),
     (
+        "bytes in the ranges of a pattern are signed",
+        [
+            (("MSET", "a", 1, b"\x80", 2, b"\xff", 3), b"OK"),
+            (("KEYS", b"[\x80-\x7f]"), [b"a", b"\x80", b"\xff"]),
+            (("KEYS", b"[\x01-\xff]"), [b"\xff"]),
+            (("KEYS", b"[^\x01-\xff]"), [b"a", b"\x80"]),
+        ],
+    ),
+    (
+        "a pattern has up to 1,000 stars, not counting those that follow another or end it",
+        [
+            (("SET", "a" * 1001, "v"), b"OK"),
+            (("KEYS", "*a" * 1000 + "**"), [b"a" * 1001]),
+            (("KEYS", "a" + "**a" * 1000), [b"a" * 1001]),
+            (("KEYS", "*a" * 1001), []),
+        ],
+    ),
+    (
         "the empty key matches one star, not two",
         [(("SET", "", "v"), b"OK"), (("KEYS", "*"), [b""]), (("KEYS", "**"), [])],
     ),

@@ -44,6 +44,14 @@ def test_time_is_the_clock_that_was_given():
     assert model().execute(("TIME",)) == [b"1700000000", b"123456"]
 
 
+@pytest.mark.parametrize("pattern", ["*" * 30 + "z", "*a" * 30 + "z", "a*" * 30 + "[z]*"])
+def test_a_pattern_of_many_stars_fails_after_one_search(pattern):
+    """A search that goes back to an earlier star has more than 10**80 places to try."""
+    redis = model()
+    redis.execute(("SET", "a" * 10_000, "v"))
+    assert redis.execute(("KEYS", pattern)) == []
+
+
 def test_time_stands_still_within_a_script():
     readings = iter(range(NOW_US, NOW_US + 1000))
     redis = model(lambda: next(readings))
