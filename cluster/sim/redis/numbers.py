@@ -19,8 +19,9 @@ INTEGER_MAX = (1 << 63) - 1
 
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 _FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
-_NOT_ZERO = re.compile(rb"[+-]?[0.]*[1-9]")
-_LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|[+-]?0x[0-9a-f]+", re.IGNORECASE)
+_NOT_ZERO = re.compile(rb"[+-]?(?:0x)?[0.]*[1-9a-f]", re.IGNORECASE)
+_HEXADECIMAL = rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?"
+_LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|" + _HEXADECIMAL, re.IGNORECASE)
 _PLAIN_MAX = 300
 """Decimals of fewer digits are neither too large for a double nor too small."""
 

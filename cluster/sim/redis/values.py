@@ -49,12 +49,13 @@ class SortedSet:
         return copied
 
     def set(self, member: bytes, score: float) -> None:
-        score += 0.0  # the server keeps no negative zero
         old = self.scores.get(member)
         if old is not None:
             self._unrank((old, member))
         elif len(self.scores) >= COMPACT_MAX:
             self.indexed = True
+        if not self.indexed:
+            score += 0.0  # a whole score is an integer in the list, which has no negative zero
         self.scores[member] = score
         ranking = self._ranking
         if not isinstance(ranking, list):

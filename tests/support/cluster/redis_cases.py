@@ -68,8 +68,35 @@ CASES = [
         [*score("-0", b"0"), (("ZINCRBY", "s", "-0", "m"), b"-0"), (("ZSCORE", "s", "m"), b"0")],
     ),
     (
+        "a score in a large sorted set, or one that met a long member, may be a negative zero",
+        [
+            (("ZADD", "large", *(word for rank in range(1, 129) for word in (rank, f"m{rank}"))), 128),
+            (("ZADD", "large", "-0", "x"), 1),
+            (("ZSCORE", "large", "x"), b"-0"),
+            (("ZADD", "large", "CH", "0", "x"), 0),
+            (("ZADD", "large", "0", "w"), 1),
+            (("ZRANGE", "large", "-0", "0", "BYSCORE", "WITHSCORES"), [b"w", b"0", b"x", b"-0"]),
+            (("ZADD", "long", "-0", "x"), 1),
+            (("ZADD", "long", 1, "y" * 65), 1),
+            (("ZSCORE", "long", "x"), b"0"),
+            (("ZADD", "long", "-0", "w"), 1),
+            (("ZPOPMIN", "long"), [b"w", b"-0"]),
+        ],
+    ),
+    (
         "hexadecimal is no score, but a number for INCRBYFLOAT",
-        [(("ZADD", "s", "0x10", "m"), NOT_A_FLOAT), (("INCRBYFLOAT", "f", "0x10"), b"16")],
+        [
+            (("ZADD", "s", "0x10", "m"), NOT_A_FLOAT),
+            (("ZADD", "s", "0x1.8p1", "m"), NOT_A_FLOAT),
+            (("INCRBYFLOAT", "f", "0x10"), b"16"),
+            (("INCRBYFLOAT", "f", "-0x1.8P1"), b"13"),
+            (("INCRBYFLOAT", "f", "0x.8"), b"13.5"),
+            (("INCRBYFLOAT", "f", "0x0p-99999"), b"13.5"),
+            *(
+                (("INCRBYFLOAT", "f", wrong), NOT_A_FLOAT)
+                for wrong in ("0x", "0xp1", "0x1p", "0x1p-99999", "0xfp99999")
+            ),
+        ],
     ),
     (
         "INCRBYFLOAT calculates with long doubles and prints 17 decimals",
@@ -280,6 +307,10 @@ CASES = [
             (("SCAN", " 1"), [b"0", []]),
             (("SCAN", "-1"), ServerError("ERR invalid cursor")),
             (("HSCAN", "none", "x"), ServerError("ERR invalid cursor")),
+            (("HSCAN", "none", -(2**63)), ServerError("ERR invalid cursor")),
+            (("HSCAN", "none", -(2**63) - 1), [b"0", []]),
+            (("HSCAN", "none", -(2**64)), ServerError("ERR invalid cursor")),
+            (("HSCAN", "none", "9" * 5000), ServerError("ERR invalid cursor")),
         ],
     ),
     (
@@ -298,6 +329,17 @@ CASES = [
             (("KEYS", "*a" * 1000 + "**"), [b"a" * 1001]),
             (("KEYS", "a" + "**a" * 1000), [b"a" * 1001]),
             (("KEYS", "*a" * 1001), []),
+        ],
+    ),
+    (
+        "SRANDMEMBER takes any negative count that has a positive one",
+        [
+            (("SRANDMEMBER", "none", -(2**63) + 1), []),
+            (
+                ("SRANDMEMBER", "none", -(2**63)),
+                ServerError(f"ERR value is out of range, value must between {-(2**63) + 1} and {2**63 - 1}"),
+            ),
+            (("SRANDMEMBER", "none", -(2**63) - 1), NOT_AN_INTEGER),
         ],
     ),
     (

@@ -11,16 +11,17 @@ from heapq import nsmallest
 from zlib import crc32
 
 from cluster.sim.redis.glob import matches
-from cluster.sim.redis.numbers import format_17_digits, format_double, integer
+from cluster.sim.redis.numbers import INTEGER_MIN, format_17_digits, format_double, integer
 from cluster.sim.redis.registry import Args, command
 from cluster.sim.redis.reply import SYNTAX, fail, text
 from cluster.sim.redis.store import Store
 from cluster.sim.redis.values import TYPE_NAMES, Hash, Set, SortedSet
 from engine.ports import Reply
 
-_CURSOR = re.compile(rb"[ \t\n\v\f\r]*(?:\+|-(?=0+\Z))?([0-9]+)(?:\0.*)?", re.DOTALL)
-"""What C's ``strtoull`` takes for a number, up to the end of the text or a zero byte."""
+_CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
+"""What C's ``strtoull`` takes for a number."""
 
+_NEGATIVE = re.compile(rb"-[1-9][0-9]{0,18}")
 _CURSOR_MAX = (1 << 64) - 1
 _DEFAULT_COUNT = 10
 
@@ -61,10 +62,14 @@ class _Options:
 
 
 def _cursor(raw: bytes) -> int:
-    match = _CURSOR.fullmatch(raw)
-    if match is None or int(match[1]) > _CURSOR_MAX:
+    """A cursor ends at a zero byte. A negative one wraps around, unless it is written as 64 signed bits are."""
+    written = raw.partition(b"\0")[0]
+    match = _CURSOR.fullmatch(written)
+    if match is None or (cursor := int(match[2])) > _CURSOR_MAX:
         fail("ERR invalid cursor")
-    return int(match[1])
+    if _NEGATIVE.fullmatch(written) and -cursor >= INTEGER_MIN:
+        fail("ERR invalid cursor")
+    return -cursor & _CURSOR_MAX if match[1] == b"-" else cursor
 
 
 def _page(elements: Iterable[bytes], cursor: int, count: int) -> tuple[bytes, list[bytes]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cluster.sim.redis.numbers import INTEGER_MAX, integer, positive
+from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer, positive
 from cluster.sim.redis.registry import Args, command
 from cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
 from cluster.sim.redis.store import Store
@@ -102,8 +102,8 @@ def srandmember(store: Store, args: Args) -> Reply:
     if len(args) > 2:
         fail(SYNTAX)
     count = integer(args[1]) if len(args) == 2 else None
-    if count is not None and abs(count) > INTEGER_MAX // 2 and count < 0:
-        fail("ERR value is out of range")
+    if count == INTEGER_MIN:
+        fail(f"ERR value is out of range, value must between {-INTEGER_MAX} and {INTEGER_MAX}")
     members = list(_read(store, args[0]))
     if not members:
         return None if count is None else []
