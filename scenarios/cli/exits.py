@@ -4,6 +4,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from cluster.zone import ClusterError
 from scenarios.errors import NotAccepted, ScenarioError
@@ -69,19 +70,30 @@ def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
     words = getattr(error, "format_message", None)
     if words is not None:
         path = getattr(getattr(error, "ctx", None), "command_path", "zonelab")
-        return [f"{_with_value(words(), error.__cause__)} (try: {path} --help)"], EXIT_USAGE
+        return [f"{_with_value(words(), error)} (try: {path} --help)"], EXIT_USAGE
     traceback.print_exception(error)
     return [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED
 
 
-def _with_value(words: str, cause: BaseException | None) -> str:
-    """The words of typer with the value given, which those that it has from pydantic leave out."""
+def _with_value(words: str, error: BaseException) -> str:
+    """The words of typer with what they leave out: the value that pydantic was given, what else there is."""
     from pydantic import ValidationError
 
+    cause = error.__cause__
+    if words.startswith(("No such command", "No such option")):
+        return f"{words.rstrip('.')}; accepted: {', '.join(_accepted(error, commands='command' in words[:15]))}"
     if not isinstance(cause, ValidationError):
         return words
     plain, given = words.replace("Value error, ", ""), repr(cause.errors()[0]["input"])
     return plain if given in plain else f"{plain}, got {given}"
+
+
+def _accepted(error: Any, *, commands: bool) -> Sequence[str]:
+    """The commands, or the options, where ``error`` of typer was raised."""
+    command = error.ctx.command
+    if commands:
+        return list(command.list_commands(error.ctx))
+    return [name for parameter in command.get_params(error.ctx) for name in parameter.opts if name.startswith("-")]
 
 
 def _pipe_closed() -> int:

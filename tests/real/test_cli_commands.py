@@ -28,9 +28,9 @@ def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
     ("arguments", "line"),
     [
         (("fault",), "Missing command."),
-        (("bogus",), "No such command 'bogus'."),
+        (("bogus",), "No such command 'bogus'; accepted: demo, "),
         (("run",), "Missing argument 'NAME|FILE'."),
-        (("run", "steady", "--bogus"), "No such option: --bogus"),
+        (("run", "steady", "--bogus"), "No such option: --bogus; accepted: "),
         (("run", "steady", "--level", "DC_TWO"), "'DC_TWO' is not one of 'DC_ONE', 'DC_QUORUM', 'DC_SAFE_QUORUM'"),
         (("run", "steady", "--on", "vm"), "'vm' is not one of 'sim', 'process', 'docker'"),
         (("run", "steady", "--seed", "-1"), "Invalid value for '--seed'"),

@@ -64,6 +64,30 @@ def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pyte
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["fault", "coordinator", "kil", "a"],
+            "No such command 'kil'. Did you mean 'kill'?; accepted: kill, pause, restart ",
+        ),
+        (
+            ["fault", "port", "restart", "a"],
+            "No such command 'restart'; accepted: kill, pause (try: zonelab fault port --help)",
+        ),
+        (["fault", "port", "kill", "a", "--wipe"], "No such option: --wipe; accepted: --for, --json, "),
+        (["fault", "coordinator", "pause", "a", "--for", "soon"], "duration 'soon' is not accepted; accepted: "),
+    ],
+)
+def test_a_command_or_an_option_that_is_not_there_is_told_with_those_that_are(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+):
+    assert cli.run_cli(words) == 64
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("status", ["interrupted", "failed"])
 def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
     performed = SimpleNamespace(record=SimpleNamespace(status=status), result=object())
