@@ -14,7 +14,7 @@ from cluster.connections.deadlines import Deadlines
 from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.connections.server import OnAnswer
 from cluster.connections.timeouts import Timeouts
-from cluster.links.link import Link
+from cluster.links.link import Cut, Link
 from engine.ports import Runtime
 
 
@@ -149,8 +149,7 @@ class Peer:
         return request
 
     def _connect(self) -> None:
-        cut = self.outbound.cut_mode or self.inbound.cut_mode
-        if cut is None:
+        if {self.outbound.cut_mode, self.inbound.cut_mode} <= {None, Cut.FREEZE}:
             self._up = True
             self._reconsider()
             self._reconnect.up()

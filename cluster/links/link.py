@@ -23,6 +23,7 @@ class Cut(StrEnum):
 
     DROP = "drop"  # the connection is reset: what is on the way is gone and sending fails at once
     HOLD = "hold"  # a black hole: nothing arrives, nobody is told; what was sent arrives after mending
+    FREEZE = "freeze"  # the same, but for new connections: the kernel of a process that stands still accepts them
 
 
 class Link:
@@ -129,7 +130,7 @@ class Link:
         self._cut = mode
         self._update_clear()
         self._stop_timer()
-        if mode is Cut.HOLD:
+        if mode is not Cut.DROP:
             self._held.extend(deliver for _, deliver in self._moving)
         else:
             self._held.clear()
@@ -165,7 +166,7 @@ class Link:
             self._runtime.call_later(self._copy_after_ns, lambda: self._copy(deliver))
 
     def _set_out(self, deliver: Callable[[], None]) -> None:
-        if self._cut is Cut.HOLD:
+        if self._cut not in (None, Cut.DROP):
             self._held.append(deliver)
         elif self._cut is None:
             self._depart(deliver)

@@ -95,8 +95,8 @@ MUTANTS = (
         id="peer-up-through-cut",
         module="cluster.connections.peer",
         function="Peer._connect",
-        old="self.outbound.cut_mode or self.inbound.cut_mode",
-        new="self.outbound.cut_mode",
+        old="{self.outbound.cut_mode, self.inbound.cut_mode}",
+        new="{self.outbound.cut_mode}",
         breaks="A peer connects though the way back is cut.",
     ),
     Mutant(

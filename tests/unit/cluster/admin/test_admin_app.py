@@ -142,7 +142,7 @@ def test_levels_change_for_those_who_connect_from_now_on(client, gateway):
         ("/links", {"a>z": {}}, ("'a>z'", "a>b, b>a")),
         ("/links", {"a>b": {"lag": "soon"}}, ("'soon'", "constant:2ms")),
         ("/links", {"a>b": {"loss": 1}}, ("a>b.loss", "got '1'", "less than 1")),
-        ("/links", {"a>b": {"cut": "half"}}, ("'half'", "'drop' or 'hold'")),
+        ("/links", {"a>b": {"cut": "half"}}, ("'half'", "'drop', 'hold' or 'freeze'")),
         ("/links", {"a>b": {"lagg": "0"}}, ("a>b.lagg", "not permitted")),
         ("/links", [], ("an object", "'[]'")),
         ("/levels", {"read": "ALL"}, ("'ALL'", "'DC_ONE'")),

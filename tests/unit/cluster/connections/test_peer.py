@@ -148,7 +148,7 @@ def test_an_answer_of_an_earlier_connection_is_not_taken_for_one_of_the_next():
     assert channel.server.commands() == [("INCR", "early"), ("INCR", "late")]
 
 
-@pytest.mark.parametrize("mode", list(Cut))
+@pytest.mark.parametrize("mode", [Cut.DROP, Cut.HOLD])
 @pytest.mark.parametrize("way", ["out", "back"])
 def test_no_connection_is_made_while_either_way_is_cut_and_the_back_off_grows(mode, way):
     channel = PeerChannel(lag_ms=0)
@@ -161,6 +161,23 @@ def test_no_connection_is_made_while_either_way_is_cut_and_the_back_off_grows(mo
     assert not channel.peer.connected
     channel.to(25_000)
     assert channel.peer.connected
+
+
+def test_a_connection_to_a_process_that_stands_still_is_made_unless_the_other_way_is_cut():
+    channel = PeerChannel(lag_ms=0)
+    for link in (channel.out, channel.back):
+        link.cut(Cut.DROP)
+        link.cut(Cut.FREEZE)
+    channel.to(1_000)
+    assert channel.peer.connected
+    channel.write()
+    channel.to(26_199)
+    assert channel.answers == []
+    channel.to(26_201)
+    assert channel.answers == [(26_200, (PEER_REFUSED, True))]
+    channel.back.cut(Cut.HOLD)
+    channel.to(40_000)
+    assert not channel.peer.connected
 
 
 def test_a_server_that_refuses_is_reported_by_the_far_side():

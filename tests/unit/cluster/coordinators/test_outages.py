@@ -5,7 +5,6 @@ what b lacks afterwards was never repaired. The writes drift by 0.1 ms, so none 
 """
 
 import pytest
-from support.cluster.failure_matrix import Until
 from support.cluster.stepped import MS, S, SteppedCluster
 
 from cluster.links.link import Cut
@@ -38,8 +37,7 @@ class Outage:
         self.cluster.servers["b"].pause()
 
     def frozen_peer(self):
-        for pair in (("a", "b"), ("b", "a"), ("c", "b"), ("b", "c")):
-            self.cluster.links[pair].set_lag(Until(self.end_ns, self.cluster.runtime))
+        self.cluster.isolate("b", Cut.FREEZE)
 
     def lost_peer(self):
         self.cut(Cut.DROP, "ab", "ba")
