@@ -26,8 +26,14 @@ Warm = Annotated[bool, typer.Option("--warm", help="Come back with a copy of a r
 app = typer.Typer(
     help="Break something: links, servers or coordinators. Faults may be combined.", rich_markup_mode=None
 )
-coordinator_app = typer.Typer(help="Break the coordinator of a zone.", rich_markup_mode=None)
+coordinator_app = typer.Typer(
+    help="Break the coordinator of a zone; the others do not reach that zone's server either.", rich_markup_mode=None
+)
+port_app = typer.Typer(
+    help="Break the port of a zone alone; the others still reach that zone's server.", rich_markup_mode=None
+)
 app.add_typer(coordinator_app, name="coordinator")
+app.add_typer(port_app, name="port")
 
 
 @app.command()
@@ -126,20 +132,32 @@ def end(
 
 @coordinator_app.command("kill")
 def coordinator_kill(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
-    """Kill a coordinator (SIGKILL): its clients are disconnected and nobody listens at its port."""
+    """Kill a coordinator (SIGKILL), as the death of a Dynomite: others get errors of its zone at once."""
     _fault("coordinator kill", zone, for_, as_json=as_json)
 
 
 @coordinator_app.command("pause")
 def coordinator_pause(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
-    """Freeze a coordinator (SIGSTOP)."""
+    """Freeze a coordinator (SIGSTOP), as a Dynomite that stands still: others wait for its zone until a time-out."""
     _fault("coordinator pause", zone, for_, as_json=as_json)
 
 
 @coordinator_app.command("restart")
 def coordinator_restart(zone: Zone, *, as_json: AsJson = False) -> None:
-    """Restart a coordinator, whether it was killed before or not."""
+    """Restart a coordinator, whether it, or its port, was killed before or not."""
     _restart("coordinator", zone, as_json=as_json)
+
+
+@port_app.command("kill")
+def port_kill(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
+    """Kill a coordinator's process (SIGKILL): its clients are disconnected and nobody listens at its port."""
+    _fault("port kill", zone, for_, as_json=as_json)
+
+
+@port_app.command("pause")
+def port_pause(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
+    """Freeze a coordinator's process (SIGSTOP): its clients are not answered."""
+    _fault("port pause", zone, for_, as_json=as_json)
 
 
 def _fault(kind: str, target: str, for_: str | None, *, as_json: bool, **amounts: Any) -> None:

@@ -26,6 +26,8 @@ from scenarios.session.targets import Places
 
 LOGGER = logging.getLogger("zonelab.session")
 
+_KILLS = (FaultKind.COORDINATOR_KILL, FaultKind.PORT_KILL)
+
 SLOW_PERIOD_S = 0.1
 """As the kernel's own quota of processor time has it (CFS bandwidth control)."""
 
@@ -101,8 +103,7 @@ class Board:
         """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
         async with self._verbs:
             nodes = () if request.kind.of_links else self._free(request)
-            links = self._places.links_of(request.target) if request.kind.of_links else ()
-            fault = self._begun(request, nodes=nodes, links=links)
+            fault = self._begun(request, nodes=nodes)
             await self._enforce(fault)
             if request.for_s is not None:
                 fault.timer = asyncio.create_task(self._end_after(fault, request.for_s))
@@ -171,11 +172,11 @@ class Board:
             for fault in self._holding_any(nodes, of_coordinator=True):
                 await self._end(fault)
                 done.append(f"ended {fault.name}")
-                if fault.request.kind is FaultKind.COORDINATOR_KILL:
+                if fault.request.kind in _KILLS:
                     left = [node for node in left if node not in fault.nodes]
             if left:
                 death = self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=target), nodes=tuple(left))
-                await asyncio.gather(*(self._coordinators[node].kill() for node in left))
+                await self._enforce(death)
                 await self._end(death)
             return [*done, *(f"restarted coordinator {node}" for node in left)]
 
@@ -227,11 +228,13 @@ class Board:
         elif kind is FaultKind.SLOW:
             assert request.factor is not None
             fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
-        elif kind is FaultKind.COORDINATOR_PAUSE:
+        elif kind in _KILLS:
+            await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
+            await self._push()
+        else:
             for node in fault.nodes:
                 self._coordinators[node].pause()
-        else:
-            await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
+            await self._push()
 
     async def _end(self, fault: Fault) -> None:
         """A fault that cannot be ended stays in force."""
@@ -241,19 +244,26 @@ class Board:
         if kind.of_links:
             await self._push(without=fault)
         elif kind.of_coordinator:
-            await _all_of(self._end_of_coordinator(self._coordinators[node], kind) for node in fault.nodes)
+            await self._end_of_coordinators(fault)
+            await self._push(without=fault)
         else:
             await _unslowed(fault)
             await _all_of(self._end_of_zone(self._zones[node], fault) for node in fault.nodes)
         del self._faults[fault.number]
         self._recording.fault_ended(fault.row)
 
-    async def _end_of_coordinator(self, coordinator: CoordinatorProcess, kind: FaultKind) -> None:
-        if kind is FaultKind.COORDINATOR_KILL or coordinator.state is ZoneState.DEAD:
-            await self._start_coordinator(coordinator)
+    async def _end_of_coordinators(self, fault: Fault) -> None:
+        try:
+            await _all_of(self._end_of_coordinator(self._coordinators[node]) for node in fault.nodes)
+        except ClusterError:
+            await self._push()  # to those that did come up
+            raise
+
+    async def _end_of_coordinator(self, coordinator: CoordinatorProcess) -> None:
+        if coordinator.state is ZoneState.DEAD:
+            await coordinator.start()
         else:
             coordinator.resume()
-            await self._push()
 
     async def _end_of_zone(self, zone: RealZone, fault: Fault) -> None:
         if zone.state is ZoneState.PAUSED:
@@ -294,12 +304,9 @@ class Board:
     async def _replaced(self, coordinator: CoordinatorProcess) -> str:
         if coordinator.state is not ZoneState.DEAD or self._holding(coordinator.zone, of_coordinator=True) is not None:
             return ""
-        await self._start_coordinator(coordinator)
-        return f"restarted coordinator {coordinator.zone}"
-
-    async def _start_coordinator(self, coordinator: CoordinatorProcess) -> None:
         await coordinator.start()
         await self._push()
+        return f"restarted coordinator {coordinator.zone}"
 
     async def _push(self, *, without: Fault | None = None) -> None:
         """Tell every coordinator how its links are to be."""
@@ -325,8 +332,13 @@ class Board:
                 LOGGER.error("%s could not be ended: %s", fault.name, error)
                 self._recording.verb("end", {"fault": fault.name}, error=str(error))
 
-    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...], links: tuple[str, ...] = ()) -> Fault:
-        """In force, and recorded; it is up to the caller to make it happen."""
+    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...]) -> Fault:
+        """In force, and recorded; it is up to the caller to make it happen. Raises ``NotAccepted``."""
+        links: tuple[str, ...] = ()
+        if request.kind.of_links:
+            links = self._places.links_of(request.target)
+        elif request.kind.cut is not None:
+            links = self._places.links_at(nodes)
         fault = Fault(self._next_number, request, self._recording.now_ns(), links=links, nodes=nodes)
         self._next_number += 1
         self._faults[fault.number] = fault

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from cluster.admin.links import LinkState
 from cluster.links.lag_text import parse_lag
+from cluster.links.link import Cut
 from cluster.zone import Restart
 from scenarios.faults.fault import Fault
 from scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
@@ -24,12 +25,14 @@ class FaultKind(StrEnum):
     SLOW = "slow"  # a zone's server runs for a share of the time only
     PAUSE = "pause"  # SIGSTOP of a zone's server
     KILL = "kill"  # SIGKILL of a zone's server
-    COORDINATOR_PAUSE = "coordinator pause"
-    COORDINATOR_KILL = "coordinator kill"
+    COORDINATOR_PAUSE = "coordinator pause"  # SIGSTOP, and the others' links to that zone stand still
+    COORDINATOR_KILL = "coordinator kill"  # SIGKILL, and the others' links to that zone are cut
+    PORT_PAUSE = "port pause"  # SIGSTOP of a zone's coordinator; the others still reach the zone's server
+    PORT_KILL = "port kill"
 
     @property
     def fault_class(self) -> type[Fault]:
-        """The kind of a scenario's faults that does the same."""
+        """The kind of a scenario's faults that does the same, or for a port what comes nearest to it."""
         return _CLASSES[self]
 
     @property
@@ -39,6 +42,15 @@ class FaultKind(StrEnum):
     @property
     def of_coordinator(self) -> bool:
         return self.fault_class is CoordinatorCrash
+
+    @property
+    def cut(self) -> Cut | None:
+        """What it does to the links of the node whose process it is on.
+
+        Coordinators here ask the other zones' servers themselves, while Dynomite passes all of that through the zone's
+        process (``dyn_dnode_peer.c``), so for the others the zone goes with it.
+        """
+        return {FaultKind.COORDINATOR_PAUSE: Cut.FREEZE, FaultKind.COORDINATOR_KILL: Cut.DROP}.get(self)
 
 
 _CLASSES: Mapping[FaultKind, type[Fault]] = {
@@ -52,6 +64,8 @@ _CLASSES: Mapping[FaultKind, type[Fault]] = {
     FaultKind.KILL: Kill,
     FaultKind.COORDINATOR_PAUSE: CoordinatorCrash,
     FaultKind.COORDINATOR_KILL: CoordinatorCrash,
+    FaultKind.PORT_PAUSE: CoordinatorCrash,
+    FaultKind.PORT_KILL: CoordinatorCrash,
 }
 _NEEDS = {FaultKind.LAG: "lag", FaultKind.LOSS: "share", FaultKind.DUPLICATE: "share", FaultKind.SLOW: "factor"}
 
@@ -100,5 +114,5 @@ class FaultRequest(BaseModel):
     def on(self, state: LinkState) -> LinkState:
         """``state`` of a link with this fault on it."""
         fault = self.fault
-        assert isinstance(fault, EachLink), f"{self.kind} is no fault of links"
-        return state.model_copy(update=fault.state)
+        changes = fault.state if isinstance(fault, EachLink) else {"cut": self.kind.cut}
+        return state.model_copy(update=changes)

@@ -1,8 +1,9 @@
 """What faults can be pointed at by name: nodes, zones, data centres, and the links between them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import permutations
 
 from cluster.topology.topology import Topology, one_dc
 from scenarios.errors import NotAccepted
@@ -43,13 +44,18 @@ class Places:
 
         Links within a zone or a data centre are not from or to it. Raises ``NotAccepted``.
         """
-        every = [(one, other) for one in self.nodes for other in self.nodes if one != other]
+        every = list(permutations(self.nodes, 2))
         if not every:
             raise NotAccepted(f"links {target!r} are not there: one zone alone has no links")
         found = every if target == "all" else self._between(target, every)
         if not found:
             raise NotAccepted(f"links {target!r} are not there; accepted: {self._links_accepted()}")
         return tuple(f"{one}>{other}" for one, other in found)
+
+    def links_at(self, nodes: Collection[str]) -> tuple[str, ...]:
+        """The links from and to any of ``nodes``, those between them too."""
+        pairs = permutations(self.nodes, 2)
+        return tuple(f"{one}>{other}" for one, other in pairs if one in nodes or other in nodes)
 
     def twins_of(self, node: str) -> tuple[str, ...]:
         """The nodes of other zones that have the same keys, those of its own data centre first."""

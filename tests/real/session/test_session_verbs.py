@@ -108,6 +108,54 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
         assert b.get("k") == "v"
 
 
+def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_port_they_do(lab):
+    lab.up()
+    with lab.client("b") as b, lab.client("c") as c, lab.server("a") as server_a, lab.server("c") as server_c:
+        lab.run("fault", "coordinator", "kill", "a")
+        for number in range(20):
+            assert b.set(f"b {number}", "v")
+            assert c.set(f"c {number}", "v")
+        lab.until(lambda: server_c.dbsize() == 40)
+        told = lab.zone("b")["statistics"]
+        assert told["connected"] == {"a": False, "b": True, "c": True}
+        assert set(told["zone_failures"]["a"]) == {"ERR Peer: Peer Node is not connected"}
+        lab.run("fault", "coordinator", "restart", "a")
+        for zone in "bc":
+            lab.until(lambda zone=zone: all(lab.zone(zone)["statistics"]["connected"].values()))
+        assert server_a.dbsize() == 0
+        lab.run("fault", "port", "kill", "a")
+        assert b.set("by b", "v")
+        lab.until(lambda: server_a.get("by b"))
+        lab.run("heal")
+    with lab.client("a") as a:
+        assert a.get("by b") == "v"
+        for zone in "bc":
+            lab.run("fault", "coordinator", "kill", zone)
+        with pytest.raises(redis.ResponseError, match="Peer Node is not connected"):
+            a.set("alone", "v")
+        with pytest.raises(redis.ResponseError, match="Peer Node is not connected"):
+            a.get("by b")
+    lab.run("down")
+    assert [row["kind"] for row in rows(lab, "faults")] == ["coordinator kill", "port kill", *["coordinator kill"] * 2]
+
+
+def test_what_is_sent_to_a_zone_whose_coordinator_stands_still_times_out_and_arrives_when_it_goes_on(lab):
+    lab.up("--level", "DC_ONE")
+    with lab.client("b") as b, lab.server("a") as server_a:
+        lab.run("fault", "coordinator", "pause", "a")
+        b.set("early", "v")
+        failures = lab.until(lambda: lab.zone("b")["statistics"]["zone_failures"].get("a"))
+        assert failures == {"ERR Peer: Peer Node refused connection": 1}
+        lab.until(lambda: lab.zone("b")["statistics"]["connected"]["a"])  # its kernel accepts connections
+        b.set("late", "v")
+        assert server_a.dbsize() == 0
+        cuts = {link["link"]: link["cut"] for link in lab.status()["links"]}
+        assert cuts["b>a"] == cuts["a>b"] == "freeze"
+        assert cuts["b>c"] is None
+        lab.run("heal")
+        lab.until(lambda: server_a.dbsize() == 2)
+
+
 def test_a_coordinator_that_comes_back_during_a_cut_is_cut_off_as_well(lab):
     lab.up()
     lab.run("fault", "cut", "b")

@@ -43,6 +43,53 @@ def test_when_one_of_two_faults_on_a_link_ends_the_other_stays():
     played(test)
 
 
+@pytest.mark.parametrize(("verb", "cut"), [("kill", "drop"), ("pause", "freeze")])
+def test_with_a_coordinator_its_zone_is_out_of_reach_for_the_others_until_that_ends(verb, cut):
+    async def test(lab):
+        told = await lab.board.begin(fault(f"coordinator {verb}", "b"))
+        assert told["links"] == ["a>b", "b>a", "b>c", "c>b"]
+        assert lab.coordinators["a"].cuts() == {"a>b": cut, "b>a": cut}
+        assert lab.coordinators["c"].cuts() == {"b>c": cut, "c>b": cut}
+        await lab.board.begin(fault("coordinator kill", "c"))
+        await lab.board.end(1)
+        assert lab.coordinators["a"].cuts() == {"a>c": "drop", "c>a": "drop"}
+        assert lab.coordinators["b"].cuts() == {"b>c": "drop", "c>b": "drop"}
+        await lab.board.restart_coordinator("c")
+        assert all(coordinator.cuts() == {} for coordinator in lab.coordinators.values())
+
+    played(test)
+
+
+@pytest.mark.parametrize("verb", ["kill", "pause"])
+def test_without_its_port_a_zone_is_still_reached_by_the_others(verb):
+    async def test(lab):
+        told = await lab.board.begin(fault(f"port {verb}", "b"))
+        assert (told["fault"], told["links"]) == (f"1:port {verb} b", [])
+        assert lab.coordinators["a"].cuts() == lab.coordinators["c"].cuts() == {}
+        with pytest.raises(Conflict, match=rf"coordinator b is under 1:port {verb} b already"):
+            await lab.board.begin(fault("coordinator kill", "b"))
+        assert (await lab.board.restart_coordinator("b"))[0] == f"ended 1:port {verb} b"
+        assert lab.coordinators["b"].state is ZoneState.RUNNING
+
+    played(test)
+
+
+def test_a_restart_of_a_coordinator_is_a_death_that_the_others_see():
+    async def test(lab):
+        seen = []
+        set_links = lab.coordinators["a"].set_links
+
+        async def noting(states):
+            await set_links(states)
+            seen.append(lab.coordinators["a"].cuts())
+
+        lab.coordinators["a"].set_links = noting
+        assert await lab.board.restart_coordinator("b") == ["restarted coordinator b"]
+        assert seen == [{"a>b": "drop", "b>a": "drop"}, {}]
+
+    played(test)
+
+
 def test_a_coordinator_that_was_away_learns_how_its_links_are_to_be():
     async def test(lab):
         await lab.board.begin(fault("coordinator kill", "a"))
@@ -189,6 +236,7 @@ def test_a_coordinator_that_a_restart_did_not_bring_up_is_under_a_fault_until_it
         with pytest.raises(ClusterError, match="b could not start"):
             await lab.board.restart_coordinator("b")
         assert [one["fault"] for one in lab.board.active] == ["1:coordinator kill b"]
+        assert lab.coordinators["a"].cuts() == {"a>b": "drop", "b>a": "drop"}
         lab.coordinators["b"].start = start
         assert await lab.board.heal() == ["ended 1:coordinator kill b"]
 

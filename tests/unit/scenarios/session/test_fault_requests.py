@@ -100,6 +100,8 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
         "kill b",
         "coordinator pause b",
         "coordinator kill b",
+        "port pause b",
+        "port kill b",
     ]
 
 

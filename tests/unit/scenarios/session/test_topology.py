@@ -186,6 +186,25 @@ def test_a_zone_or_a_data_centre_is_one_fault_of_all_its_servers(on_board):
     on_board(test)
 
 
+def test_of_a_group_of_coordinators_those_that_came_up_again_are_told_that_the_others_did_not(on_board):
+    async def refuse():
+        raise ClusterError("coordinator b2 could not start")
+
+    async def test(lab):
+        told = await lab.board.begin(fault("coordinator kill", "b"))
+        assert {"b1>b2", "a1>b2", "b1>c1"} < set(told["links"])
+        assert not any(link in told["links"] for link in ("a1>a2", "a1>c1"))
+        start, lab.coordinators["b2"].start = lab.coordinators["b2"].start, refuse
+        with pytest.raises(ClusterError, match="b2 could not start"):
+            await lab.board.heal()
+        assert lab.coordinators["b1"].cuts()["b1>a1"] == "drop"
+        lab.coordinators["b2"].start = start
+        await lab.board.heal()
+        assert all(one.cuts() == {} and one.state is ZoneState.RUNNING for one in lab.coordinators.values())
+
+    on_board(test)
+
+
 def test_a_server_under_a_fault_of_its_zone_takes_no_second_one_and_none_of_a_group_is_touched_then(on_board):
     async def test(lab):
         await lab.board.begin(fault("pause", "a2"))
