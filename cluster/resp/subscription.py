@@ -9,6 +9,7 @@ from cluster.resp.protocol import wire
 from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter
 from cluster.zone import Address
 
+_INTRODUCTION = re.compile(rb"[*%]\d+\r\n\$6\r\nserver\r\n")
 _CONFIRMATION = re.compile(rb"[*>]3\r\n\$\d+\r\n(?:p|s)?(?:un)?subscribe\r\n")
 
 
@@ -25,7 +26,7 @@ class Subscription(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._expected = 0
         self._confirmed: asyncio.Future[None] | None = None
-        self._skip = 0
+        self._introduced: bytes | None = None  # what the client is told in place of the server's introduction
         self._protocol = 2
         self.channels: set[bytes] = set()
         self.patterns: set[bytes] = set()
@@ -50,12 +51,21 @@ class Subscription(asyncio.Protocol):
         """
         assert self._transport is not None
         if self._protocol != protocol:
-            self._protocol = protocol
-            self._transport.write(wire.command(b"HELLO", b"%d" % self._protocol))
-            self._skip += 1
+            await self.speak(protocol)
         self._expected = confirmations
-        self._confirmed = asyncio.get_running_loop().create_future()
         self._transport.write(raw)
+        await self._confirmation()
+
+    async def speak(self, protocol: int, *, told: bytes = b"") -> None:
+        """From now on in this version of RESP; the client gets ``told`` between the messages of both."""
+        assert self._transport is not None
+        self._protocol = protocol
+        self._introduced = told
+        self._transport.write(wire.command(b"HELLO", b"%d" % protocol))
+        await self._confirmation()
+
+    async def _confirmation(self) -> None:
+        self._confirmed = asyncio.get_running_loop().create_future()
         await self._confirmed
         self._confirmed = None
 
@@ -94,11 +104,15 @@ class Subscription(asyncio.Protocol):
             self.close()
 
     def _take(self, reply: bytes) -> None:
-        if self._skip:
-            self._skip -= 1
-            return
+        if self._introduced is not None and _INTRODUCTION.match(reply):
+            reply, self._introduced = self._introduced, None
+            self._confirm()
         self._hand_on(reply)
         if self._expected and (_CONFIRMATION.match(reply) or reply[:1] == b"-"):
             self._expected = 0 if reply[:1] == b"-" else self._expected - 1
-            if not self._expected and self._confirmed is not None and not self._confirmed.done():
-                self._confirmed.set_result(None)
+            if not self._expected:
+                self._confirm()
+
+    def _confirm(self) -> None:
+        if self._confirmed is not None and not self._confirmed.done():
+            self._confirmed.set_result(None)

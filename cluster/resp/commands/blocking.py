@@ -8,8 +8,11 @@ particular order, where a single server serves the one that waits longest.
 """
 
 import asyncio
+import math
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from cluster.commands.routes import Route
 from cluster.resp.client import Client
@@ -19,6 +22,9 @@ from engine.ports import ServerError
 
 POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05
+
+TIMEOUT_S_MAX = 9.2e15
+"""The servers' own limit: milliseconds since 1970 are numbers of 64 bits there."""
 
 _Attempt = Callable[[], Awaitable[bytes | None]]
 
@@ -47,41 +53,54 @@ _FORMS = {
     "BLMPOP": _Form(b"LMPOP", timeout_at=1),
     "BZMPOP": _Form(b"ZMPOP", timeout_at=1),
 }
+_ENDS = {"BLMOVE": {b"LEFT", b"RIGHT"}, "BLMPOP": {b"LEFT", b"RIGHT"}, "BZMPOP": {b"MIN", b"MAX"}}
+_NOT_IN_C = re.compile(rb"[_\s]")
+_POSITIVE = re.compile(rb"[1-9]\d{0,17}")
+_TIMEOUT_MS = re.compile(rb"0|[1-9]\d{0,17}")
+_STREAM_OPTIONS = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}
+"""How many words follow each."""
 
 
 def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
     if spec.name in ("XREAD", "XREADGROUP"):
-        _wait_for_stream(client, spec, arguments, raw)
+        _wait_for_stream(client, spec, arguments)
         return
     form = _FORMS.get(spec.name)
     if form is None:
         client.error(f"ERR {spec.name} is not available through a coordinator: it would stop all other clients")
         return
-    timeout_s = _number(arguments[form.timeout_at])
+    said = arguments.pop(form.timeout_at)
+    keys = _sources(spec.name, arguments[1:])
+    packed = wire.command(form.name, *arguments[1:])
+    if not keys:
+        client.submit(KINDS[Route.WRITE], [packed])  # the server says what is wrong with it
+        return
+    timeout_s = _number(said)
     if timeout_s is None:
         client.error("ERR timeout is not a float or out of range")
     elif timeout_s < 0:
         client.error("ERR timeout is negative")
+    elif timeout_s > TIMEOUT_S_MAX:
+        client.error("ERR timeout is out of range")
     else:
-        client.exclusively(lambda: _wait(client, timeout_s, _attempt(client, spec, form, arguments)))
+        attempt = partial(_first_of, client, form, keys) if form.many else partial(_if_any, client, keys, packed)
+        client.exclusively(lambda: _wait(client, timeout_s, attempt))
 
 
-def _attempt(client: Client, spec: CommandSpec, form: _Form, arguments: list[bytes]) -> _Attempt:
-    if form.many:
-        return lambda: _first_of(client, form, arguments[1:-1])
-    rest = [*arguments[1:]]
-    del rest[form.timeout_at - 1 if form.timeout_at > 0 else -1]
-    packed = wire.command(form.name, *rest)
-    keys = _sources(spec, rest)
-    return lambda: _if_any(client, keys, packed)
+def _sources(name: str, rest: list[bytes]) -> list[bytes]:
+    """The keys from which a command takes, ``rest`` being its arguments without the time-out; none if they are wrong.
 
-
-def _sources(spec: CommandSpec, rest: list[bytes]) -> list[bytes]:
-    """The keys from which the command takes; ``rest`` are its arguments without the time-out."""
-    if spec.name in ("BLMPOP", "BZMPOP"):
-        count = rest[0].decode("latin-1")
-        return rest[1 : 1 + int(count)] if count.isdigit() else []
-    return rest[:1]
+    The order in which Valkey 9.1.2 looks at them: all of these come before the time-out.
+    """
+    if name == "BLMOVE":
+        return rest[:1] if {word.upper() for word in rest[2:]} <= _ENDS[name] else []
+    if name in _ENDS:
+        count = int(rest[0]) if _POSITIVE.fullmatch(rest[0]) else 0
+        end, options = rest[1 + count : 2 + count], rest[2 + count :]
+        right = count and end and end[0].upper() in _ENDS[name]
+        counted = len(options) == 2 and options[0].upper() == b"COUNT" and _POSITIVE.fullmatch(options[1])
+        return rest[1 : 1 + count] if right and (counted or not options) else []
+    return rest if _FORMS[name].many else rest[:1]
 
 
 async def _first_of(client: Client, form: _Form, keys: list[bytes]) -> bytes | None:
@@ -101,13 +120,11 @@ def _named(key: bytes, reply: bytes) -> bytes:
 
 async def _if_any(client: Client, keys: list[bytes], packed: bytes) -> bytes | None:
     """The reply to ``packed`` if one of ``keys`` exists in the own zone and the reply is not nil."""
-    if keys:
-        looked = await client.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys))
-        seen = wire.joined(looked)
-        if seen == b":0\r\n":
-            return None
-        if seen[:1] == b"-":
-            return seen
+    seen = wire.joined(await client.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys)))
+    if seen == b":0\r\n":
+        return None
+    if seen[:1] == b"-":
+        return seen
     reply = wire.joined(await client.call(KINDS[Route.WRITE], packed))
     return None if reply in _NOTHING else reply
 
@@ -133,20 +150,27 @@ async def _wait(client: Client, timeout_s: float, attempt: _Attempt) -> bytes:
         pause_s = min(POLL_MAX_S, 2 * pause_s)
 
 
-def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
-    upper = [argument.upper() for argument in arguments]
-    until = upper.index(b"STREAMS") if b"STREAMS" in upper else len(upper)
-    options = 4 if spec.name == "XREADGROUP" else 1  # behind GROUP, its name and the consumer's
-    if b"BLOCK" not in upper[options:until]:
-        client.submit(spec.kind, [raw])
-        return
-    at = upper.index(b"BLOCK", options)
-    timeout_ms = _number(arguments[at + 1])
-    if timeout_ms is None or timeout_ms < 0:
-        client.error("ERR timeout is not an integer or out of range")
-        return
-    plain = arguments[:at] + arguments[at + 2 :]
-    client.exclusively(lambda: _wait_on_stream(client, spec, plain, timeout_ms / 1000))
+def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) -> None:
+    """Send the command without ``BLOCK``, again and again if it has a time-out that is right.
+
+    What is wrong with it the server says: it gets the words up to the wrong one, and without streams it waits for none.
+    ``COUNT -1`` changes nothing and makes every form long enough for the server to look at it.
+    """
+    plain, at, timeout_ms = [arguments[0], b"COUNT", b"-1"], 1, None
+    while at < len(arguments) and (option := arguments[at].upper()) != b"STREAMS":
+        words = arguments[at : at + 1 + _STREAM_OPTIONS.get(option, 0)]
+        at += len(words)
+        if option == b"BLOCK" and len(words) == 2 and _TIMEOUT_MS.fullmatch(words[1]):
+            timeout_ms = int(words[1])
+            continue
+        plain += words
+        if option not in _STREAM_OPTIONS or option == b"BLOCK":
+            at = len(arguments)
+    plain += arguments[at:]
+    if timeout_ms is None or at == len(arguments):
+        client.submit(spec.kind, [wire.command(*plain)])
+    else:
+        client.exclusively(lambda: _wait_on_stream(client, spec, plain, timeout_ms / 1000))
 
 
 async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes], timeout_s: float) -> bytes:
@@ -177,8 +201,13 @@ async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:
 
 
 def _number(text: bytes) -> float | None:
+    """A number as C reads it: with hexadecimal digits and infinities, and without Python's underscores and spaces."""
+    if _NOT_IN_C.search(text):
+        return None
     try:
-        number = float(text)
+        number = float.fromhex(text.decode("latin-1")) if b"x" in text.lower() else float(text)
+    except OverflowError:
+        return math.inf
     except ValueError:
         return None
-    return number if number < 1e12 else None
+    return None if math.isnan(number) else number

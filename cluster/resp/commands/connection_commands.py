@@ -1,8 +1,10 @@
 """Commands about the connection itself, which the port answers: the connections to the zones are not the client's."""
 
 import hmac
+import re
 import time
 from collections.abc import Callable
+from itertools import takewhile
 
 from cluster.resp.client import Client
 from cluster.resp.protocol import wire
@@ -12,6 +14,8 @@ _NO_PASSWORD = (
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your"
     " configuration is correct?"
 )
+_INTEGER = re.compile(rb"0|-?[1-9]\d{0,17}")
+_CLIENT_TYPES = frozenset({b"master", b"normal", b"primary", b"pubsub", b"replica", b"slave"})
 _NAME_WRONG = "ERR Client names cannot contain spaces, newlines or special characters."
 
 
@@ -66,9 +70,18 @@ def hello(client: Client, arguments: list[bytes]) -> None:
         client.error(_NAME_WRONG)
         return
     client.name = client.name if name is None else name
-    client.protocol = protocol
+    changed, client.protocol = client.protocol != protocol, protocol
     client.settle()
-    client.reply(_introduction(client))
+    told, subscription = _introduction(client), client.subscription
+    if subscription is None or not changed:
+        client.reply(told)
+        return
+
+    async def introduce() -> bytes:
+        await subscription.speak(protocol, told=told)
+        return b""
+
+    client.exclusively(introduce)
 
 
 def _introduction(client: Client) -> bytes:
@@ -140,13 +153,32 @@ def client_info(client: Client, arguments: list[bytes]) -> None:
 
 
 def client_list(client: Client, arguments: list[bytes]) -> None:
-    """All clients of this port; the filters are ``ID`` and ``TYPE normal``, as far as ordinary clients use them."""
-    wanted = set(arguments[3:]) if len(arguments) > 3 and arguments[2].upper() == b"ID" else None
-    if len(arguments) > 2 and wanted is None and arguments[2].upper() != b"TYPE":
-        client.error("ERR syntax error")
-        return
-    lines = [described(one) for one in client.host.clients if wanted is None or b"%d" % one.identity in wanted]
-    client.reply(wire.bulk(b"".join(line + b"\n" for line in lines)))
+    """All clients of this port, or those that the filters ``ID`` and ``TYPE`` leave."""
+    found, at = client.host.clients, 2
+    while at < len(arguments):
+        option, words = arguments[at].upper(), arguments[at + 1 :]
+        if option == b"TYPE" and words:
+            wanted = words[0].lower()
+            if wanted not in _CLIENT_TYPES:
+                client.error(f"ERR Unknown client type '{words[0].decode('ascii', 'surrogateescape')}'")
+                return
+            found = [one for one in found if _type(one) == wanted]
+            at += 2
+        elif option == b"ID" and words and _INTEGER.fullmatch(words[0]):
+            numbers = [int(word) for word in takewhile(_INTEGER.fullmatch, words)]
+            if min(numbers) < 1:
+                client.error("ERR client-id should be greater than 0")
+                return
+            found = [one for one in found if one.identity in numbers]
+            at += 1 + len(numbers)
+        else:
+            client.error("ERR syntax error")
+            return
+    client.reply(wire.bulk(b"".join(described(one) + b"\n" for one in found)))
+
+
+def _type(client: Client) -> bytes:
+    return b"pubsub" if client.subscription is not None and client.subscription.count else b"normal"
 
 
 def client_kill(client: Client, arguments: list[bytes]) -> None:

@@ -12,6 +12,7 @@ from cluster.votes.levels import Level
 NO_AUTH = "NOAUTH Authentication required."
 _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
 _WHILE_SUBSCRIBED = frozenset({"PING", "QUIT", "RESET"})
+_SHOWN_MAX = 128
 _LEVEL_COMMAND = b"DYNO_CONFIG:CONN_CONSISTENCY"
 
 
@@ -37,6 +38,8 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
         _refuse(client, f"ERR {spec.name.replace('|', ' ')} is not available through a coordinator: {spec.reason}")
     elif not spec.accepts(len(arguments)):
         _refuse(client, _wrong_arity(spec))
+    elif client.queued is not None and "no_multi" in spec.flags:
+        _refuse(client, f"ERR Command '{spec.name.lower()}' not allowed inside a transaction")
     elif _is_restricted(client, spec):
         client.error(
             f"ERR Can't execute '{spec.name.lower()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET"
@@ -92,7 +95,12 @@ def _set_level(client: Client, arguments: list[bytes]) -> None:
 
 
 def _unknown(arguments: list[bytes]) -> str:
-    beginning = " ".join(f"'{_shown(argument)}'" for argument in arguments[1:8])
+    """Valkey's words, the space at the end included (``commandCheckExistence`` in ``server.c`` of 9.1.2)."""
+    beginning = ""
+    for argument in arguments[1:]:
+        if len(beginning) >= _SHOWN_MAX:
+            break
+        beginning += f"'{_shown(argument, _SHOWN_MAX - len(beginning))}' "
     return f"ERR unknown command '{_shown(arguments[0])}', with args beginning with: {beginning}"
 
 
@@ -100,5 +108,5 @@ def _wrong_arity(spec: CommandSpec) -> str:
     return f"ERR wrong number of arguments for '{spec.name.lower()}' command"
 
 
-def _shown(word: bytes) -> str:
-    return word[:128].decode("utf-8", "replace")
+def _shown(word: bytes, length: int = _SHOWN_MAX) -> str:
+    return word.partition(b"\0")[0][:length].decode("ascii", "surrogateescape")

@@ -48,9 +48,6 @@ def queue(client: Client, spec: CommandSpec, raw: bytes) -> None:
 
 
 def multi(client: Client, raw: bytes) -> None:
-    if client.queued is not None:
-        client.error("ERR MULTI calls can not be nested")
-        return
     client.queued, client.queue_failed, client.queued_bytes = [], False, 0
     client.settle()
     client.reply(wire.OK)
@@ -90,10 +87,6 @@ def execute(client: Client, raw: bytes) -> None:
 
 
 def watch(client: Client, raw: bytes) -> None:
-    if client.queued is not None:
-        client.error("ERR WATCH inside MULTI is not allowed")
-        return
-
     async def begin() -> bytes:
         if (wrong := _wrong_place(client, raw, 1)) is not None:
             return wire.error(f"ERR {wrong}")

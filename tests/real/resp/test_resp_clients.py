@@ -12,6 +12,7 @@ import pytest
 import redis
 import redis.asyncio
 
+from cluster.resp.commands.connection_commands import PORT_COMMANDS
 from cluster.resp.gateway.gateway import introduced
 from cluster.votes.levels import Level
 from cluster.zone import Restart
@@ -306,3 +307,10 @@ def test_the_documented_table_is_that_of_the_server(cluster):
     assert len(told) > 80
     real = {name: table[name].treatment.name.lower() for name, _ in told}
     assert {name: real[name] for name, told_as in told if told_as != real[name]} == {}
+    begins = (r"\*\*`CLIENT`.\*\*", "connections to the zones are shared:")
+    answered, refused = (
+        {f"CLIENT|{name}" for name in re.findall("`([A-Z-]+)`", re.search(begin + r"((?:\s*`[A-Z-]+`)+)", page)[1])}
+        for begin in begins
+    )
+    subcommands = {name.decode() for name in table.by_name if name.startswith(b"CLIENT|")}
+    assert (answered, refused) == (subcommands & PORT_COMMANDS.keys(), subcommands - PORT_COMMANDS.keys())
