@@ -1,11 +1,14 @@
 """A blocking façade of the queues, for programs without an event loop of their own."""
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from engine.message import Delivery, Message, Receipt
+from engine.queue import Extending, Queue, Repairing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Size_co = TypeVar("Size_co", covariant=True)
 Unacks_co = TypeVar("Unacks_co", covariant=True)
@@ -21,8 +24,8 @@ class Run(Protocol):
     def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T: ...
 
 
-class AsyncQueue(Protocol[Size_co, Unacks_co]):
-    """A delay queue of shards with leases, for instance ``engine.dyno.DynoQueue``."""
+class AsyncQueue(Queue, Extending, Repairing, Protocol[Size_co, Unacks_co]):
+    """A delay queue of shards with leases, for instance ``engine.dyno.DynoQueue``: more than a program has to have."""
 
     @property
     def name(self) -> str: ...
@@ -63,6 +66,19 @@ class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co
     async def atomic_process_unacks(self) -> Unacks_co: ...
 
 
+def blocking(
+    operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["BlockingQueue[Any, Any]", P], T]:
+    """The operation of this name and these parameters, as an ordinary call."""
+
+    @wraps(operation)
+    def call(self: "BlockingQueue[Any, Any]", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = self._run(getattr(self._queue, operation.__name__)(*args, **kwargs))
+        return result
+
+    return call
+
+
 class BlockingQueue(Generic[Size_co, Unacks_co]):
     """The operations of ``queue`` as ordinary calls, each executed by ``run``.
 
@@ -77,53 +93,26 @@ class BlockingQueue(Generic[Size_co, Unacks_co]):
     def name(self) -> str:
         return self._queue.name
 
-    def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        return self._run(self._queue.push(messages))
-
-    def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        return self._run(self._queue.pop(count, wait_ms=wait_ms))
-
-    def ack(self, message_id: str) -> bool:
-        return self._run(self._queue.ack(message_id))
-
-    def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
-        return self._run(self._queue.ack_all(message_ids))
-
-    def peek(self, count: int) -> list[Message]:
-        return self._run(self._queue.peek(count))
-
-    def get(self, message_id: str) -> Message | None:
-        return self._run(self._queue.get(message_id))
-
-    def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
-        return self._run(self._queue.set_unack_timeout(message_id, timeout_ms=timeout_ms))
-
-    def set_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
-        return self._run(self._queue.set_timeout(message_id, timeout_ms=timeout_ms))
-
-    def remove(self, message_id: str) -> bool:
-        return self._run(self._queue.remove(message_id))
-
-    def ensure(self, message: Message) -> bool:
-        return self._run(self._queue.ensure(message))
-
-    def size(self) -> int:
-        return self._run(self._queue.size())
+    push = blocking(AsyncQueue.push)
+    pop = blocking(AsyncQueue.pop)
+    ack = blocking(AsyncQueue.ack)
+    ack_all = blocking(AsyncQueue.ack_all)
+    peek = blocking(AsyncQueue.peek)
+    get = blocking(AsyncQueue.get)
+    set_unack_timeout = blocking(AsyncQueue.set_unack_timeout)
+    set_timeout = blocking(AsyncQueue.set_timeout)
+    remove = blocking(AsyncQueue.remove)
+    ensure = blocking(AsyncQueue.ensure)
+    size = blocking(AsyncQueue.size)
+    clear = blocking(AsyncQueue.clear)
+    start = blocking(AsyncQueue.start)
+    close = blocking(AsyncQueue.close)
 
     def shard_sizes(self) -> Mapping[str, Size_co]:
         return self._run(self._queue.shard_sizes())
 
-    def clear(self) -> None:
-        self._run(self._queue.clear())
-
     def process_unacks(self) -> Unacks_co:
         return self._run(self._queue.process_unacks())
-
-    def start(self) -> None:
-        self._run(self._queue.start())
-
-    def close(self) -> None:
-        self._run(self._queue.close())
 
     def __enter__(self) -> Self:
         self.start()
@@ -142,44 +131,19 @@ class BlockingDynoQueue(BlockingQueue[Size_co, Unacks_co]):
         super().__init__(queue, run)
         self._dyno = queue
 
-    def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        return self._run(self._dyno.bulk_pop(count, wait_ms=wait_ms))
-
-    def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        return self._run(self._dyno.unsafe_pop_all_shards(count, wait_ms=wait_ms))
-
-    def unsafe_bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        return self._run(self._dyno.unsafe_bulk_pop(count, wait_ms=wait_ms))
-
-    def pop_with_id(self, message_id: str) -> Delivery | None:
-        return self._run(self._dyno.pop_with_id(message_id))
-
-    def unsafe_pop_with_id_all_shards(self, message_id: str) -> Delivery | None:
-        return self._run(self._dyno.unsafe_pop_with_id_all_shards(message_id))
-
-    def pop_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> Delivery | None:
-        return self._run(self._dyno.pop_msg_with_predicate(pattern, own_shard_only=own_shard_only))
-
-    def unsafe_peek_all_shards(self, count: int) -> list[Message]:
-        return self._run(self._dyno.unsafe_peek_all_shards(count))
-
-    def local_get(self, message_id: str) -> Message | None:
-        return self._run(self._dyno.local_get(message_id))
-
-    def get_all_messages(self) -> list[Message]:
-        return self._run(self._dyno.get_all_messages())
-
-    def get_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> str | None:
-        return self._run(self._dyno.get_msg_with_predicate(pattern, own_shard_only=own_shard_only))
-
-    def contains_predicate(self, pattern: str, *, own_shard_only: bool = False) -> bool:
-        return self._run(self._dyno.contains_predicate(pattern, own_shard_only=own_shard_only))
-
-    def find_stale_messages(self) -> list[Message]:
-        return self._run(self._dyno.find_stale_messages())
-
-    def atomic_remove(self, message_id: str) -> bool:
-        return self._run(self._dyno.atomic_remove(message_id))
+    bulk_pop = blocking(AsyncDynoQueue.bulk_pop)
+    unsafe_pop_all_shards = blocking(AsyncDynoQueue.unsafe_pop_all_shards)
+    unsafe_bulk_pop = blocking(AsyncDynoQueue.unsafe_bulk_pop)
+    pop_with_id = blocking(AsyncDynoQueue.pop_with_id)
+    unsafe_pop_with_id_all_shards = blocking(AsyncDynoQueue.unsafe_pop_with_id_all_shards)
+    pop_msg_with_predicate = blocking(AsyncDynoQueue.pop_msg_with_predicate)
+    unsafe_peek_all_shards = blocking(AsyncDynoQueue.unsafe_peek_all_shards)
+    local_get = blocking(AsyncDynoQueue.local_get)
+    get_all_messages = blocking(AsyncDynoQueue.get_all_messages)
+    get_msg_with_predicate = blocking(AsyncDynoQueue.get_msg_with_predicate)
+    contains_predicate = blocking(AsyncDynoQueue.contains_predicate)
+    find_stale_messages = blocking(AsyncDynoQueue.find_stale_messages)
+    atomic_remove = blocking(AsyncDynoQueue.atomic_remove)
 
     def atomic_process_unacks(self) -> Unacks_co:
         return self._run(self._dyno.atomic_process_unacks())

@@ -1,7 +1,7 @@
 """How a pop waits, whatever it reads and however it leases: in rounds."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from engine.message import Delivery
 from engine.ports import Runtime
@@ -9,10 +9,6 @@ from engine.ports import Runtime
 NS_PER_MS = 1_000_000
 
 Candidate = TypeVar("Candidate")
-
-
-class Popper(Protocol):
-    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]: ...
 
 
 async def pop_in_rounds(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.common.failures import COMMAND_FAILURES
-from engine.common.polling import Popper, pop_in_rounds
+from engine.common.polling import pop_in_rounds
 from engine.common.timings import measured
 from engine.dyno.errors import PayloadError
 from engine.dyno.scores import eligible_until
@@ -23,36 +23,6 @@ Claims = dict[str, dict[str, None]]
 
 LeaseCandidates = Callable[[Context, Sequence[Candidate], int, list[Delivery]], Coroutine[Any, Any, None]]
 """Leases candidates until there are so many deliveries, and adds each delivery to the list as soon as it is sure."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Poppers:
-    """``own``: from the own shard; ``every``: from every shard, the own first; ``bulk``: by one script."""
-
-    own: Popper
-    own_bulk: Popper
-    every: Popper
-    every_bulk: Popper
-
-
-def make_poppers(context: Context) -> Poppers:
-    own, shards = (context.settings.shard,), own_first(context)
-    if context.settings.compat:
-        here = Prefetch(context, own, forgets_demand=True)
-        everywhere = Prefetch(context, shards, forgets_demand=False)
-        return Poppers(
-            own=OriginalPopper(context, here, take_one_by_one),
-            own_bulk=OriginalPopper(context, here, take_together),
-            every=OriginalPopper(context, everywhere, take_one_by_one),
-            every_bulk=OriginalPopper(context, everywhere, take_together),
-        )
-    claims = no_claims(context)
-    return Poppers(
-        own=FreshPopper(context, shards=own, claims=claims),
-        own_bulk=FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
-        every=FreshPopper(context, shards=shards, claims=claims),
-        every_bulk=FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
-    )
 
 
 def no_claims(context: Context) -> Claims:
@@ -160,3 +130,33 @@ class FreshPopper:
             for shard, message_id in claimed:
                 del self._claims[shard][message_id]
         return deliveries
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poppers:
+    """``own``: from the own shard; ``every``: from every shard, the own first; ``bulk``: by one script."""
+
+    own: FreshPopper | OriginalPopper
+    own_bulk: FreshPopper | OriginalPopper
+    every: FreshPopper | OriginalPopper
+    every_bulk: FreshPopper | OriginalPopper
+
+
+def make_poppers(context: Context) -> Poppers:
+    own, shards = (context.settings.shard,), own_first(context)
+    if context.settings.compat:
+        here = Prefetch(context, own, forgets_demand=True)
+        everywhere = Prefetch(context, shards, forgets_demand=False)
+        return Poppers(
+            own=OriginalPopper(context, here, take_one_by_one),
+            own_bulk=OriginalPopper(context, here, take_together),
+            every=OriginalPopper(context, everywhere, take_one_by_one),
+            every_bulk=OriginalPopper(context, everywhere, take_together),
+        )
+    claims = no_claims(context)
+    return Poppers(
+        own=FreshPopper(context, shards=own, claims=claims),
+        own_bulk=FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
+        every=FreshPopper(context, shards=shards, claims=claims),
+        every_bulk=FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
+    )

@@ -11,7 +11,6 @@ from functools import partial
 from engine.common.failures import COMMAND_FAILURES, operation
 from engine.common.lifecycle import BackgroundQueue
 from engine.common.periodic import Periodic
-from engine.common.polling import Popper
 from engine.common.timings import MetricsSource, QueueMetrics, one, timed
 from engine.dyno.errors import ack_failure, push_failure
 from engine.dyno.message_json import decode, encode
@@ -91,10 +90,10 @@ class DynoQueue(BackgroundQueue):
         self._strategy = RoundRobin() if strategy is None else strategy
         self._acks = Acks(self._context)
         poppers = make_poppers(self._context)
-        self._popper: Popper = poppers.own
-        self._bulk_popper: Popper = poppers.own_bulk
-        self._every_shard_popper: Popper = poppers.every
-        self._every_shard_bulk_popper: Popper = poppers.every_bulk
+        self._popper = poppers.own
+        self._bulk_popper = poppers.own_bulk
+        self._every_shard_popper = poppers.every
+        self._every_shard_bulk_popper = poppers.every_bulk
         self.unack_handler = UnackHandler(self._context)
 
     @property

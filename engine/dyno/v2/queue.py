@@ -11,7 +11,6 @@ from engine.common.failures import operation
 from engine.common.lifecycle import BackgroundQueue
 from engine.common.periodic import Periodic
 from engine.common.pipelines import read, write
-from engine.common.polling import Popper
 from engine.common.timings import MetricsSource, QueueMetrics, record, timed
 from engine.dyno.errors import PayloadError, UnsupportedOperation
 from engine.dyno.message_json import decode, encode
@@ -82,7 +81,7 @@ class PipelinedQueue(BackgroundQueue, Unsupported):
         self._quorum = quorum
         self._local = local
         self._acks = BatchAcks(self._context)
-        self._popper: Popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
+        self._popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
         self.unack_handler = Periodic(
             self.process_unacks,
             interval_ms=settings.unack_interval_ms,
