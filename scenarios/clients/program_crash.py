@@ -26,10 +26,13 @@ class CrashSwitch:
 
         One that has ended stays ended.
         """
-        if self._crashed:
-            return
-        self._commands_left = at_command - 1
-        self._crashed = at_command == 1
+        if not self._crashed:
+            self.crash_before(at_command)
+            self._crashed = at_command == 1
+
+    def crash_before(self, command: int) -> None:
+        """As ``crash``; but the program has not ended until it comes to the command, the first one included."""
+        self._commands_left = command - 1
 
     def disarm(self) -> None:
         """A program that has not come to the command of its crash lives on."""

@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from engine.message import Delivery
 from engine.ports import Command, Connection, Promise, Reply, Runtime, Task
 from engine.queue import Queue
-from scenarios.clients.program_crash import ProgramCrashed
+from scenarios.clients.program_crash import CrashSwitch
 from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
 
 _NS_PER_MS = 1_000_000
 
 
-class Gate:
-    """Counts the commands of one operation. A pipeline is not torn apart: it is stopped as a whole."""
+class Gate(CrashSwitch):
+    """A crash switch for one operation after another, at which the program can stand still as well.
+
+    A pipeline is not torn apart: it is stopped as a whole.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
         self._runtime = runtime
-        self._course: Course | None = None
+        self._stall: StallBefore | None = None
         self._passed = 0
         self._standing: Promise[None] | None = None
-        self.crashed = False
         self.stopped: Promise[None] = runtime.promise()
         """The operation stands still, or is over."""
 
@@ -29,7 +32,10 @@ class Gate:
 
     def arm(self, course: Course) -> None:
         """A new operation begins."""
-        self._course = course
+        self.disarm()
+        if isinstance(course, CrashBefore):
+            self.crash_before(course.command)
+        self._stall = course if isinstance(course, StallBefore) else None
         self._passed = 0
         self.stopped = self._runtime.promise()
 
@@ -37,21 +43,21 @@ class Gate:
         if not self.stopped.done():
             self.stopped.set_result(None)
 
-    def crash(self) -> None:
-        self.crashed = True
+    def crash(self, *, at_command: int = 1) -> None:
+        super().crash(at_command=at_command)
         if self._standing is not None:
             self._go_on()
 
     async def enter(self, commands: int) -> None:
         """Raises ``ProgramCrashed`` if the program has died before them."""
-        course, self._passed = self._course, self._passed + commands
-        if isinstance(course, CrashBefore) and self._passed >= course.command:
-            self.crashed = True
-        if isinstance(course, StallBefore) and self._passed >= course.command and not self.crashed:
-            self._course = None
-            await self._stand(course.for_ms)
-        if self.crashed:
-            raise ProgramCrashed
+        stall, self._passed = self._stall, self._passed + commands
+        if stall is not None and self._passed >= stall.command and not self.crashed:
+            self._stall = None
+            await self._stand(stall.for_ms)
+        self.count(commands)
+
+    def wrap(self, connection: Connection) -> Connection:
+        return GatedConnection(connection, self)
 
     async def _stand(self, for_ms: int) -> None:
         self._standing = self._runtime.promise()
