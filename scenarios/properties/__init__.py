@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from scenarios.properties.faults import Trouble
     from scenarios.properties.hardened import HardenedQueueMachine
     from scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
-    from scenarios.properties.lab import Site
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
     from scenarios.properties.simulated_test import sim_test
     from scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
     from scenarios.properties.zone_contents import Holdings
+    from scenarios.queues.under_test import Site
 
 _MODULES = {
     ".interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
@@ -27,10 +27,10 @@ _MODULES = {
     ".zone_contents": ("Holdings",),
     ".ledger": ("Violation",),
     ".machine": ("SAFE", "QueueMachine"),
-    ".lab": ("Site",),
     ".simulated_test": ("sim_test",),
     ".strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
     ".faults": ("Trouble",),
+    "scenarios.queues.under_test": ("Site",),
     "engine.queue": ("Extending", "Queue", "Repairing"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

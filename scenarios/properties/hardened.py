@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from hypothesis.stateful import invariant
 
-from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
+from engine.dyno.hardened import Hardening
 from engine.dyno.sharding import LocalOnly
-from engine.message import Delivery, Message, Receipt
+from engine.message import Message, Receipt
 from engine.queue import Queue
 from scenarios.properties.faults import DEATHS, Trouble
-from scenarios.properties.lab import Site
 from scenarios.properties.machine import SAFE, QueueMachine
+from scenarios.queues.hardened import HardenedConsumer, hardened_queue
+from scenarios.queues.under_test import Site
 
 
 class HardenedQueueMachine(QueueMachine):
@@ -32,27 +33,17 @@ class HardenedQueueMachine(QueueMachine):
         self._killed = False
 
     def make_queue(self, site: Site) -> Queue:
-        queue = HardenedQueue(
-            "jobs",
-            runtime=site.runtime,
-            clock=site.clock,
-            quorum=site.connection,
-            safe=site.safe,
-            local=site.local,
-            zones=site.reads,
-            settings=HardenedSettings(
-                prefix="properties",
-                shards=site.zones,
-                shard=site.zone,
-                instance=f"{site.zone}-{next(self._instances)}",
+        return _Driven(
+            hardened_queue(
+                site,
+                instance=next(self._instances),
+                strategy=LocalOnly(site.zone),
                 lease_ms=self.lease_ms,
                 margin_ms=1,
                 grace_ms=0,
                 without=self.without,
-            ),
-            strategy=LocalOnly(site.zone),
+            )
         )
-        return _Driven(queue)
 
     def may(self, trouble: Trouble) -> bool:
         of_programs = trouble in (Trouble.CRASH, Trouble.STALL)
@@ -66,20 +57,11 @@ class HardenedQueueMachine(QueueMachine):
         self._killed = self._killed or (self.lab is not None and bool(self.lab.troubles.dead_zones()))
 
 
-class _Driven:
-    """Acks by id are those of the latest delivery."""
-
-    def __init__(self, queue: HardenedQueue) -> None:
-        self._queue = queue
-        self._deliveries: dict[str, Delivery] = {}
+class _Driven(HardenedConsumer):
+    """A delivery may be acknowledged again."""
 
     async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]:
         return await self._queue.push(messages)
-
-    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
-        deliveries = await self._queue.pop(count, wait_ms=wait_ms)
-        self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
-        return deliveries
 
     async def ack(self, message_id: str, /) -> bool:
         return await self._queue.ack(self._deliveries[message_id])

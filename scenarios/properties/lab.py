@@ -1,28 +1,28 @@
 """A simulated cluster with programs on it that a state machine moves step by step."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from analysis.message_classes import MessageClass
-from cluster.coordinators.direct import SingleZoneReads
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
 from cluster.votes.levels import Level
 from cluster.zone import Persistence, ZoneState
 from engine.message import Message
-from engine.ports import Clock, Connection, Runtime
+from engine.ports import Connection
 from engine.queue import Queue, Repairing
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.properties.faults import Troubles
-from scenarios.properties.gated_program import Gate, GatedConnection, Program
+from scenarios.properties.gated_program import Gate, Program
 from scenarios.properties.interruptions import Beside, Course, ToRest
 from scenarios.properties.ledger import Ledger
 from scenarios.properties.operations import Operations
 from scenarios.properties.shutdown import abandon, close
 from scenarios.properties.zone_contents import Holdings, violations
+from scenarios.queues.under_test import Site, site_of
 
 _NS_PER_MS = 1_000_000
 _POLL_NS = _NS_PER_MS
@@ -37,24 +37,6 @@ OPERATION_MS_MAX = 600_000
 DRAIN_BATCH = 100
 
 Operation = Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Site:
-    """What one program in ``zone`` sees of the world.
-
-    ``connection`` goes through the zone's coordinator at the machine's level, ``local`` through the same at DC_ONE,
-    ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.
-    """
-
-    zone: str
-    zones: tuple[str, ...]
-    runtime: Runtime
-    clock: Clock
-    connection: Connection
-    local: Connection
-    safe: Connection
-    reads: Mapping[str, Connection]
 
 
 class Subject(Protocol):
@@ -255,20 +237,7 @@ class Lab:
 
     def _begin(self, name: str, zone: str) -> None:
         gate = Gate(self.runtime)
-        cluster, level = self.cluster, self.settings.level
-        site = Site(
-            zone=zone,
-            zones=self.settings.zones,
-            runtime=self.runtime,
-            clock=cluster.clock(zone),
-            connection=GatedConnection(cluster.connection(zone, level), gate),
-            local=GatedConnection(cluster.connection(zone, Level.DC_ONE), gate),
-            safe=GatedConnection(cluster.connection(zone, Level.DC_SAFE_QUORUM), gate),
-            reads={
-                name: GatedConnection(SingleZoneReads(cluster.coordinators[zone], name, runtime=self.runtime), gate)
-                for name in self.settings.zones
-            },
-        )
+        site = site_of(self.cluster, self.settings.zones, zone, level=self.settings.level, wrap=gate.wrap)
         self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=self._subject.make_queue(site))
 
     def _start(self, program: Program, course: Course, operation: Operation, *, name: str) -> None:

@@ -16,9 +16,10 @@ from engine.ports import Connection
 from engine.queue import Extending, Queue, Repairing
 from scenarios.properties.faults import DEATHS, Trouble
 from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
-from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings, Site
+from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
 from scenarios.properties.strategies import lags
 from scenarios.properties.zone_contents import Holdings
+from scenarios.queues.under_test import Site
 
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
 """What loses no write, as long as it is shorter than the time-outs of the replication."""

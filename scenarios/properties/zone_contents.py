@@ -1,7 +1,8 @@
 """What a zone holds of each message at rest, and which of these states are legal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from analysis.message_classes import MessageClass
 from scenarios.properties.ledger import Fate
@@ -14,6 +15,17 @@ class Holdings:
     payloads: frozenset[str] = frozenset()
     waiting: Mapping[str, frozenset[str]] = field(default_factory=dict)
     leased: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    async def of(cls, rows: AsyncIterable[Mapping[str, Any]]) -> "Holdings":
+        """Of the rows of an end state (``QueueUnderTest.final_state``)."""
+        found: dict[str, dict[str, set[str]]] = {"payload": {}, "queue": {}, "unack": {}}
+        async for row in rows:
+            found[row["place"]].setdefault(row["shard"] or "", set()).add(row["message_id"])
+        payloads, waiting, leased = (
+            {shard: frozenset(ids) for shard, ids in places.items()} for places in found.values()
+        )
+        return cls(payloads=payloads.get("", frozenset()), waiting=waiting, leased=leased)
 
     def state(self, message_id: str) -> str:
         """``H`` for the payload, ``Q:x`` and ``U:x`` for each shard x where it waits or is leased; ``-`` for nothing.

@@ -1,11 +1,10 @@
 """The shipped dyno-queues engines as the queue under test: version 1 and its pipelined version 2."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from cluster.testbed import Testbed
-from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, PayloadError, RoundRobin, ShardingStrategy
 from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
@@ -13,7 +12,7 @@ from engine.message import Delivery
 from engine.ports import Connection, Indeterminate
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
-from scenarios.queues.under_test import Depth, Wrap
+from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.scenario import Scenario, Sharding
 
 PREFIX = "zonelab"
@@ -39,6 +38,9 @@ class _ShardPerZone(ABC):
         await queue.start()
         return _DynoConsumer(queue)
 
+    def _site(self, zone: str, wrap: Wrap) -> Site:
+        return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
+
     @abstractmethod
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue | MultiQueue:
         """What one program of ``zone`` has; ``wrap`` is applied to each of its connections."""
@@ -57,33 +59,17 @@ class DynoUnderTest(_ShardPerZone):
         waiting, leased = (answer_of(reply) for reply in replies)
         return Depth(waiting, leased)
 
-    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        direct = self._testbed.direct(zone)
-        for shard, serving_zone in self.shards.items():
-            serving = serving_zone == zone
-            for place, key in (("queue", self._keys.queue_of(shard)), ("unack", self._keys.unack(shard))):
-                async for member, score in sorted_set(direct, key):
-                    yield state_row(zone, place, member, shard=shard, score=score, serving=serving)
-        async for field in hash_fields(direct, self._keys.messages):
-            yield state_row(zone, "payload", field)
+    def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        return v1_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
         settings = self._scenario.queue
-        return DynoQueue(
-            NAME,
-            runtime=self._testbed.runtime,
-            clock=self._testbed.clock(zone),
-            quorum=wrap(self._testbed.connection(zone, self._scenario.setting)),
-            local=wrap(self._testbed.connection(zone, Level.DC_ONE)),
-            settings=DynoSettings(
-                prefix=PREFIX,
-                shards=tuple(self.shards),
-                shard=zone,
-                unack_ms=settings.unack_ms,
-                unack_interval_ms=settings.unack_interval_ms,
-                compat=settings.compat,
-            ),
+        return v1_queue(
+            self._site(zone, wrap),
             strategy=strategy_of(settings.sharding, zone),
+            unack_ms=settings.unack_ms,
+            unack_interval_ms=settings.unack_interval_ms,
+            compat=settings.compat,
         )
 
 
@@ -92,7 +78,7 @@ class PipelinedUnderTest(_ShardPerZone):
 
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         super().__init__(testbed, scenario)
-        self._keys = {shard: PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard) for shard in self.shards}
+        self._keys = v2_keys(self.shards)
 
     async def depth(self, shard: str) -> Depth:
         keys = self._keys[shard]
@@ -100,45 +86,90 @@ class PipelinedUnderTest(_ShardPerZone):
         waiting, *leased = await sizes_of(direct, [("ZCARD", key) for key in (keys.waiting, *keys.leases)])
         return Depth(waiting, sum(leased))
 
-    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        direct = self._testbed.direct(zone)
-        for shard, serving_zone in self.shards.items():
-            keys, serving = self._keys[shard], serving_zone == zone
-            places = [("queue", keys.waiting), *(("unack", key) for key in keys.leases)]
-            sizes = await sizes_of(direct, [("ZCARD", key) for _, key in places])
-            for (place, key), size in zip(places, sizes, strict=True):
-                if size:
-                    async for member, score in sorted_set(direct, key):
-                        yield state_row(zone, place, member, shard=shard, score=score, serving=serving)
-            sizes = await sizes_of(direct, [("HLEN", key) for key in keys.payloads])
-            for key, size in zip(keys.payloads, sizes, strict=True):
-                if size:
-                    async for field in hash_fields(direct, key):
-                        yield state_row(zone, "payload", field)
+    def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        return v2_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
     def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
-        quorum = wrap(self._testbed.connection(zone, self._scenario.setting))
-        local = wrap(self._testbed.connection(zone, Level.DC_ONE))
-        queues = {shard: self._shard_queue(shard, zone, quorum, local) for shard in self.shards}
-        strategy = strategy_of(self._scenario.queue.sharding, zone)
-        return MultiQueue(NAME, shard=zone, queues=queues, strategy=strategy)
-
-    def _shard_queue(self, shard: str, zone: str, quorum: Connection, local: Connection) -> PipelinedQueue:
         settings = self._scenario.queue
-        return PipelinedQueue(
-            NAME,
-            runtime=self._testbed.runtime,
-            clock=self._testbed.clock(zone),
-            quorum=quorum,
-            local=local,
-            settings=PipelinedSettings(
-                prefix=PREFIX,
-                shard=shard,
-                unack_ms=settings.unack_ms,
-                unack_interval_ms=settings.unack_interval_ms,
-                compat=settings.compat,
-            ),
+        return v2_queue(
+            self._site(zone, wrap),
+            strategy=strategy_of(settings.sharding, zone),
+            unack_ms=settings.unack_ms,
+            unack_interval_ms=settings.unack_interval_ms,
+            compat=settings.compat,
         )
+
+
+def v1_queue(
+    site: Site, *, queue_class: type[DynoQueue] = DynoQueue, strategy: ShardingStrategy | None = None, **settings: Any
+) -> DynoQueue:
+    """An instance that serves the shard of its zone."""
+    return queue_class(
+        NAME,
+        runtime=site.runtime,
+        clock=site.clock,
+        quorum=site.connection,
+        local=site.local,
+        settings=DynoSettings(prefix=PREFIX, shards=site.zones, shard=site.zone, **settings),
+        strategy=strategy,
+    )
+
+
+def v2_queue(
+    site: Site,
+    *,
+    queue_class: type[PipelinedQueue] = PipelinedQueue,
+    strategy: ShardingStrategy | None = None,
+    **settings: Any,
+) -> MultiQueue:
+    """As ``v1_queue``; ``queue_class`` is that of each shard's queue."""
+    queues = {
+        shard: queue_class(
+            NAME,
+            runtime=site.runtime,
+            clock=site.clock,
+            quorum=site.connection,
+            local=site.local,
+            settings=PipelinedSettings(prefix=PREFIX, shard=shard, **settings),
+        )
+        for shard in site.zones
+    }
+    return MultiQueue(NAME, shard=site.zone, queues=queues, strategy=strategy)
+
+
+async def v1_rows(
+    direct: Connection, keys: Keys, shards: Mapping[str, str], *, zone: str
+) -> AsyncIterator[dict[str, Any]]:
+    """What the server of ``zone`` holds. ``shards``: shard → the zone that serves it."""
+    for shard, serving_zone in shards.items():
+        for place, key in (("queue", keys.queue_of(shard)), ("unack", keys.unack(shard))):
+            async for member, score in sorted_set(direct, key):
+                yield state_row(zone, place, member, shard=shard, score=score, serving=serving_zone == zone)
+    async for field in hash_fields(direct, keys.messages):
+        yield state_row(zone, "payload", field)
+
+
+def v2_keys(shards: Iterable[str]) -> dict[str, PipelinedKeys]:
+    return {shard: PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard) for shard in shards}
+
+
+async def v2_rows(
+    direct: Connection, keys_of: Mapping[str, PipelinedKeys], shards: Mapping[str, str], *, zone: str
+) -> AsyncIterator[dict[str, Any]]:
+    """As ``v1_rows``; each shard has its keys."""
+    for shard, serving_zone in shards.items():
+        keys, serving = keys_of[shard], serving_zone == zone
+        places = [("queue", keys.waiting), *(("unack", key) for key in keys.leases)]
+        sizes = await sizes_of(direct, [("ZCARD", key) for _, key in places])
+        for (place, key), size in zip(places, sizes, strict=True):
+            if size:
+                async for member, score in sorted_set(direct, key):
+                    yield state_row(zone, place, member, shard=shard, score=score, serving=serving)
+        sizes = await sizes_of(direct, [("HLEN", key) for key in keys.payloads])
+        for key, size in zip(keys.payloads, sizes, strict=True):
+            if size:
+                async for field in hash_fields(direct, key):
+                    yield state_row(zone, "payload", field)
 
 
 def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:

@@ -4,15 +4,14 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
-from cluster.coordinators.direct import SingleZoneReads
 from cluster.testbed import Testbed
-from cluster.votes.levels import Level
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
+from engine.dyno.sharding import ShardingStrategy
 from engine.message import Delivery
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
-from scenarios.queues.under_test import Depth, Wrap
+from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.scenario import Scenario
 
 MARGIN_SHARE = 10
@@ -41,7 +40,7 @@ class HardenedUnderTest:
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)
         await queue.start()
-        return _Consumer(queue)
+        return HardenedConsumer(queue)
 
     async def depth(self, shard: str) -> Depth:
         """Of the zone that lists most, since what any zone still lists is not settled yet."""
@@ -67,36 +66,42 @@ class HardenedUnderTest:
             yield state_row(zone, "payload", field)
 
     def _instance(self, zone: str, wrap: Wrap) -> HardenedQueue:
-        testbed, scenario, settings = self._testbed, self._scenario, self._scenario.queue
-        coordinator = testbed.coordinators[zone]
-        reads = {name: SingleZoneReads(coordinator, name, runtime=testbed.runtime) for name in scenario.zones}
-        return HardenedQueue(
-            NAME,
-            runtime=testbed.runtime,
-            clock=testbed.clock(zone),
-            quorum=wrap(testbed.connection(zone, scenario.setting)),
-            safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),
-            local=wrap(testbed.connection(zone, Level.DC_ONE)),
-            zones={name: wrap(connection) for name, connection in reads.items()},
-            settings=HardenedSettings(
-                prefix=PREFIX,
-                shards=tuple(self.shards),
-                shard=zone,
-                instance=f"{zone}-{next(self._instances)}",
-                lease_ms=settings.unack_ms,
-                margin_ms=max(1, settings.unack_ms // MARGIN_SHARE),
-                keeper_interval_ms=settings.unack_ms,
-                grace_ms=settings.unack_ms,
-                takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
-                hold_max_ms=HOLD_LEASES * settings.unack_ms,
-                deliveries_max=settings.deliveries_max,
-                without=self._without,
-            ),
+        settings = self._scenario.queue
+        return hardened_queue(
+            site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap),
+            instance=next(self._instances),
             strategy=strategy_of(settings.sharding, zone),
+            lease_ms=settings.unack_ms,
+            margin_ms=max(1, settings.unack_ms // MARGIN_SHARE),
+            keeper_interval_ms=settings.unack_ms,
+            grace_ms=settings.unack_ms,
+            takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
+            hold_max_ms=HOLD_LEASES * settings.unack_ms,
+            deliveries_max=settings.deliveries_max,
+            without=self._without,
         )
 
 
-class _Consumer:
+def hardened_queue(site: Site, *, instance: int, strategy: ShardingStrategy, **settings: Any) -> HardenedQueue:
+    """An instance of this number that serves the shard of its zone."""
+    return HardenedQueue(
+        NAME,
+        runtime=site.runtime,
+        clock=site.clock,
+        quorum=site.connection,
+        safe=site.safe,
+        local=site.local,
+        zones=site.reads,
+        settings=HardenedSettings(
+            prefix=PREFIX, shards=site.zones, shard=site.zone, instance=f"{site.zone}-{instance}", **settings
+        ),
+        strategy=strategy,
+    )
+
+
+class HardenedConsumer:
+    """Acks by id are those of the latest delivery."""
+
     def __init__(self, queue: HardenedQueue) -> None:
         self._queue = queue
         self._deliveries: dict[str, Delivery] = {}

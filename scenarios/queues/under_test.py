@@ -4,10 +4,46 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engine.ports import Connection
+from cluster.coordinators.direct import SingleZoneReads
+from cluster.testbed import Testbed
+from cluster.votes.levels import Level, Setting
+from engine.ports import Clock, Connection, Runtime
 from engine.queue import ConsumerQueue, ProducerQueue
 
 Wrap = Callable[[Connection], Connection]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    """What one program in ``zone`` sees of the world.
+
+    ``connection`` goes through the zone's coordinator at the level of the run, ``local`` through the same at DC_ONE,
+    ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.
+    """
+
+    zone: str
+    zones: tuple[str, ...]
+    runtime: Runtime
+    clock: Clock
+    connection: Connection
+    local: Connection
+    safe: Connection
+    reads: Mapping[str, Connection]
+
+
+def site_of(testbed: Testbed, zones: tuple[str, ...], zone: str, *, level: Setting, wrap: Wrap) -> Site:
+    """``wrap`` is applied to each of the connections."""
+    coordinator, runtime = testbed.coordinators[zone], testbed.runtime
+    return Site(
+        zone=zone,
+        zones=zones,
+        runtime=runtime,
+        clock=testbed.clock(zone),
+        connection=wrap(testbed.connection(zone, level)),
+        local=wrap(testbed.connection(zone, Level.DC_ONE)),
+        safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),
+        reads={name: wrap(SingleZoneReads(coordinator, name, runtime=runtime)) for name in zones},
+    )
 
 
 @dataclass(frozen=True, slots=True)
