@@ -25,6 +25,14 @@ WINDOW_BEGIN = 64
 TURN_MAX = 32
 """Commands of one client, other than those simply forwarded, that are carried out in one turn of the loop."""
 
+_FORWARDED_PER_OTHER = 32
+"""So many forwarded commands count as one of the others: they cost less."""
+
+_TURN = TURN_MAX * _FORWARDED_PER_OTHER
+
+GUEST_BYTES_MAX = 64 * 1024
+"""What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
+
 LARGE_REPLY_BYTES = 16 * 1024
 _HELD_BYTES_MAX = 64 * 1024
 _WRITE_HIGH_BYTES = 256 * 1024
@@ -64,8 +72,8 @@ class Session(Client, asyncio.Protocol):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_busy", "_deaf", "_dispatch", "_drained", "_held", "_in_flight", "_pumping", "_reading", "_scanner", "_slots",
-        "_task", "_turn_left", "_window", "_write_paused",
+        "_busy", "_deaf", "_dispatch", "_drained", "_guest_bytes", "_held", "_in_flight", "_pumping", "_reading",
+        "_scanner", "_slots", "_task", "_turn_left", "_window", "_write_paused",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
@@ -76,7 +84,8 @@ class Session(Client, asyncio.Protocol):
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
         self._pumping = False
-        self._turn_left = TURN_MAX
+        self._turn_left = _TURN
+        self._guest_bytes = 0  # received before it has logged in
         self._busy = False
         self._deaf = False  # nothing that still comes matters
         self._drained: asyncio.Future[None] | None = None
@@ -129,6 +138,15 @@ class Session(Client, asyncio.Protocol):
             self.host.polling.touch()
         self._scanner.feed(data)
         self._pump()
+        if not self.authenticated and not self._deaf:
+            self._guest_bytes += len(data)
+            if self._guest_bytes > GUEST_BYTES_MAX:
+                self._misspoke(f"more than {GUEST_BYTES_MAX} bytes before AUTH")
+
+    def _misspoke(self, wrong: str) -> None:
+        self.host.statistics.protocol_errors += 1
+        self.reply(wire.error(f"ERR Protocol error: {wrong}"))
+        self.hang_up()
 
     def admit(self) -> None:
         self.authenticated = True
@@ -163,6 +181,7 @@ class Session(Client, asyncio.Protocol):
 
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[_Slot] = _Slot) -> None:
         level = self.read_level if kind.reads else self.write_level
+        self._turn_left -= count
         self.host.turn.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
@@ -248,9 +267,7 @@ class Session(Client, asyncio.Protocol):
             while self._turn_left > 0 and self._take():
                 pass
         except ProtocolError as wrong:
-            self.host.statistics.protocol_errors += 1
-            self.reply(wire.error(f"ERR Protocol error: {wrong}"))
-            self.hang_up()
+            self._misspoke(str(wrong))
         finally:
             self._pumping = False
         if self._turn_left <= 0 and not waiting:
@@ -259,13 +276,13 @@ class Session(Client, asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Take further commands in a new turn of the loop, after the other clients had theirs."""
-        self._turn_left = TURN_MAX
+        self._turn_left = _TURN
         if not self.closing:
             self._pump()
 
     def _take(self) -> bool:
         """Take commands until something is in the way. True if it was only the window, and that is open again."""
-        room = self._window - self._in_flight
+        room = min(self._window - self._in_flight, self._turn_left)
         if room <= 0 or self._busy or self.closing or self._write_paused:
             return False
         by_name = self.host.table.by_name
@@ -317,7 +334,7 @@ class Session(Client, asyncio.Protocol):
 
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
-        self._turn_left -= 1
+        self._turn_left -= _FORWARDED_PER_OTHER
         self._dispatch(self, spec or self.host.table.find(name), raw)
 
     def _regulate(self) -> None:

@@ -7,7 +7,6 @@ is incomplete or looks odd is looked at by hand, against limits.
 """
 
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,7 +20,22 @@ INLINE_BYTES_MAX = 64 * 1024
 _CRLF = b"\r\n"
 _HEADER_BYTES_MAX = 24
 _STAR, _DOLLAR = b"*$"
+_NO_COUNT = b"0-"
+_QUOTE, _DOUBLE_QUOTE = b"'\""
 _HTTP = (b"POST", b"HOST:")
+
+_EMPTY = re.compile(rb"(?:\*(?:0|-[1-9][0-9]{0,17})\r\n|[ \t\r\v\f]*+\n)++")
+"""Commands without a single word, which are not answered."""
+
+_EMPTY_BYTES_MAX = 64 * 1024
+"""So many bytes of them are passed over at a time."""
+
+_PIECE = re.compile(rb"""[^ \t\r\n"']++|"(?:[^"\\]|\\.)*+"|'(?:\\'|[^'])*+'""", re.DOTALL)
+_WORD = re.compile(rb"(?!\s)(?:%b)++" % _PIECE.pattern, re.DOTALL)
+_BALANCED = re.compile(rb"(?:\s++|(?:%b)++)*+" % _PIECE.pattern, re.DOTALL)
+_UNUSUAL_LINE = re.compile(rb"""["'\v\f]""")
+_ESCAPED = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 
 _USUAL_ARGUMENTS_MAX = 999
 _UNUSUAL = re.compile(rb"\*\d{4}")
@@ -184,6 +198,9 @@ class CommandScanner:
         rest = self._rest
         assert rest is not None
         while rest:
+            if self._at == 0 and (empty := _EMPTY.match(rest, 0, _EMPTY_BYTES_MAX)):
+                del rest[: empty.end()]
+                continue
             if not self._completed(rest):
                 self._stalled = True
                 return None
@@ -203,8 +220,10 @@ class CommandScanner:
         return None
 
     def _found(self, raw: bytes) -> Found | None:
-        words = _words(raw) if raw[0] != _STAR else wire.arguments(raw)
-        return (words[0], raw if raw[0] == _STAR else wire.command(*words)) if words else None
+        if raw[0] != _STAR:
+            words = _words(raw)
+            return (words[0], wire.command(*words)) if words else None
+        return None if raw[1] in _NO_COUNT else (wire.arguments(raw)[0], raw)
 
     def _completed(self, data: bytearray) -> bool:
         """Look on from where the last look at the first command ended; True once it is complete, up to ``_at``."""
@@ -261,11 +280,27 @@ class CommandScanner:
 
 
 def _words(line: bytes) -> list[bytes]:
-    """The arguments of a command that was typed by hand."""
-    try:
-        words = [word.encode("latin-1") for word in shlex.split(line.decode("latin-1"))]
-    except ValueError:
-        raise ProtocolError("unbalanced quotes in request") from None
+    """The arguments of a command that was typed by hand, quoted as ``sdssplitargs`` of Valkey takes it (``src/sds.c``).
+
+    A backslash is one escape inside double quotes, makes a quote of ``'`` inside single ones, and is itself elsewhere.
+    """
+    if _UNUSUAL_LINE.search(line) is None:
+        words = line.split()
+    elif _BALANCED.fullmatch(line) is None:
+        raise ProtocolError("unbalanced quotes in request")
+    else:
+        words = [b"".join(map(_unquoted, _PIECE.findall(word))) for word in _WORD.findall(line)]
     if words and words[0].upper() in _HTTP:
         raise ProtocolError("this is a Redis port, not a web server")
     return words
+
+
+def _unquoted(piece: bytes) -> bytes:
+    if piece[0] == _DOUBLE_QUOTE:
+        return _ESCAPED.sub(_meant, piece[1:-1])
+    return piece[1:-1].replace(b"\\'", b"'") if piece[0] == _QUOTE else piece
+
+
+def _meant(escape: re.Match[bytes]) -> bytes:
+    what = escape[1]
+    return bytes.fromhex(what[1:].decode()) if len(what) == 3 else _ESCAPES.get(what, what)

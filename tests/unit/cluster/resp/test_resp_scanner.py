@@ -143,13 +143,31 @@ def test_what_is_no_command_is_refused_with_a_reason(data, said, step):
         scanned(data, step=step)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (rb"SET p C:\temp", [b"SET", b"p", rb"C:\temp"]),
+        (rb'SET "a\tb\x41\"\\" c', [b"SET", b'a\tbA"\\', b"c"]),
+        (rb"""SET 'a\'b\n"' c""", [b"SET", b"a'b\\n\"", b"c"]),
+        (b'SET a"b c"', [b"SET", b"ab c"]),
+        (b"SET \"a\"b ''", [b"SET", b"ab", b""]),
+        (b"SET #x \tk", [b"SET", b"#x", b"k"]),
+        (b"\vSET a\vb", [b"SET", b"a\vb"]),
+        (rb'SET "\xZZ\q"', [b"SET", b"xZZq"]),
+    ],
+)
+def test_inline_commands_are_quoted_as_valkey_takes_it(line, words):
+    """Measured on Valkey 9.1.2, 23 November 2026."""
+    assert scanned(line + b"\r\n")[0] == [(words[0], wire.command(*words))]
+
+
 @pytest.mark.parametrize("step", [None, 1, 5, 1000])
 def test_large_commands_inline_commands_and_empty_ones_may_be_mixed(step):
     large = wire.command(b"MSET", *[b"k"] * 1_100)
     looks_large = wire.command(b"GET", b"*12345")
     data = (
         wire.command(b"SET", b"a", b"x" * 1_500) * 3
-        + b"PING\r\n\r\n*0\r\n*-1\r\n"
+        + b"PING\r\n\r\n*0\r\n*-1\r\n*-5\r\n*-9999999999999999999\r\n \t\n"
         + large
         + looks_large * 2
         + b'set "a b" c\n'

@@ -3,9 +3,11 @@
 import asyncio
 from contextlib import suppress
 
+import pytest
+
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.session import TURN_MAX
+from cluster.resp.session import GUEST_BYTES_MAX, TURN_MAX
 
 from .conftest import DEADLINE_S, error, opened, until
 
@@ -39,22 +41,48 @@ def test_a_client_with_too_much_under_way_is_not_read_from(runner):
     runner.run(program())
 
 
-def test_what_the_port_answers_itself_is_bounded_in_each_turn_of_the_loop(runner):
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        pytest.param(wire.command(b"ECHO", b"x"), 2 * TURN_MAX, id="answered by the port"),
+        pytest.param(wire.command(b"GET", b"k"), 2_048, id="forwarded and answered at once"),
+    ],
+)
+def test_what_one_client_gets_in_a_turn_of_the_loop_is_bounded(runner, command, most):
     async def program():
-        total = 2_000
-        async with opened() as port:
+        total = 8_000
+        async with opened(reply=b"$1\r\nx\r\n") as port:
             client = await port.client()
             assert await client.ask(b"ECHO", b"first") == b"first"
             [session] = port.server.clients
-            client.send_raw(wire.command(b"ECHO", b"x") * total)
+            client.send_raw(command * total)
             turns, before = [], session.commands
             async with asyncio.timeout(DEADLINE_S):
                 while sum(turns) < total:
                     await asyncio.sleep(0)
                     turns.append(session.commands - before)
                     before = session.commands
-            assert max(turns) <= 2 * TURN_MAX
+            assert max(turns) <= most
             assert [await client.reply() for _ in range(total)] == [b"x"] * total
+
+    runner.run(program())
+
+
+def test_who_does_not_log_in_is_read_from_for_so_many_bytes_only(runner):
+    async def program():
+        async with opened(reply=OK, password="sesame") as port:
+            stranger, guest = await port.client(), await port.client()
+            stranger.send_raw(b"x\n" * GUEST_BYTES_MAX)
+            said = []
+            with suppress(EOFError, ConnectionError):
+                while True:
+                    said.append(error(await stranger.reply()))
+            assert len(said) <= 4 * TURN_MAX
+            assert said[0].startswith("NOAUTH")
+            assert said[-1] == f"ERR Protocol error: more than {GUEST_BYTES_MAX} bytes before AUTH"
+            assert port.server.statistics.protocol_errors == 1
+            guest.send_raw(wire.command(b"AUTH", b"sesame") + wire.command(b"SET", b"k", bytes(2 * GUEST_BYTES_MAX)))
+            assert [await guest.reply(), await guest.reply()] == [b"OK", b"OK"]
 
     runner.run(program())
 
