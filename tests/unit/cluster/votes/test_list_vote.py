@@ -1,4 +1,4 @@
-"""Goal: MGET without a majority is answered element by element. Method: the rows of a table as literals, planted bugs.
+"""Goal: MGET without a majority is answered element by element. Method: the rows of a table as literals.
 
 The table is from ``redis_reconcile_multikey_responses`` in Dynomite's ``proto/dyn_redis.c`` at 2046b05: words are
 replies in order of arrival, their letters elements, a dot is nil, ``!`` an error.
@@ -47,8 +47,8 @@ def on_the_wire(word):
     return b"*%d\r\n%b" % (len(word), b"".join(WIRE[letter] for letter in word))
 
 
-def voted(level, words, form, *, vote=ElementVote):
-    made = vote(level, zones=len(words))
+def voted(level, words, form):
+    made = ElementVote(level, zones=len(words))
     decided = [made.submit(zone, form(word)) for zone, word in enumerate(words)]
     assert decided.index(True) == len(words) - 1, "every zone was heard"
     return made
@@ -88,44 +88,6 @@ def test_more_than_three_zones_are_all_heard_before_elements_are_voted_on():
 def test_replies_of_different_lengths_are_not_mixed():
     assert voted(QUORUM, ("AX", "A", "AXP"), parsed).decision is Decision.FIRST_ARRIVED
     assert voted(SAFE, ("AX", "A", "AXP"), on_the_wire).decision is Decision.NO_QUORUM
-
-
-class FirstReply(ElementVote):
-    """Planted: the elements of the first reply, whoever else has them."""
-
-    def _element(self, column):
-        return (column[0],)
-
-
-class AnyTwo(ElementVote):
-    """Planted: the commonest element wins without a quorum."""
-
-    def _element(self, column):
-        return (max(column, key=column.count),)
-
-
-class Hasty(ElementVote):
-    """Planted: does not wait for the last zone."""
-
-    @property
-    def complete(self):
-        return True
-
-
-@pytest.mark.parametrize("planted", [Vote, FirstReply, AnyTwo])
-def test_the_table_notices_votes_with_planted_bugs(planted):
-    wrong = []
-    for words, answers in TABLE.items():
-        for level, answer in zip((QUORUM, SAFE), answers, strict=True):
-            vote = voted(level, words, parsed, vote=planted)
-            right = vote.answer == parsed(answer) if answer is not None else vote.decision is Decision.NO_QUORUM
-            wrong += [] if right else [(words, level)]
-    assert wrong
-
-
-def test_a_vote_that_does_not_wait_is_noticed():
-    with pytest.raises(AssertionError, match="every zone was heard"):
-        voted(QUORUM, ("AX", "BX", "AY", "BY", "CX"), parsed, vote=Hasty)
 
 
 class TestRules:

@@ -31,11 +31,6 @@ def test_each_kind_of_command_has_its_rule_at_each_level(level, read, write):
     assert described(rules["SCRIPT"]) == (ONE, 3, 0, False)
 
 
-@pytest.mark.parametrize(("zones", "needed"), [(1, 1), (2, 2), (3, 2)])
-def test_a_quorum_is_more_than_half_of_the_zones(zones, needed):
-    assert Rules(QUORUM, zones=zones)["SET"].needed == needed
-
-
 def test_equal_replies_end_a_vote_as_a_vote_on_them_ends():
     for level in LEVELS_OF_ONE_DC:
         for name in ("GET", "SET", "HGETALL", "SCRIPT"):

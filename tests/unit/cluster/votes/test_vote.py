@@ -1,4 +1,4 @@
-"""Goal: votes end as Dynomite's do, in every case. Method: its truth table as literals, and votes with planted bugs.
+"""Goal: votes end as Dynomite's do, in every case. Method: its truth table as literals.
 
 The rows are written from ``dyn_response_mgr.c`` and ``dyn_client.c``: letters are good replies that differ, E and F
 errors that differ, in order of arrival; a row says what the client gets and after how many replies.
@@ -45,6 +45,18 @@ TABLE = {
     "EFA": ("E", "E", 2),
     "EAF": ("E", "E", 3),
     "AEF": ("E", "E", 3),
+    # beyond three zones, where Dynomite has no row, a quorum of equal replies is needed
+    "AAAB": ("A", "A", 3),
+    "AABA": ("A", "A", 4),
+    "AABB": ("A", "!", 4),
+    "ABCA": ("A", "!", 3),
+    "ABACA": ("A", "A", 5),
+    "ABBCB": ("B", "B", 5),
+    "AEFAA": ("A", "A", 5),
+    "EFGAA": ("E", "E", 3),
+    "ABEFA": ("A", "!", 5),
+    "AABBCCB": ("A", "!", 6),
+    "AAAABBB": ("A", "A", 4),
 }
 
 REPLIES: dict[str, Reply] = {
@@ -68,61 +80,23 @@ def replies(arrivals: str) -> list[Reply]:
     return [REPLIES[letter] for letter in arrivals]
 
 
-def vote_on(
-    level: Level, arrivals: list[Reply], *, kind: type[Vote] = Vote, zones: tuple[int, ...] | None = None
-) -> tuple[Vote, int]:
+def vote_on(level: Level, arrivals: list[Reply]) -> tuple[Vote, int]:
     """The vote after all arrivals, and the number of replies after which it was decided."""
-    vote = kind(level, zones=len(arrivals))
+    vote = Vote(level, zones=len(arrivals))
     used = 0
-    for number, (zone, reply) in enumerate(zip(zones or range(len(arrivals)), arrivals, strict=True), start=1):
-        assert vote.submit(zone, reply) == (vote.decided and used == 0)
+    for number, reply in enumerate(arrivals, start=1):
+        assert not vote.complete
+        assert vote.submit(number - 1, reply) == (vote.decided and used == 0)
         if vote.decided and used == 0:
             used = number
     return vote, used
 
 
-def canonical(arrivals: str) -> str:
-    """The row of ``arrivals``: good replies renamed A, B, C and errors E, F, G, in order of first appearance."""
-    names: dict[str, str] = {}
-    for letter in arrivals:
-        kind = "ABC" if letter in "ABC" else "EFG"
-        if letter not in names:
-            names[letter] = kind[sum(other in kind for other in names.values())]
-    return "".join(names[letter] for letter in arrivals)
-
-
-def test_the_table_has_its_22_rows():
-    assert len(TABLE) == 22
-
-
 @pytest.mark.parametrize(("arrivals", "level", "answer", "used"), ROWS)
 def test_every_row_of_the_truth_table_ends_as_in_dynomite(arrivals, level, answer, used):
     vote, decided_after = vote_on(level, replies(arrivals))
-    assert vote.answer == REPLIES[answer]
-    assert decided_after == used
-
-
-@pytest.mark.parametrize("level", [QUORUM, SAFE])
-@pytest.mark.parametrize("zones", [1, 2, 3])
-def test_which_zone_a_reply_comes_from_is_irrelevant_at_the_quorum_levels(zones, level):
-    for arrivals in (row for row in TABLE if len(row) == zones):
-        expected = vote_on(level, replies(arrivals))[0].answer
-        for order in permutations(range(zones)):
-            assert vote_on(level, replies(arrivals), zones=order)[0].answer == expected
-
-
-@pytest.mark.parametrize("level", [QUORUM, SAFE])
-def test_every_sequence_of_good_values_and_errors_ends_as_its_row_says(level):
-    for zones in (1, 2, 3):
-        for letters in product("ABCE", repeat=zones):
-            errors = iter("EFG")
-            sequence = "".join(next(errors) if letter == "E" else letter for letter in letters)
-            row = canonical(sequence)
-            at_quorum, at_safe, used = TABLE[row]
-            answer = at_quorum if level is QUORUM else at_safe
-            actual = dict(zip(row, sequence, strict=True)).get(answer, answer)
-            vote, decided_after = vote_on(level, replies(sequence))
-            assert (vote.answer, decided_after) == (REPLIES[actual], used), sequence
+    assert (vote.answer, decided_after) == (REPLIES[answer], used)
+    assert vote.complete
 
 
 @pytest.mark.parametrize(
@@ -156,12 +130,6 @@ def test_dc_one_takes_the_own_zones_answer_and_no_other(local, own):
             assert decided_by == [local]
             assert vote.answer == REPLIES[own]
             assert vote.decision is Decision.LOCAL
-
-
-def test_nil_outvotes_a_value_that_two_zones_have_lost():
-    for level in (QUORUM, SAFE):
-        for order in set(permutations((b"value", None, None))):
-            assert vote_on(level, list(order))[0].answer is None
 
 
 def test_the_failure_to_agree_says_so_in_dynomites_words_and_that_replicas_keep_the_effect():
@@ -222,15 +190,6 @@ def test_a_vote_knows_whether_a_server_failed_inside_the_command(reply, expected
     assert vote.failed_inside is expected
 
 
-def test_a_vote_is_complete_when_every_zone_has_answered():
-    vote = Vote(QUORUM, zones=3)
-    states = []
-    for zone in range(3):
-        vote.submit(zone, b"OK")
-        states.append((vote.decided, vote.complete))
-    assert states == [(False, False), (True, False), (True, True)]
-
-
 def test_a_quorum_is_more_than_half():
     assert [quorum(zones) for zones in range(1, 8)] == [1, 2, 2, 3, 3, 4, 4]
 
@@ -246,116 +205,6 @@ def test_no_zone_answers_twice():
     vote.submit(0, 1)
     with pytest.raises(AssertionError, match="twice"):
         vote.submit(0, 1)
-
-
-class ErrorsCountAsGood(Vote):
-    """Planted: an error is one more reply to compare."""
-
-    def submit(self, zone, reply):
-        return super().submit(zone, str(reply) if isinstance(reply, ServerError) else reply)
-
-
-class KeepsLastError(Vote):
-    """Planted: a later error replaces the first."""
-
-    def submit(self, zone, reply):
-        if isinstance(reply, ServerError):
-            self._first_error = None
-        return super().submit(zone, reply)
-
-
-class DoesNotWaitForTheThird(Vote):
-    """Planted: two replies that differ end the vote."""
-
-    def _decide_by_quorum(self):
-        pending, self._pending = self._pending, 0 if len(self._good) >= self._quorum else self._pending
-        try:
-            return super()._decide_by_quorum()
-        finally:
-            self._pending = pending
-
-
-class NilIsNoAnswer(Vote):
-    """Planted: a nil is counted as a failure to find the key."""
-
-    def submit(self, zone, reply):
-        return super().submit(zone, ServerError("nil") if reply is None else reply)
-
-
-class WaitsForAll(Vote):
-    """Planted: nothing is decided before every zone has answered."""
-
-    def _decide_by_quorum(self):
-        return self._pending == 0 and super()._decide_by_quorum()
-
-
-class SafeTakesTheFirst(Vote):
-    """Planted: DC_SAFE_QUORUM is as lenient as DC_QUORUM."""
-
-    def __init__(self, level, *, zones, local=0):
-        super().__init__(QUORUM, zones=zones, local=local)
-
-
-class MajorityOfTheFirstOnly(Vote):
-    """Planted: the third reply is compared with the first alone."""
-
-    def _decide_by_quorum(self):
-        good = self._good
-        if len(good) == 3 and good[2] == good[1]:
-            return self._decide(Decision.FIRST_ARRIVED, good[0])
-        return super()._decide_by_quorum()
-
-
-def rows_that_fail(kind: type[Vote]) -> set[str]:
-    failing = set()
-    for arrivals, (at_quorum, at_safe, used) in TABLE.items():
-        for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe)):
-            vote, decided_after = vote_on(level, replies(arrivals), kind=kind)
-            if (getattr(vote, "answer", "undecided"), decided_after) != (REPLIES[answer], used):
-                failing.add(arrivals)
-    return failing
-
-
-def test_the_table_holds_for_the_vote_itself():
-    assert rows_that_fail(Vote) == set()
-
-
-@pytest.mark.parametrize(
-    ("kind", "caught_by"),
-    [
-        (ErrorsCountAsGood, "AE"),
-        (KeepsLastError, "EAF"),
-        (DoesNotWaitForTheThird, "ABA"),
-        (NilIsNoAnswer, "AB"),
-        (WaitsForAll, "AAA"),
-        (SafeTakesTheFirst, "ABC"),
-        (MajorityOfTheFirstOnly, "ABB"),
-    ],
-)
-def test_the_table_catches_planted_bugs(kind, caught_by):
-    assert caught_by in rows_that_fail(kind)
-
-
-@pytest.mark.parametrize(
-    ("arrivals", "at_quorum", "at_safe", "used"),
-    [
-        ("AAAB", "A", "A", 3),
-        ("AABA", "A", "A", 4),
-        ("AABB", "A", "!", 4),
-        ("ABCA", "A", "!", 3),
-        ("ABACA", "A", "A", 5),
-        ("ABBCB", "B", "B", 5),
-        ("AEFAA", "A", "A", 5),
-        ("EFGAA", "E", "E", 3),
-        ("ABEFA", "A", "!", 5),
-        ("AABBCCB", "A", "!", 6),
-        ("AAAABBB", "A", "A", 4),
-    ],
-)
-def test_beyond_three_zones_a_quorum_of_equal_replies_is_needed(arrivals, at_quorum, at_safe, used):
-    for level, answer in ((QUORUM, at_quorum), (SAFE, at_safe)):
-        vote, decided_after = vote_on(level, replies(arrivals))
-        assert (vote.answer, decided_after) == (REPLIES[answer], used)
 
 
 def test_each_is_safe_within_a_data_centre():
