@@ -1,11 +1,13 @@
-"""Simulated zones for tests, with the face of ``support.cluster.servers.Lab``.
+"""Simulated zones for tests: with the face of ``support.cluster.servers.Lab``, or for tests that are coroutines.
 
 Time passes only while something runs.
 """
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from support.coroutines import given
 
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
@@ -44,3 +46,27 @@ def simulated_lab(*names: str, lag: str = "constant:1ms", seed: int = 1) -> Iter
         yield lab
     finally:
         lab.run(lab.cluster.stop())
+
+
+def simulated(zones: str = "abc", **settings: Any) -> Callable[[Callable[..., Awaitable[T]]], Callable[..., T]]:
+    """A decorator for a coroutine, usually a test: it is run in a started cluster, which it gets as ``cluster``.
+
+    ``settings``: of ``SimSettings``. With a topology the zones are its nodes.
+
+    Example::
+
+        @simulated(lag=Constant(1))
+        async def test_a_write_is_read_back(cluster): ...
+    """
+
+    def carry_out(test: Callable[[SimCluster], Coroutine[Any, Any, T]]) -> T:
+        topology = settings.get("topology")
+        cluster = SimCluster(topology.nodes if topology else tuple(zones), SimSettings(**{"seed": 1, **settings}))
+
+        async def whole() -> T:
+            async with cluster:
+                return await test(cluster)
+
+        return cluster.runtime.run_until_complete(whole())
+
+    return given("cluster", carry_out)

@@ -5,11 +5,11 @@ Method: simulated clusters whose servers are killed, or whose links are cut, und
 
 import pytest
 from support.cluster.racks import even_rack
+from support.cluster.sim_lab import simulated
 
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
 from cluster.options.hinted_handoff import HandoffSettings
-from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.topology.topology import DataCentre, Topology
 from cluster.votes.levels import Level
 from cluster.zone import Restart
@@ -20,16 +20,6 @@ ZONES = ("a", "b", "c")
 ON = HandoffSettings()
 
 
-def play(program, **settings):
-    cluster = SimCluster(ZONES, SimSettings(seed=1, **settings))
-
-    async def whole():
-        async with cluster:
-            return await program(cluster)
-
-    return cluster.runtime.run_until_complete(whole())
-
-
 async def write_through(cluster, zone, count, *, every_ms=250):
     connection = cluster.connection(zone, Level.DC_QUORUM)
     for number in range(count):
@@ -38,7 +28,8 @@ async def write_through(cluster, zone, count, *, every_ms=250):
 
 
 def missing_after_an_outage(**settings):
-    async def program(cluster):
+    @simulated(**settings)
+    async def missing(cluster):
         await cluster.runtime.sleep(S)
         await cluster.zones["b"].kill()
         await cluster.runtime.sleep(S)
@@ -49,7 +40,7 @@ def missing_after_an_outage(**settings):
         (keys,) = await cluster.direct("b").execute(("DBSIZE",))
         return [int(item) for item in found], keys, cluster.coordinators["a"].statistics.options
 
-    return play(program, **settings)
+    return missing()
 
 
 def test_without_it_a_zone_that_was_away_for_35_s_misses_140_of_140_writes_for_ever():
@@ -69,74 +60,65 @@ def test_the_queue_is_bounded_and_what_is_beyond_it_is_dropped_and_counted():
     assert counts == {"hints stored": 20, "hints dropped": 260, "hints replayed": 20}
 
 
-def test_it_is_for_links_too_and_old_hints_go_before_new_writes():
-    async def program(cluster):
-        for pair in (("a", "b"), ("b", "a")):
-            cluster.links[pair].cut(Cut.DROP)
-        connection = cluster.connection("a", Level.DC_QUORUM)
-        for number in range(5):
-            await connection.execute(("SET", "k", f"old {number}"))
-        for pair in (("a", "b"), ("b", "a")):
-            cluster.links[pair].mend()
-        while not cluster.coordinators["a"].connected:
-            await cluster.runtime.sleep(MS)
-        await connection.execute(("SET", "k", "new"))
-        await cluster.runtime.sleep(S)
-        return await cluster.direct("b").execute(("GET", "k"))
-
-    slow = HandoffSettings(look_ns=1_000 * S)  # so that only the new write can have sent the old ones
-    assert play(program, hinted_handoff=slow, lag=Constant(1)) == [b"new"]
+@simulated(hinted_handoff=HandoffSettings(look_ns=1_000 * S), lag=Constant(1))
+async def test_it_is_for_links_too_and_old_hints_go_before_new_writes(cluster):
+    for pair in (("a", "b"), ("b", "a")):
+        cluster.links[pair].cut(Cut.DROP)
+    connection = cluster.connection("a", Level.DC_QUORUM)
+    for number in range(5):
+        await connection.execute(("SET", "k", f"old {number}"))
+    for pair in (("a", "b"), ("b", "a")):
+        cluster.links[pair].mend()
+    while not cluster.coordinators["a"].connected:
+        await cluster.runtime.sleep(MS)
+    await connection.execute(("SET", "k", "new"))  # only this can have sent the old ones
+    await cluster.runtime.sleep(S)
+    assert await cluster.direct("b").execute(("GET", "k")) == [b"new"]
 
 
-def test_a_hint_may_overwrite_what_another_coordinator_has_written_since():
-    async def program(cluster):
-        for pair in (("a", "b"), ("b", "a")):
-            cluster.links[pair].cut(Cut.DROP)
-        await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "old"))
-        await cluster.connection("b", Level.DC_QUORUM).execute(("SET", "k", "new"))
-        for pair in (("a", "b"), ("b", "a")):
-            cluster.links[pair].mend()
-        await cluster.runtime.sleep(15 * S)
-        return [(await cluster.direct(zone).execute(("GET", "k")))[0] for zone in ZONES]
-
-    assert play(program, hinted_handoff=ON) == [b"new", b"old", b"new"]
+@simulated(hinted_handoff=ON)
+async def test_a_hint_may_overwrite_what_another_coordinator_has_written_since(cluster):
+    for pair in (("a", "b"), ("b", "a")):
+        cluster.links[pair].cut(Cut.DROP)
+    await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "old"))
+    await cluster.connection("b", Level.DC_QUORUM).execute(("SET", "k", "new"))
+    for pair in (("a", "b"), ("b", "a")):
+        cluster.links[pair].mend()
+    await cluster.runtime.sleep(15 * S)
+    assert [(await cluster.direct(zone).execute(("GET", "k")))[0] for zone in ZONES] == [b"new", b"old", b"new"]
 
 
-def test_a_client_that_no_zone_answered_does_not_hear_that_its_write_was_certainly_not_applied():
-    async def program(cluster):
-        await cluster.runtime.sleep(S)
-        for zone in "bc":
-            await cluster.zones[zone].kill()
-        for pair in (("b", "a"), ("a", "b"), ("c", "a"), ("a", "c")):
-            cluster.links[pair].cut(Cut.DROP)
-        await cluster.zones["a"].kill()
-        await cluster.runtime.sleep(S)
-        with pytest.raises(Indeterminate):
-            await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "v"))
-        with pytest.raises(Unavailable):
-            await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
-        await cluster.zones["a"].restart(Restart.KEEP)
-        await cluster.runtime.sleep(15 * S)
-        return await cluster.direct("a").execute(("GET", "k"))
-
-    assert play(program, hinted_handoff=ON) == [b"v"]
+@simulated(hinted_handoff=ON)
+async def test_a_client_that_no_zone_answered_does_not_hear_that_its_write_was_certainly_not_applied(cluster):
+    await cluster.runtime.sleep(S)
+    for zone in "bc":
+        await cluster.zones[zone].kill()
+    for pair in (("b", "a"), ("a", "b"), ("c", "a"), ("a", "c")):
+        cluster.links[pair].cut(Cut.DROP)
+    await cluster.zones["a"].kill()
+    await cluster.runtime.sleep(S)
+    with pytest.raises(Indeterminate):
+        await cluster.connection("a", Level.DC_QUORUM).execute(("SET", "k", "v"))
+    with pytest.raises(Unavailable):
+        await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
+    await cluster.zones["a"].restart(Restart.KEEP)
+    await cluster.runtime.sleep(15 * S)
+    assert await cluster.direct("a").execute(("GET", "k")) == [b"v"]
 
 
-def test_hints_are_for_the_own_data_centre_only_even_at_the_level_of_each():
-    near, far = ("a", "b", "c"), ("d", "e", "f")
-    dcs = [DataCentre(name, tuple(even_rack(zone, 1) for zone in zones)) for name, zones in (("n", near), ("f", far))]
-    cluster = SimCluster(near + far, SimSettings(seed=1, topology=Topology(tuple(dcs)), hinted_handoff=ON))
+NEAR, FAR = "abc", "def"
+DCS = [DataCentre(name, tuple(even_rack(zone, 1) for zone in zones)) for name, zones in (("n", NEAR), ("f", FAR))]
 
-    async def program():
-        async with cluster:
-            for zone in "cf":
-                await cluster.zones[zone].kill()
-            await cluster.runtime.sleep(S)
-            await cluster.connection("a", Level.DC_EACH_SAFE_QUORUM).execute(("SET", "k", "v"))
-            for zone in "cf":
-                await cluster.zones[zone].restart(Restart.KEEP)
-            await cluster.runtime.sleep(30 * S)
-            return [(await cluster.network.one_server(zone).execute(("GET", "k")))[0] for zone in near + far]
 
-    assert cluster.runtime.run_until_complete(program()) == [b"v"] * 5 + [None]
+@simulated(topology=Topology(tuple(DCS)), hinted_handoff=ON)
+async def test_hints_are_for_the_own_data_centre_only_even_at_the_level_of_each(cluster):
+    for zone in "cf":
+        await cluster.zones[zone].kill()
+    await cluster.runtime.sleep(S)
+    await cluster.connection("a", Level.DC_EACH_SAFE_QUORUM).execute(("SET", "k", "v"))
+    for zone in "cf":
+        await cluster.zones[zone].restart(Restart.KEEP)
+    await cluster.runtime.sleep(30 * S)
+    values = [(await cluster.network.one_server(zone).execute(("GET", "k")))[0] for zone in NEAR + FAR]
+    assert values == [b"v"] * 5 + [None]
     assert cluster.coordinators["a"].statistics.options == {"hints stored": 1, "hints replayed": 1}

@@ -3,11 +3,13 @@
 Method: versions are planted in the three servers of a simulated cluster; reads go through its coordinators.
 """
 
+from functools import partial
+
 import pytest
+from support.cluster.sim_lab import simulated
 
 from cluster.options.read_repair import scripts as repair_scripts
 from cluster.options.read_repair.coordinator import rewritten
-from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.votes.levels import Level
 from engine.ports import Indeterminate, Unavailable
 
@@ -15,15 +17,7 @@ ONE, QUORUM, SAFE, EACH = Level
 MS = 1_000_000
 ZONES = ("a", "b", "c")
 
-
-def play(program, *, on=True):
-    cluster = SimCluster(ZONES, SimSettings(seed=1, read_repair=on))
-
-    async def whole():
-        async with cluster:
-            return await program(cluster)
-
-    return cluster.runtime.run_until_complete(whole())
+repairing = partial(simulated, read_repair=True)
 
 
 async def plant(cluster, key, states):
@@ -55,11 +49,12 @@ async def held(cluster, *command):
 def after(states, level=QUORUM, *, on=True):
     """What reads say, and what the servers hold afterwards."""
 
-    async def program(cluster):
+    @repairing(read_repair=on)
+    async def seen_and_held(cluster):
         await plant(cluster, "k", states)
         return await read(cluster, level, "GET", "k"), await held(cluster, "GET", "k")
 
-    return play(program, on=on)
+    return seen_and_held()
 
 
 NEW, OLD, MISSING = ("new", 20), ("old", 10), None
@@ -112,73 +107,70 @@ class TestMeasuredOutcomes:
         assert seen[-1] is None
         assert values == [None] * 3
 
-    def test_a_set_whose_clock_is_behind_is_answered_minus_one_and_changes_nothing(self):
-        async def program(cluster):
-            ahead = cluster.clock("a").now_ms() + 10_000
-            await plant(cluster, "k", [("ahead", ahead)] * 3)
-            return await cluster.connection("a", QUORUM).execute(("SET", "k", "behind")), await held(
-                cluster, "GET", "k"
-            )
+    @repairing()
+    async def test_a_set_whose_clock_is_behind_is_answered_minus_one_and_changes_nothing(self, cluster):
+        ahead = cluster.clock("a").now_ms() + 10_000
+        await plant(cluster, "k", [("ahead", ahead)] * 3)
+        assert (
+            await cluster.connection("a", QUORUM).execute(("SET", "k", "behind")),
+            await held(cluster, "GET", "k"),
+        ) == ([-1], [b"ahead"] * 3)
 
-        assert play(program) == ([-1], [b"ahead"] * 3)
-
-    def test_set_nx_overwrites_and_set_ex_sets_no_time_to_live(self):
-        async def program(cluster):
-            connection = cluster.connection("a", QUORUM)
-            told = await connection.execute(("SET", "k", 1), ("SET", "k", 2, "NX"), ("SET", "e", 1, "EX", 100))
-            await cluster.runtime.sleep(MS)
-            return told, await held(cluster, "GET", "k"), await held(cluster, "TTL", "e")
-
-        assert play(program) == ([b"OK"] * 3, [b"2"] * 3, [-1] * 3)
+    @repairing()
+    async def test_set_nx_overwrites_and_set_ex_sets_no_time_to_live(self, cluster):
+        connection = cluster.connection("a", QUORUM)
+        told = await connection.execute(("SET", "k", 1), ("SET", "k", 2, "NX"), ("SET", "e", 1, "EX", 100))
+        await cluster.runtime.sleep(MS)
+        assert (told, await held(cluster, "GET", "k"), await held(cluster, "TTL", "e")) == (
+            [b"OK"] * 3,
+            [b"2"] * 3,
+            [-1] * 3,
+        )
 
     def test_nothing_is_repaired_where_it_is_off(self):
         seen, values = after((("a", 10), ("b", 20), ("c", 30)), on=False)
         assert values == [b"a", b"b", b"c"]
         assert len(set(seen)) > 1
 
-    def test_at_dc_one_no_version_is_kept_and_nothing_is_repaired(self):
-        async def program(cluster):
-            await cluster.connection("a", ONE).execute(("SET", "plain", 1))
-            await plant(cluster, "k", (NEW, OLD, OLD))
-            return await read(cluster, ONE, "GET", "k"), await held(cluster, "ZSCORE", "._add-set", "plain")
-
-        seen, versions = play(program)
+    @repairing()
+    async def test_at_dc_one_no_version_is_kept_and_nothing_is_repaired(self, cluster):
+        await cluster.connection("a", ONE).execute(("SET", "plain", 1))
+        await plant(cluster, "k", (NEW, OLD, OLD))
+        seen, versions = await read(cluster, ONE, "GET", "k"), await held(cluster, "ZSCORE", "._add-set", "plain")
         assert seen == [b"new", b"old", b"old"] * 2
         assert versions == [None] * 3
 
 
 class TestCommands:
-    def test_every_command_of_the_list_keeps_its_reply_and_its_effect(self):
-        async def program(cluster):
-            connection = cluster.connection("b", SAFE)
-            written = await connection.execute(
-                ("SET", "s", "v"),
-                ("HSET", "h", "f", 1),
-                ("HMSET", "h", "g", 2, "i", 3),
-                ("SADD", "m", "x", "y"),
-                ("ZADD", "z", 1.5, "p", 2, "q"),
-                ("GET", "s"),
-                ("HGET", "h", "g"),
-                ("SISMEMBER", "m", "y"),
-                ("ZSCORE", "z", "p"),
-                ("HGET", "h", "none"),
-                ("INCR", "n"),
-                ("HGETALL", "m2"),
-            )
-            removed = await connection.execute(
-                ("DEL", "s"),
-                ("HDEL", "h", "f", "none"),
-                ("SREM", "m", "x"),
-                ("ZREM", "z", "q"),
-                ("GET", "s"),
-                ("HGET", "h", "f"),
-                ("SISMEMBER", "m", "x"),
-                ("ZSCORE", "z", "q"),
-            )
-            await cluster.runtime.sleep(100 * MS)
-            return written, removed, await held(cluster, "KEYS", "._rem-set*")
-
-        written, removed, tombstones = play(program)
+    @repairing()
+    async def test_every_command_of_the_list_keeps_its_reply_and_its_effect(self, cluster):
+        connection = cluster.connection("b", SAFE)
+        written = await connection.execute(
+            ("SET", "s", "v"),
+            ("HSET", "h", "f", 1),
+            ("HMSET", "h", "g", 2, "i", 3),
+            ("SADD", "m", "x", "y"),
+            ("ZADD", "z", 1.5, "p", 2, "q"),
+            ("GET", "s"),
+            ("HGET", "h", "g"),
+            ("SISMEMBER", "m", "y"),
+            ("ZSCORE", "z", "p"),
+            ("HGET", "h", "none"),
+            ("INCR", "n"),
+            ("HGETALL", "m2"),
+        )
+        removed = await connection.execute(
+            ("DEL", "s"),
+            ("HDEL", "h", "f", "none"),
+            ("SREM", "m", "x"),
+            ("ZREM", "z", "q"),
+            ("GET", "s"),
+            ("HGET", "h", "f"),
+            ("SISMEMBER", "m", "x"),
+            ("ZSCORE", "z", "q"),
+        )
+        await cluster.runtime.sleep(100 * MS)
+        tombstones = await held(cluster, "KEYS", "._rem-set*")
         assert written == [b"OK", 1, b"OK", 2, 2, b"v", b"2", 1, b"1.5", None, 1, []]
         assert removed == [1, 1, 1, 1, None, None, 0, None]
         assert tombstones == [[]] * 3
@@ -211,33 +203,27 @@ class TestCommands:
             (lambda v: ("ZADD", "k", v, "f"), ("ZSCORE", "k", "f"), (b"2", b"2")),
         ],
     )
-    def test_fields_and_members_are_repaired_one_by_one(self, write, get, values):
-        async def program(cluster):
-            for zone, version in (("a", 1), ("b", 2), ("c", 1)):
-                await cluster.direct(zone).execute(rewritten(write(version), version))
-            return await read(cluster, QUORUM, *get), await held(cluster, *get)
-
-        seen, stored = play(program)
+    @repairing()
+    async def test_fields_and_members_are_repaired_one_by_one(self, cluster, write, get, values):
+        for zone, version in (("a", 1), ("b", 2), ("c", 1)):
+            await cluster.direct(zone).execute(rewritten(write(version), version))
+        seen, stored = await read(cluster, QUORUM, *get), await held(cluster, *get)
         assert seen[-1] == values[0]
         assert stored == [values[1]] * 3
 
-    def test_members_of_sets_are_repaired_in_both_directions(self):
-        async def program(cluster):
-            await cluster.direct("a").execute(rewritten(("SADD", "k", "m"), 1), rewritten(("SREM", "k", "m"), 5))
-            await cluster.direct("b").execute(rewritten(("SADD", "k", "m"), 1))
-            await cluster.direct("c").execute(rewritten(("SADD", "k", "m"), 1))
-            gone = await read(cluster, QUORUM, "SISMEMBER", "k", "m")
-            await cluster.direct("b").execute(rewritten(("SADD", "k", "m"), 9))
-            back = await read(cluster, QUORUM, "SISMEMBER", "k", "m")
-            return gone[-1], back[-1], await held(cluster, "SISMEMBER", "k", "m")
+    @repairing()
+    async def test_members_of_sets_are_repaired_in_both_directions(self, cluster):
+        await cluster.direct("a").execute(rewritten(("SADD", "k", "m"), 1), rewritten(("SREM", "k", "m"), 5))
+        await cluster.direct("b").execute(rewritten(("SADD", "k", "m"), 1))
+        await cluster.direct("c").execute(rewritten(("SADD", "k", "m"), 1))
+        gone = await read(cluster, QUORUM, "SISMEMBER", "k", "m")
+        await cluster.direct("b").execute(rewritten(("SADD", "k", "m"), 9))
+        back = await read(cluster, QUORUM, "SISMEMBER", "k", "m")
+        assert (gone[-1], back[-1], await held(cluster, "SISMEMBER", "k", "m")) == (0, 1, [1, 1, 1])
 
-        assert play(program) == (0, 1, [1, 1, 1])
-
-    def test_repairs_are_counted(self):
-        async def program(cluster):
-            await plant(cluster, "k", (NEW, OLD, NEW))
-            await read(cluster, QUORUM, "GET", "k")
-            return [cluster.coordinators[zone].statistics.options for zone in ZONES]
-
-        counted = play(program)
+    @repairing()
+    async def test_repairs_are_counted(self, cluster):
+        await plant(cluster, "k", (NEW, OLD, NEW))
+        await read(cluster, QUORUM, "GET", "k")
+        counted = [cluster.coordinators[zone].statistics.options for zone in ZONES]
         assert sum(each.get("repairs", 0) for each in counted) >= 1

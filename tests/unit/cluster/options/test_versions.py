@@ -4,8 +4,11 @@ Method: simulated clusters in which links are cut, servers wiped and clocks set 
 that has versions is run beside a cluster without the option, and must answer the same.
 """
 
+from functools import partial
+
 import pytest
 from support.cluster.racks import even_rack
+from support.cluster.sim_lab import simulated
 
 from cluster.connections.failures import NO_QUORUM
 from cluster.connections.timeouts import Timeouts
@@ -14,7 +17,7 @@ from cluster.links.link import Cut
 from cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
 from cluster.options.versions.script_commands import rewritten
 from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.cluster import SimSettings
 from cluster.topology.topology import DataCentre, Topology
 from cluster.votes.levels import Level, Levels
 from cluster.zone import ClusterError, Restart
@@ -24,16 +27,7 @@ MS = 1_000_000
 ZONES = ("a", "b", "c")
 ONE, QUORUM, SAFE = list(Level)[:3]
 
-
-def play(program, *, votes=VoteBy.VERSION, zones=ZONES, **settings):
-    settings = {"lag": Constant(1), "timeouts": Timeouts(factor=0.02), **settings}
-    cluster = SimCluster(zones, SimSettings(seed=1, votes=votes, **settings))
-
-    async def whole():
-        async with cluster:
-            return await program(cluster)
-
-    return cluster.runtime.run_until_complete(whole())
+versioned = partial(simulated, votes=VoteBy.VERSION, lag=Constant(1), timeouts=Timeouts(factor=0.02))
 
 
 def cut_off(cluster, *zones, mode=Cut.DROP):
@@ -122,30 +116,26 @@ def test_commands_answer_as_without_the_option(level, together):
             str(answer).partition(" script:")[0] if isinstance(answer, ServerError) else answer for answer in answers
         ]
 
-    assert play(program, lag=Constant(0)) == play(program, votes=VoteBy.VALUE, lag=Constant(0))
+    assert versioned(lag=Constant(0))(program)() == versioned(votes=VoteBy.VALUE, lag=Constant(0))(program)()
 
 
 @pytest.mark.parametrize("level", [QUORUM, SAFE])
-def test_a_value_that_two_zones_lack_is_read_and_written_back(level):
-    async def program(cluster):
-        connection = cluster.connection("a", level)
-        await connection.execute(
-            ("SET", "k", "old"), ("HSET", "h", "f", "old"), ("SADD", "s", "n"), ("ZADD", "z", 1, "m")
-        )
-        await cluster.runtime.sleep(20 * MS)
-        cut_off(cluster, "a")
-        writes = [("SET", "k", "new"), ("HSET", "h", "f", "new"), ("SADD", "s", "m"), ("ZREM", "z", "m")]
-        assert [(await told(connection, *write))[0] for write in writes] == [Indeterminate] * 4
-        await mend(cluster)
-        # The first two replies decide, so a read through a always sees its own zone's.
-        reads = [("GET", "k"), ("HGET", "h", "f"), ("SISMEMBER", "s", "m"), ("ZSCORE", "z", "m")]
-        first = await connection.execute(*reads)
-        elsewhere = await cluster.connection("c", level).execute(*reads)
-        counts = cluster.coordinators["a"].statistics
-        return first, elsewhere, counts.options, counts.as_dict()["levels"][str(level)]["decisions"]["newest"]
-
+@versioned()
+async def test_a_value_that_two_zones_lack_is_read_and_written_back(cluster, level):
     newest = [b"new", b"new", 1, None]
-    first, elsewhere, options, decisions = play(program)
+    connection = cluster.connection("a", level)
+    await connection.execute(("SET", "k", "old"), ("HSET", "h", "f", "old"), ("SADD", "s", "n"), ("ZADD", "z", 1, "m"))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a")
+    writes = [("SET", "k", "new"), ("HSET", "h", "f", "new"), ("SADD", "s", "m"), ("ZREM", "z", "m")]
+    assert [(await told(connection, *write))[0] for write in writes] == [Indeterminate] * 4
+    await mend(cluster)
+    # The first two replies decide, so a read through a always sees its own zone's.
+    reads = [("GET", "k"), ("HGET", "h", "f"), ("SISMEMBER", "s", "m"), ("ZSCORE", "z", "m")]
+    first = await connection.execute(*reads)
+    elsewhere = await cluster.connection("c", level).execute(*reads)
+    counts = cluster.coordinators["a"].statistics
+    options, decisions = counts.options, counts.as_dict()["levels"][str(level)]["decisions"]["newest"]
     assert first == elsewhere == newest
     assert options["written back"] == 4
     assert decisions == 4
@@ -156,37 +146,33 @@ def test_without_it_the_same_reads_are_outvoted():
         connection = await left_behind(cluster)
         return await connection.execute(("GET", "k"))
 
-    assert play(program, votes=VoteBy.VALUE) == [b"old"]
-    assert play(program) == [b"new"]
+    assert versioned(votes=VoteBy.VALUE)(program)() == [b"old"]
+    assert versioned()(program)() == [b"new"]
 
 
-def test_two_zones_that_lost_everything_do_not_outvote_the_one_that_did_not():
-    async def program(cluster):
-        connection = cluster.connection("a", QUORUM)
-        await connection.execute(("SET", "k", "v"))
-        for zone in "bc":
-            await cluster.zones[zone].kill()
-            await cluster.zones[zone].restart(Restart.WIPE)
-        await cluster.network.connected()
-        return await connection.execute(("GET", "k")), await held(cluster, "GET", "k")
-
-    answer, values = play(program)
+@versioned()
+async def test_two_zones_that_lost_everything_do_not_outvote_the_one_that_did_not(cluster):
+    connection = cluster.connection("a", QUORUM)
+    await connection.execute(("SET", "k", "v"))
+    for zone in "bc":
+        await cluster.zones[zone].kill()
+        await cluster.zones[zone].restart(Restart.WIPE)
+    await cluster.network.connected()
+    answer, values = await connection.execute(("GET", "k")), await held(cluster, "GET", "k")
     assert answer == [b"v"]
     assert values.count(b"v") >= 2
 
 
 @pytest.mark.parametrize("level", [QUORUM, SAFE])
-def test_an_expiry_is_written_back_with_its_value(level):
-    async def program(cluster):
-        cut_off(cluster, "a")
-        await cluster.connection("a", ONE).execute(("SET", "k", "v", "PX", 1_000))
-        await mend(cluster)
-        await cluster.connection("a", level).execute(("GET", "k"))
-        left = await held(cluster, "PTTL", "k")
-        await cluster.runtime.sleep(5_000 * MS)
-        return left, await held(cluster, "GET", "k"), await cluster.connection("b", level).execute(("GET", "k"))
-
-    left, values, answer = play(program)
+@versioned()
+async def test_an_expiry_is_written_back_with_its_value(cluster, level):
+    cut_off(cluster, "a")
+    await cluster.connection("a", ONE).execute(("SET", "k", "v", "PX", 1_000))
+    await mend(cluster)
+    await cluster.connection("a", level).execute(("GET", "k"))
+    left = await held(cluster, "PTTL", "k")
+    await cluster.runtime.sleep(5_000 * MS)
+    values, answer = await held(cluster, "GET", "k"), await cluster.connection("b", level).execute(("GET", "k"))
     assert max(left) <= 1_000
     assert sum(each > 0 for each in left) >= 2
     assert values == [None] * 3
@@ -194,56 +180,50 @@ def test_an_expiry_is_written_back_with_its_value(level):
 
 
 @pytest.mark.parametrize("level", [QUORUM, SAFE])
-def test_reads_do_not_go_back_once_the_newest_value_has_expired(level):
-    async def program(cluster):
-        await cluster.connection("b", SAFE).execute(("SET", "k", "old"))
-        await cluster.runtime.sleep(20 * MS)
-        cut_off(cluster, "a")
-        await cluster.connection("a", ONE).execute(("SET", "k", "new", "PX", 300))
-        await mend(cluster)
-        await cluster.runtime.sleep(1_000 * MS)
-        cut_off(cluster, "c")
-        first = await cluster.connection("a", level).execute(("GET", "k"))
-        again = await cluster.connection("b", level).execute(("GET", "k"))  # a removal here, and an expiry there
-        await mend(cluster)
-        cut_off(cluster, "a")
-        return first, again, await cluster.connection("c", level).execute(("GET", "k"))
-
-    assert play(program) == ([None],) * 3
+@versioned()
+async def test_reads_do_not_go_back_once_the_newest_value_has_expired(cluster, level):
+    await cluster.connection("b", SAFE).execute(("SET", "k", "old"))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a")
+    await cluster.connection("a", ONE).execute(("SET", "k", "new", "PX", 300))
+    await mend(cluster)
+    await cluster.runtime.sleep(1_000 * MS)
+    cut_off(cluster, "c")
+    first = await cluster.connection("a", level).execute(("GET", "k"))
+    again = await cluster.connection("b", level).execute(("GET", "k"))  # a removal here, and an expiry there
+    await mend(cluster)
+    cut_off(cluster, "a")
+    assert (first, again, await cluster.connection("c", level).execute(("GET", "k"))) == ([None],) * 3
 
 
 READ_OF = {"HSET": ("HGET", "k", "m"), "SADD": ("SISMEMBER", "k", "m"), "ZADD": ("ZSCORE", "k", "m")}
 
 
 @pytest.mark.parametrize("name", list(READ_OF))
-def test_reads_of_members_do_not_go_back_once_the_whole_collection_has_expired(name):
-    async def program(cluster):
-        words = {"HSET": ("m", "1"), "SADD": ("m",), "ZADD": ("1", "m")}[name]
-        await cluster.connection("b", SAFE).execute((name, "k", *words))
-        await cluster.runtime.sleep(20 * MS)
-        cut_off(cluster, "a")
-        await cluster.connection("a", ONE).execute((name, "k", *words), ("PEXPIRE", "k", 300))
-        await mend(cluster)
-        await cluster.runtime.sleep(1_000 * MS)
-        cut_off(cluster, "c")
-        first = await cluster.connection("a", SAFE).execute(READ_OF[name])
-        await mend(cluster)
-        cut_off(cluster, "a")
-        return first, await cluster.connection("c", SAFE).execute(READ_OF[name])
-
-    assert play(program) == ([0 if name == "SADD" else None],) * 2
+@versioned()
+async def test_reads_of_members_do_not_go_back_once_the_whole_collection_has_expired(cluster, name):
+    words = {"HSET": ("m", "1"), "SADD": ("m",), "ZADD": ("1", "m")}[name]
+    await cluster.connection("b", SAFE).execute((name, "k", *words))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a")
+    await cluster.connection("a", ONE).execute((name, "k", *words), ("PEXPIRE", "k", 300))
+    await mend(cluster)
+    await cluster.runtime.sleep(1_000 * MS)
+    cut_off(cluster, "c")
+    first = await cluster.connection("a", SAFE).execute(READ_OF[name])
+    await mend(cluster)
+    cut_off(cluster, "a")
+    assert (first, await cluster.connection("c", SAFE).execute(READ_OF[name])) == ([0 if name == "SADD" else None],) * 2
 
 
-def test_a_read_that_cannot_be_written_back_is_an_error_and_not_an_answer():
-    async def program(cluster):
-        connection = await left_behind(cluster)
-        cut_off(cluster, "a", "b")  # what is asked of c fails at once
-        reading = cluster.runtime.spawn(told(connection, "GET", "k"), name="read")
-        await cluster.runtime.sleep(round(2.1 * MS))  # b has answered by now
-        cut_off(cluster, "a")
-        return await reading.join()
-
-    assert play(program) == (Unavailable, NO_QUORUM)
+@versioned()
+async def test_a_read_that_cannot_be_written_back_is_an_error_and_not_an_answer(cluster):
+    connection = await left_behind(cluster)
+    cut_off(cluster, "a", "b")  # what is asked of c fails at once
+    reading = cluster.runtime.spawn(told(connection, "GET", "k"), name="read")
+    await cluster.runtime.sleep(round(2.1 * MS))  # b has answered by now
+    cut_off(cluster, "a")
+    assert await reading.join() == (Unavailable, NO_QUORUM)
 
 
 def test_zones_agree_on_the_later_of_two_writes_that_arrive_in_different_orders():
@@ -257,69 +237,59 @@ def test_zones_agree_on_the_later_of_two_writes_that_arrive_in_different_orders(
         await cluster.runtime.sleep(20 * MS)
         return await held(cluster, "GET", "k")
 
-    assert play(program) == [b"second"] * 3
-    assert play(program, votes=VoteBy.VALUE) == [b"second", b"first", b"second"]
+    assert versioned()(program)() == [b"second"] * 3
+    assert versioned(votes=VoteBy.VALUE)(program)() == [b"second", b"first", b"second"]
 
 
-def test_a_write_of_a_slow_clock_loses_and_the_clock_learns_from_that():
-    async def program(cluster):
-        cluster.clock("a").jump(10_000 * MS)
-        await cluster.connection("a", QUORUM).execute(("SET", "k", "of the fast clock"))
-        slow = cluster.connection("b", QUORUM)
-        assert await slow.execute(("SET", "k", "lost")) == [b"OK"]
-        after_one = await slow.execute(("GET", "k"))
-        await slow.execute(("SET", "k", "of the slow clock"))
-        return after_one, await slow.execute(("GET", "k")), cluster.coordinators["b"].statistics.options
-
-    lost, learnt, options = play(program)
-    assert lost == [b"of the fast clock"]
+@versioned()
+async def test_a_write_of_a_slow_clock_loses_and_the_clock_learns_from_that(cluster):
+    cluster.clock("a").jump(10_000 * MS)
+    await cluster.connection("a", QUORUM).execute(("SET", "k", "of the fast clock"))
+    slow = cluster.connection("b", QUORUM)
+    assert await slow.execute(("SET", "k", "lost")) == [b"OK"]
+    after_one = await slow.execute(("GET", "k"))
+    await slow.execute(("SET", "k", "of the slow clock"))
+    learnt, options = await slow.execute(("GET", "k")), cluster.coordinators["b"].statistics.options
+    assert after_one == [b"of the fast clock"]
     assert learnt == [b"of the slow clock"]
     assert options["older than what was there"] >= 2
 
 
-def test_reads_at_dc_one_are_the_own_zones_and_its_writes_carry_versions_all_the_same():
-    async def program(cluster):
-        mixed = cluster.connection("a", Levels(read=ONE, write=QUORUM))
-        await mixed.execute(("SET", "k", "v"))
-        await cluster.connection("b", ONE).execute(("SET", "k", "w"))
-        await cluster.runtime.sleep(20 * MS)
-        cut_off(cluster, "a")
-        return await mixed.execute(("GET", "k")), await held(cluster, "GET", "._digests")
-
-    answer, sums = play(program)
+@versioned()
+async def test_reads_at_dc_one_are_the_own_zones_and_its_writes_carry_versions_all_the_same(cluster):
+    mixed = cluster.connection("a", Levels(read=ONE, write=QUORUM))
+    await mixed.execute(("SET", "k", "v"))
+    await cluster.connection("b", ONE).execute(("SET", "k", "w"))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a")
+    answer, sums = await mixed.execute(("GET", "k")), await held(cluster, "GET", "._digests")
     assert answer == [b"w"]
     assert all(isinstance(each, ServerError) for each in sums)  # a hash, so it is there
 
 
-def test_values_that_differ_under_one_version_are_voted_on_by_value():
-    async def program(cluster):
-        connection = cluster.connection("a", SAFE)
-        await connection.execute(("SET", "n", 10))
-        await cluster.runtime.sleep(20 * MS)
-        await cluster.direct("b").execute(("INCR", "n"))
-        await cluster.direct("c").execute(("INCR", "n"))
-        agreed = await told(connection, "GET", "n")
-        await cluster.direct("c").execute(("INCR", "n"))
-        return agreed, await told(connection, "GET", "n")
-
-    assert play(program) == (b"11", (Unavailable, NO_QUORUM))
+@versioned()
+async def test_values_that_differ_under_one_version_are_voted_on_by_value(cluster):
+    connection = cluster.connection("a", SAFE)
+    await connection.execute(("SET", "n", 10))
+    await cluster.runtime.sleep(20 * MS)
+    await cluster.direct("b").execute(("INCR", "n"))
+    await cluster.direct("c").execute(("INCR", "n"))
+    agreed = await told(connection, "GET", "n")
+    await cluster.direct("c").execute(("INCR", "n"))
+    assert (agreed, await told(connection, "GET", "n")) == (b"11", (Unavailable, NO_QUORUM))
 
 
-def test_zones_of_several_servers_vote_by_version_too():
-    topology = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in "abc")),))
-
-    async def program(cluster):
-        connection = cluster.connection("a", QUORUM)
-        keys = [f"k{number}" for number in range(20)]
-        await connection.execute(*(("SET", key, "old") for key in keys))
-        await cluster.runtime.sleep(20 * MS)
-        cut_off(cluster, "a", "a2")
-        for key in keys:
-            await told(connection, "SET", key, "new")
-        await mend(cluster)
-        return await connection.execute(*(("GET", key) for key in keys))
-
-    assert play(program, zones=topology.nodes, topology=topology) == [b"new"] * 20
+@versioned(topology=Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in "abc")),)))
+async def test_zones_of_several_servers_vote_by_version_too(cluster):
+    connection = cluster.connection("a", QUORUM)
+    keys = [f"k{number}" for number in range(20)]
+    await connection.execute(*(("SET", key, "old") for key in keys))
+    await cluster.runtime.sleep(20 * MS)
+    cut_off(cluster, "a", "a2")
+    for key in keys:
+        await told(connection, "SET", key, "new")
+    await mend(cluster)
+    assert await connection.execute(*(("GET", key) for key in keys)) == [b"new"] * 20
 
 
 def test_versions_go_on_beyond_those_that_were_seen_and_never_back():

@@ -1,0 +1,26 @@
+"""Tests that are coroutines: what runs one gives it an argument that is no fixture."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def given(
+    argument: str, carry_out: Callable[[Callable[[Any], Any]], T]
+) -> Callable[[Callable[..., Any]], Callable[..., T]]:
+    """A decorator. ``carry_out`` runs the coroutine that it gets by calling its function with the argument's value."""
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., T]:
+        @wraps(test)
+        def carried_out(*own: Any, **fixtures: Any) -> T:
+            return carry_out(lambda value: test(*own, **fixtures, **{argument: value}))
+
+        asked = signature(test)
+        left = [each for name, each in asked.parameters.items() if name != argument]
+        carried_out.__signature__ = asked.replace(parameters=left)  # type: ignore[attr-defined]
+        return carried_out
+
+    return decorate
