@@ -122,7 +122,7 @@ REFUSED = {
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
     "queue.foo=1": (
         "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
-        "compat, deliveries_max, v1_producers"
+        "compat, deliveries_max, factory, v1_producers"
     ),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
