@@ -117,9 +117,9 @@ def matrix(
         raise NotAccepted(f"--level: got {', '.join(level or ())}; accepted: {', '.join(LEVELS_OF_ONE_DC)}")
     report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     show(report, as_json=as_json)
-    if report.matrix.problems:
-        raise LabError(report.matrix.problems[0])
-    raise typer.Exit(EXIT_VALID if report.matrix.complete else EXIT_UNKNOWN)
+    if report.study.problems:
+        raise LabError(report.study.problems[0])
+    raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)
 
 
 def ablate(

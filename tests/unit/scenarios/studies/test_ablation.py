@@ -3,6 +3,7 @@
 import json
 import pickle
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -285,7 +286,7 @@ def test_an_ablation_that_changes_nothing_is_not_detected():
     ablation = Ablation((DynoMechanism.WARM_RESTART,))
     found = ablate([ablation], under=[Conditions(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
     assert detected(found, ablation) == ()
-    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page()
+    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
     assert "warm-restart, 3 seeds: worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests" in page
 
 
@@ -318,7 +319,9 @@ def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
     report = AblationReport(study=found, command="zonelab ablate", took_s=1.0)
     failing = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) |"
-    assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page()
+    assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page(
+        Path("page.md")
+    )
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
     assert (row["off"], row["failing"], row["failing_with_it_on"]) == (["lease-nx"], 20, 1)
     assert row["classes"] == {"stuck": {"failing": 20, "worse": 19, "better": 1}}
