@@ -48,9 +48,13 @@ class Supervisor:
         return self.answer
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture
 def supervisor(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
     played = Supervisor()
     for module in (faults, session):
         monkeypatch.setattr(module, "control", lambda: played)
