@@ -62,8 +62,7 @@ class Shrunk:
     def scenario(self) -> Scenario:
         """The run as a file that replays: what it shows is written into it."""
         violated = tuple(map(violation_named, self.trial.violated))
-        program = program_fingerprint(factory=self.trial.scenario.queue.factory)
-        found = Found(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)
+        found = Found(trace_hash=self.trial.run.trace_hash, violated=violated, program=program_fingerprint())
         return self.trial.scenario.model_copy(update={"found": found})
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 from support.cluster.real import outcome, until
+from support.coroutines import coroutine
 
 from cluster.connections.batch import Batch
 from cluster.connections.failures import STORAGE_REFUSED
@@ -31,6 +32,11 @@ HASTY = Timeouts(datastore_ms=2_000, reconnect_ms=(50,))
 def runner():
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         yield runner
+
+
+@pytest.fixture
+def run(runner):
+    return runner.run
 
 
 @pytest.fixture(scope="module")
@@ -56,148 +62,130 @@ async def connected(address, timeouts=PATIENT, *, wait=True):
         await runtime.close()
 
 
-def test_a_pipeline_is_answered_in_order(runner, zone):
-    async def program():
-        async with connected(zone.address) as client:
-            return await client.execute(
-                ("DEL", "k", "n", "z"),
-                ("SET", "k", b"\x00\r\n\xff"),
-                ("GET", b"k"),
-                ("INCR", "n"),
-                ("ZADD", "z", "NX", 1.5, "m"),
-                ("ZSCORE", "z", "m"),
-                ("ZRANGE", "z", 0, -1),
-                ("GET", "absent"),
-            )
-
-    assert runner.run(program())[1:] == [b"OK", b"\x00\r\n\xff", 1, 1, b"1.5", [b"m"], None]
-
-
-def test_commands_that_are_packed_already_are_sent_as_they_are(runner, zone):
-    async def program():
-        async with connected(zone.address) as client:
-            replies = asyncio.get_running_loop().create_future()
-            packed = b"*2\r\n$4\r\necho\r\n$2\r\nhi\r\n" * 2
-            commands = [("echo", "not sent")] * 2
-            client.server.submit(Batch(commands, writes=False, packed=packed), replies.set_result)
-            return await replies
-
-    assert runner.run(program()) == [b"hi", b"hi"]
+@coroutine
+async def test_a_pipeline_is_answered_in_order(zone):
+    async with connected(zone.address) as client:
+        returned = await client.execute(
+            ("DEL", "k", "n", "z"),
+            ("SET", "k", b"\x00\r\n\xff"),
+            ("GET", b"k"),
+            ("INCR", "n"),
+            ("ZADD", "z", "NX", 1.5, "m"),
+            ("ZSCORE", "z", "m"),
+            ("ZRANGE", "z", 0, -1),
+            ("GET", "absent"),
+        )
+    assert returned[1:] == [b"OK", b"\x00\r\n\xff", 1, 1, b"1.5", [b"m"], None]
 
 
-def test_errors_of_the_server_are_values_wherever_they_stand(runner, zone):
-    async def program():
-        async with connected(zone.address) as client:
-            return await client.execute(
-                ("SET", "k", "text"),
-                ("INCR", "k"),
-                ("EVAL", "return {1, redis.error_reply('MINE bad')}", 0),
-                ("GET", "k"),
-            )
+@coroutine
+async def test_commands_that_are_packed_already_are_sent_as_they_are(zone):
+    async with connected(zone.address) as client:
+        replies = asyncio.get_running_loop().create_future()
+        packed = b"*2\r\n$4\r\necho\r\n$2\r\nhi\r\n" * 2
+        commands = [("echo", "not sent")] * 2
+        client.server.submit(Batch(commands, writes=False, packed=packed), replies.set_result)
+        assert await replies == [b"hi", b"hi"]
 
-    ok, wrong, nested, text = runner.run(program())
+
+@coroutine
+async def test_errors_of_the_server_are_values_wherever_they_stand(zone):
+    async with connected(zone.address) as client:
+        ok, wrong, nested, text = await client.execute(
+            ("SET", "k", "text"),
+            ("INCR", "k"),
+            ("EVAL", "return {1, redis.error_reply('MINE bad')}", 0),
+            ("GET", "k"),
+        )
     assert (ok, text) == (b"OK", b"text")
     assert isinstance(wrong, ServerError)
     assert str(wrong) == "ERR value is not an integer or out of range"
     assert nested == [1, ServerError("MINE bad")]
 
 
-def test_values_of_five_megabytes_pass_both_ways_with_small_commands_around_them(runner, zone):
+@coroutine
+async def test_values_of_five_megabytes_pass_both_ways_with_small_commands_around_them(zone):
     value = bytes(range(256)) * (5 * 1024 * 4)
-
-    async def program():
-        async with connected(zone.address) as client:
-            replies = await asyncio.gather(
-                client.execute(("SET", "before", 1)),
-                client.execute(("SET", "large", value), ("GET", "large"), ("STRLEN", "large")),
-                client.execute(("GET", "before")),
-                client.execute(("GET", "large")),
-                client.execute(("SET", "after", 2)),
-            )
-            await client.execute(("DEL", "large"))
-            return replies
-
-    assert runner.run(program()) == [[b"OK"], [b"OK", value, len(value)], [b"1"], [value], [b"OK"]]
+    async with connected(zone.address) as client:
+        replies = await asyncio.gather(
+            client.execute(("SET", "before", 1)),
+            client.execute(("SET", "large", value), ("GET", "large"), ("STRLEN", "large")),
+            client.execute(("GET", "before")),
+            client.execute(("GET", "large")),
+            client.execute(("SET", "after", 2)),
+        )
+        await client.execute(("DEL", "large"))
+        assert replies == [[b"OK"], [b"OK", value, len(value)], [b"1"], [value], [b"OK"]]
 
 
-def test_a_thousand_callers_at_once_get_their_own_answers_in_the_order_of_sending(runner, zone):
-    async def program():
-        async with connected(zone.address) as client:
-            await client.execute(("DEL", "n"))
-            replies = await asyncio.gather(*(client.execute(("INCR", "n"), ("ECHO", n)) for n in range(1_000)))
-            return replies, client.server.in_flight
-
-    replies, in_flight = runner.run(program())
+@coroutine
+async def test_a_thousand_callers_at_once_get_their_own_answers_in_the_order_of_sending(zone):
+    async with connected(zone.address) as client:
+        await client.execute(("DEL", "n"))
+        replies = await asyncio.gather(*(client.execute(("INCR", "n"), ("ECHO", n)) for n in range(1_000)))
+        in_flight = client.server.in_flight
     assert replies == [[n + 1, str(n).encode()] for n in range(1_000)]
     assert in_flight == 0
 
 
-def test_a_server_that_is_killed_with_commands_in_flight_leaves_them_indeterminate(runner, zone):
-    async def program():
-        async with connected(zone.address) as client:
-            await zone.pause()
-            calls = [asyncio.ensure_future(outcome(client, ("INCR", "n"))) for _ in range(3)]
-            read = asyncio.ensure_future(outcome(client, ("GET", "n")))
-            await until(lambda: client.server.in_flight == 4, "four commands in flight")
-            await zone.kill()
-            ended = await asyncio.gather(*calls, read)
-            refused = await outcome(client, ("INCR", "n"))
-            await zone.restart(Restart.KEEP)
-            await until(lambda: client.server.connected, "a new connection")
-            return ended, refused, await client.execute(("INCR", "n"))
-
-    ended, refused, replies = runner.run(program())
+@coroutine
+async def test_a_server_that_is_killed_with_commands_in_flight_leaves_them_indeterminate(zone):
+    async with connected(zone.address) as client:
+        await zone.pause()
+        calls = [asyncio.ensure_future(outcome(client, ("INCR", "n"))) for _ in range(3)]
+        read = asyncio.ensure_future(outcome(client, ("GET", "n")))
+        await until(lambda: client.server.in_flight == 4, "four commands in flight")
+        await zone.kill()
+        ended = await asyncio.gather(*calls, read)
+        refused = await outcome(client, ("INCR", "n"))
+        await zone.restart(Restart.KEEP)
+        await until(lambda: client.server.connected, "a new connection")
+        replies = await client.execute(("INCR", "n"))
     assert ended == [(Indeterminate, STORAGE_REFUSED)] * 3 + [(Unavailable, STORAGE_REFUSED)]
     assert refused == (Unavailable, STORAGE_REFUSED)
     assert replies == [1]
 
 
-def test_a_paused_server_times_out_and_applies_the_command_when_it_goes_on(runner, zone):
-    async def program():
-        async with connected(zone.address, HASTY) as client, connected(zone.address) as observer:
-            await client.execute(("DEL", "k"))
-            await zone.pause()
-            ended = await outcome(client, ("SET", "k", "late"))
-            await zone.resume()
-            seen = []
+@coroutine
+async def test_a_paused_server_times_out_and_applies_the_command_when_it_goes_on(zone):
+    async with connected(zone.address, HASTY) as client, connected(zone.address) as observer:
+        await client.execute(("DEL", "k"))
+        await zone.pause()
+        ended = await outcome(client, ("SET", "k", "late"))
+        await zone.resume()
+        seen = []
 
-            async def look():
-                while seen != [b"late"]:
-                    seen[:] = await observer.execute(("GET", "k"))
+        async def look():
+            while seen != [b"late"]:
+                seen[:] = await observer.execute(("GET", "k"))
 
-            await asyncio.wait_for(look(), 60)
-            await until(lambda: client.server.connected, "a new connection")
-            return ended
-
-    assert runner.run(program()) == (Indeterminate, STORAGE_REFUSED)
+        await asyncio.wait_for(look(), 60)
+        await until(lambda: client.server.connected, "a new connection")
+        assert ended == (Indeterminate, STORAGE_REFUSED)
 
 
-def test_where_nobody_listens_everything_is_unavailable_until_somebody_does(runner, zone):
-    async def program():
-        await zone.kill()
-        async with connected(zone.address, wait=False) as client:
-            refused = await outcome(client, ("INCR", "m"))
-            await zone.restart(Restart.KEEP)
-            await until(lambda: client.server.connected, "a connection")
-            return refused, await client.execute(("INCR", "m"))
-
-    assert runner.run(program()) == ((Unavailable, STORAGE_REFUSED), [1])
+@coroutine
+async def test_where_nobody_listens_everything_is_unavailable_until_somebody_does(zone):
+    await zone.kill()
+    async with connected(zone.address, wait=False) as client:
+        refused = await outcome(client, ("INCR", "m"))
+        await zone.restart(Restart.KEEP)
+        await until(lambda: client.server.connected, "a connection")
+        assert (refused, await client.execute(("INCR", "m"))) == ((Unavailable, STORAGE_REFUSED), [1])
 
 
-def test_a_connection_that_is_closed_while_it_is_made_calls_nobody(runner, zone):
-    async def program():
-        called = []
-        upstream = RedisUpstream(zone.address, loop=asyncio.get_running_loop())
-        for turns in range(5):
-            upstream.open(on_open=lambda: called.append("open"), on_close=lambda: called.append("close"))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            upstream.close()
-            called.clear()  # it may have been open before it was closed
-            await asyncio.sleep(0.02)
-            assert called == []
-
-    runner.run(program())
+@coroutine
+async def test_a_connection_that_is_closed_while_it_is_made_calls_nobody(zone):
+    called = []
+    upstream = RedisUpstream(zone.address, loop=asyncio.get_running_loop())
+    for turns in range(5):
+        upstream.open(on_open=lambda: called.append("open"), on_close=lambda: called.append("close"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        upstream.close()
+        called.clear()  # it may have been open before it was closed
+        await asyncio.sleep(0.02)
+        assert called == []
 
 
 class BadServer:
@@ -232,18 +220,6 @@ class BadServer:
             writer.close()
 
 
-def talk_to(runner, server, *commands):
-    """How the commands ended, and whether the connection was given up and tried again."""
-
-    async def program():
-        async with server.listening() as address, connected(address) as client:
-            ended = await outcome(client, *commands)
-            await until(lambda: server.connections > 1, "another attempt")
-            return ended
-
-    return runner.run(program())
-
-
 @pytest.mark.parametrize(
     "answers",
     [
@@ -255,26 +231,25 @@ def talk_to(runner, server, *commands):
     ],
     ids=["http", "rubbish", "half a reply", "a reply too few", "silence"],
 )
-def test_a_server_that_speaks_badly_leaves_the_pipeline_indeterminate_and_is_given_up(runner, answers):
-    ended = talk_to(runner, BadServer(*answers), ("INCR", "n"), ("INCR", "n"))
-    assert ended == (Indeterminate, STORAGE_REFUSED)
+@coroutine
+async def test_a_server_that_speaks_badly_leaves_the_pipeline_indeterminate_and_is_given_up(answers):
+    server = BadServer(*answers)
+    async with server.listening() as address, connected(address) as client:
+        assert await outcome(client, ("INCR", "n"), ("INCR", "n")) == (Indeterminate, STORAGE_REFUSED)
+        await until(lambda: server.connections > 1, "another attempt")
 
 
-def test_a_server_that_talks_unasked_is_given_up_before_that_passes_for_an_answer(runner):
-    async def program():
-        server = BadServer(greeting=b"+unasked\r\n")
-        async with server.listening() as address, connected(address, wait=False):
-            await until(lambda: server.connections > 2, "a connection that was given up, twice")
-
-    runner.run(program())
+@coroutine
+async def test_a_server_that_talks_unasked_is_given_up_before_that_passes_for_an_answer():
+    server = BadServer(greeting=b"+unasked\r\n")
+    async with server.listening() as address, connected(address, wait=False):
+        await until(lambda: server.connections > 2, "a connection that was given up, twice")
 
 
-def test_one_reply_too_many_is_not_taken_for_the_answer_to_the_next_command(runner):
-    async def program():
-        server = BadServer(b":1\r\n:99\r\n", b":2\r\n")
-        async with server.listening() as address, connected(address) as client:
-            first = await outcome(client, ("INCR", "n"))
-            await until(lambda: server.connections > 1 and client.server.connected, "a new connection")
-            return first
-
-    assert runner.run(program()) == [1]
+@coroutine
+async def test_one_reply_too_many_is_not_taken_for_the_answer_to_the_next_command():
+    server = BadServer(b":1\r\n:99\r\n", b":2\r\n")
+    async with server.listening() as address, connected(address) as client:
+        first = await outcome(client, ("INCR", "n"))
+        await until(lambda: server.connections > 1 and client.server.connected, "a new connection")
+        assert first == [1]

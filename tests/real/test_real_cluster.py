@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 from support.cluster.real import outcome
+from support.coroutines import coroutine
 
 from cluster.connections.failures import PEER_REFUSED
 from cluster.connections.timeouts import Timeouts
@@ -64,62 +65,51 @@ def mend(cluster):
         link.mend()
 
 
-def test_many_clients_of_one_coordinator_leave_the_zones_equal(run):
-    async def program():
-        async with started() as cluster:
-            client = cluster.connection("a", QUORUM)
-            replies = await asyncio.gather(*(client.execute(("INCR", "n")) for _ in range(2_000)))
-            assert replies == [[number] for number in range(1, 2_001)]
-            await settled(cluster, "n", [b"2000"] * 3)
-
-    run(program())
+@coroutine
+async def test_many_clients_of_one_coordinator_leave_the_zones_equal():
+    async with started() as cluster:
+        client = cluster.connection("a", QUORUM)
+        replies = await asyncio.gather(*(client.execute(("INCR", "n")) for _ in range(2_000)))
+        assert replies == [[number] for number in range(1, 2_001)]
+        await settled(cluster, "n", [b"2000"] * 3)
 
 
-def test_a_zone_that_comes_back_warm_has_what_it_missed(run):
-    async def program():
-        async with started() as cluster:
-            await cluster.zones["b"].kill()
-            await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
-            await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
-            await cluster.network.connected()
-            return await held(cluster, "missed")
-
-    assert run(program()) == [b"1", b"1", b"1"]
+@coroutine
+async def test_a_zone_that_comes_back_warm_has_what_it_missed():
+    async with started() as cluster:
+        await cluster.zones["b"].kill()
+        await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
+        await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
+        await cluster.network.connected()
+        assert await held(cluster, "missed") == [b"1", b"1", b"1"]
 
 
-def test_clocks_of_all_zones_show_the_runs_time(run):
-    async def program():
-        async with started() as cluster:
-            before_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
-            shown = [cluster.clock(zone).now_ms() for zone in "abc"]
-            after_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
-            return before_ms, shown, after_ms
-
-    before_ms, shown, after_ms = run(program())
+@coroutine
+async def test_clocks_of_all_zones_show_the_runs_time():
+    async with started() as cluster:
+        before_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
+        shown = [cluster.clock(zone).now_ms() for zone in "abc"]
+        after_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
     assert all(before_ms <= shown_ms <= after_ms for shown_ms in shown)
 
 
-def test_stopping_leaves_no_zone_and_fails_what_is_still_under_way(run):
-    async def program():
-        async with started() as cluster:
-            isolate(cluster, "a", Cut.HOLD)
-            client = cluster.connection("a", QUORUM)
-            call = asyncio.ensure_future(outcome(client, ("SET", "k", 1)))
-            await asyncio.sleep(0)
-            await cluster.stop()
-            return await call, [zone.state for zone in cluster.zones.values()]
-
-    ended, states = run(program())
+@coroutine
+async def test_stopping_leaves_no_zone_and_fails_what_is_still_under_way():
+    async with started() as cluster:
+        isolate(cluster, "a", Cut.HOLD)
+        client = cluster.connection("a", QUORUM)
+        call = asyncio.ensure_future(outcome(client, ("SET", "k", 1)))
+        await asyncio.sleep(0)
+        await cluster.stop()
+        ended, states = await call, [zone.state for zone in cluster.zones.values()]
     assert ended == (Indeterminate, PEER_REFUSED)
     assert states == [ZoneState.STOPPED] * 3
 
 
-def test_a_zone_that_does_not_start_takes_the_others_with_it(run):
-    async def program():
-        servers = zones("process", "abc", binary="/bin/false")
-        with pytest.raises(ZoneError, match=r"/bin/false"):
-            async with RealCluster(servers, RealSettings(seed=1)):
-                pass
-        return [zone.state for zone in servers]
-
-    assert run(program()) == [ZoneState.STOPPED] * 3
+@coroutine
+async def test_a_zone_that_does_not_start_takes_the_others_with_it():
+    servers = zones("process", "abc", binary="/bin/false")
+    with pytest.raises(ZoneError, match=r"/bin/false"):
+        async with RealCluster(servers, RealSettings(seed=1)):
+            pass
+    assert [zone.state for zone in servers] == [ZoneState.STOPPED] * 3

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 from support.cluster.racks import even_rack
+from support.coroutines import coroutine
 
 from cluster.connections.timeouts import Timeouts
 from cluster.options.hinted_handoff import HandoffSettings
@@ -53,67 +54,61 @@ async def until(read, expected):
 
 
 @pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_EACH_SAFE_QUORUM])
-def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_joined(run, level):
-    async def program():
-        async with started(SHARED) as cluster:
-            connection = cluster.connection("a2", level)
-            pairs = [word for key in KEYS for word in (key, f"value of {key}")]
-            assert await connection.execute(("MSET", *pairs)) == [b"OK"]
-            assert await connection.execute(("MGET", *reversed(KEYS)), ("EXISTS", *KEYS)) == [
-                [f"value of {key}".encode() for key in reversed(KEYS)],
-                len(KEYS),
-            ]
-            for node, position in SHARED.positions.items():
-                own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
-                server = cluster.network.one_server(node)
+@coroutine
+async def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_joined(level):
+    async with started(SHARED) as cluster:
+        connection = cluster.connection("a2", level)
+        pairs = [word for key in KEYS for word in (key, f"value of {key}")]
+        assert await connection.execute(("MSET", *pairs)) == [b"OK"]
+        assert await connection.execute(("MGET", *reversed(KEYS)), ("EXISTS", *KEYS)) == [
+            [f"value of {key}".encode() for key in reversed(KEYS)],
+            len(KEYS),
+        ]
+        for node, position in SHARED.positions.items():
+            own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
+            server = cluster.network.one_server(node)
 
-                async def held(server=server):
-                    return sorted((await server.execute(("KEYS", "*")))[0])
+            async def held(server=server):
+                return sorted((await server.execute(("KEYS", "*")))[0])
 
-                await until(held, sorted(key.encode() for key in own))
-
-    run(program())
+            await until(held, sorted(key.encode() for key in own))
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(run, on):
-    async def program():
-        async with started(one_dc("abc"), hinted_handoff=HandoffSettings() if on else None) as cluster:
-            await cluster.zones["b"].kill()
-            async with asyncio.timeout(30):
-                while cluster.coordinators["a"].connected:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
-            connection = cluster.connection("a", Level.DC_QUORUM)
-            for number in range(50):
-                await connection.execute(("RPUSH", "list", number))
-            await cluster.zones["b"].restart(Restart.KEEP)
-            async with asyncio.timeout(30):
-                while not cluster.coordinators["a"].connected:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
-            await connection.execute(("RPUSH", "list", 50))
+@coroutine
+async def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(on):
+    async with started(one_dc("abc"), hinted_handoff=HandoffSettings() if on else None) as cluster:
+        await cluster.zones["b"].kill()
+        async with asyncio.timeout(30):
+            while cluster.coordinators["a"].connected:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        connection = cluster.connection("a", Level.DC_QUORUM)
+        for number in range(50):
+            await connection.execute(("RPUSH", "list", number))
+        await cluster.zones["b"].restart(Restart.KEEP)
+        async with asyncio.timeout(30):
+            while not cluster.coordinators["a"].connected:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await connection.execute(("RPUSH", "list", 50))
 
-            async def items():
-                return [int(item) for item in (await cluster.direct("b").execute(("LRANGE", "list", 0, -1)))[0]]
+        async def items():
+            return [int(item) for item in (await cluster.direct("b").execute(("LRANGE", "list", 0, -1)))[0]]
 
-            await until(items, list(range(51)) if on else [50])
-
-    run(program())
+        await until(items, list(range(51)) if on else [50])
 
 
-def test_read_repair_brings_a_stale_zone_up_to_date(run):
-    async def program():
-        async with started(one_dc("abc"), read_repair=True) as cluster:
-            connection = cluster.connection("a", Level.DC_QUORUM)
-            assert await connection.execute(("SET", "k", "old")) == [b"OK"]
-            await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
-            for zone in "bc":
-                await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
+@coroutine
+async def test_read_repair_brings_a_stale_zone_up_to_date():
+    async with started(one_dc("abc"), read_repair=True) as cluster:
+        connection = cluster.connection("a", Level.DC_QUORUM)
+        assert await connection.execute(("SET", "k", "old")) == [b"OK"]
+        await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
+        for zone in "bc":
+            await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
 
-            async def value():
-                await connection.execute(("GET", "k"))
-                return await cluster.direct("a").execute(("GET", "k"))
+        async def value():
+            await connection.execute(("GET", "k"))
+            return await cluster.direct("a").execute(("GET", "k"))
 
-            await until(value, [b"new"])
-            assert await connection.execute(("GET", "k")) == [b"new"]
-
-    run(program())
+        await until(value, [b"new"])
+        assert await connection.execute(("GET", "k")) == [b"new"]

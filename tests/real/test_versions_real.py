@@ -12,6 +12,7 @@ import pytest
 import uvloop
 from support.cluster.real import PATIENCE_S, outcome, until
 from support.cluster.redis_pair import Pair, real_server
+from support.coroutines import coroutine
 
 from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Cut
@@ -105,46 +106,42 @@ def connected(cluster):
     return all(coordinator.connected for coordinator in cluster.coordinators.values())
 
 
-def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_included(run):
-    async def program():
-        async with started(anti_entropy=FAST) as cluster:
-            connection = cluster.connection("a", QUORUM)
-            await connection.execute(*(("HSET", "h", f"f{number}", number) for number in range(300)), ("SET", "k", 1))
-            for ends, link in cluster.links.items():
-                if "c" in ends:
-                    link.cut(Cut.DROP)
-            await connection.execute(("DEL", "k"), ("HDEL", "h", "f0"))
-            await cluster.zones["b"].kill()
-            await cluster.zones["b"].restart(Restart.WIPE)
-            for link in cluster.links.values():
-                link.mend()
-            await until(lambda: connected(cluster), "coordinators connect again")
-            await eventually(cluster, ("HLEN", "h"), 299)
-            await eventually(cluster, ("EXISTS", "k"), 0)
-            begin_ns = cluster.runtime.now_ns()
-            await until(lambda: cluster.at_rest(begin_ns), "all zones are found equal")
-
-    run(program())
+@coroutine
+async def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_included():
+    async with started(anti_entropy=FAST) as cluster:
+        connection = cluster.connection("a", QUORUM)
+        await connection.execute(*(("HSET", "h", f"f{number}", number) for number in range(300)), ("SET", "k", 1))
+        for ends, link in cluster.links.items():
+            if "c" in ends:
+                link.cut(Cut.DROP)
+        await connection.execute(("DEL", "k"), ("HDEL", "h", "f0"))
+        await cluster.zones["b"].kill()
+        await cluster.zones["b"].restart(Restart.WIPE)
+        for link in cluster.links.values():
+            link.mend()
+        await until(lambda: connected(cluster), "coordinators connect again")
+        await eventually(cluster, ("HLEN", "h"), 299)
+        await eventually(cluster, ("EXISTS", "k"), 0)
+        begin_ns = cluster.runtime.now_ns()
+        await until(lambda: cluster.at_rest(begin_ns), "all zones are found equal")
 
 
-def test_the_newest_of_a_quorum_is_read_and_written_back(run):
-    async def program():
-        async with started(votes=VoteBy.VERSION) as cluster:
-            connection = cluster.connection("a", QUORUM)
-            await connection.execute(("SET", "k", "old"))
-            await eventually(cluster, ("GET", "k"), b"old")
-            for ends, link in cluster.links.items():
-                if "a" in ends:
-                    link.cut(Cut.DROP)
-            assert (await outcome(connection, ("SET", "k", "new")))[0] is Indeterminate
-            for link in cluster.links.values():
-                link.mend()
-            await until(lambda: connected(cluster), "coordinators connect again")
-            # Nobody confirmed it, so b and c by themselves may still answer for the quorum.
-            async with asyncio.timeout(PATIENCE_S):
-                while (answer := await connection.execute(("GET", "k"))) != [b"new"]:
-                    assert answer == [b"old"]
-            assert await cluster.connection("b", QUORUM).execute(("GET", "k")) == [b"new"]
-            assert cluster.coordinators["a"].statistics.options["written back"] == 1
-
-    run(program())
+@coroutine
+async def test_the_newest_of_a_quorum_is_read_and_written_back():
+    async with started(votes=VoteBy.VERSION) as cluster:
+        connection = cluster.connection("a", QUORUM)
+        await connection.execute(("SET", "k", "old"))
+        await eventually(cluster, ("GET", "k"), b"old")
+        for ends, link in cluster.links.items():
+            if "a" in ends:
+                link.cut(Cut.DROP)
+        assert (await outcome(connection, ("SET", "k", "new")))[0] is Indeterminate
+        for link in cluster.links.values():
+            link.mend()
+        await until(lambda: connected(cluster), "coordinators connect again")
+        # Nobody confirmed it, so b and c by themselves may still answer for the quorum.
+        async with asyncio.timeout(PATIENCE_S):
+            while (answer := await connection.execute(("GET", "k"))) != [b"new"]:
+                assert answer == [b"old"]
+        assert await cluster.connection("b", QUORUM).execute(("GET", "k")) == [b"new"]
+        assert cluster.coordinators["a"].statistics.options["written back"] == 1

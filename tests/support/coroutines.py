@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -24,3 +24,16 @@ def given(
         return carried_out
 
     return decorate
+
+
+def coroutine(test: Callable[..., Any]) -> Callable[..., None]:
+    """A decorator for a test that is carried out by the fixture ``run``, a function that takes a coroutine."""
+
+    @wraps(test)
+    def carried_out(*, run: Callable[[Any], Any], **fixtures: Any) -> None:
+        run(test(**fixtures))
+
+    asked = signature(test)
+    run = Parameter("run", Parameter.KEYWORD_ONLY)
+    carried_out.__signature__ = asked.replace(parameters=[*asked.parameters.values(), run])  # type: ignore[attr-defined]
+    return carried_out

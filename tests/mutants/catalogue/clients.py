@@ -6,7 +6,7 @@ MUTANTS = (
     Mutant(
         id="recorder-doubt-told-as-failure",
         module="scenarios.clients.recorder",
-        function="outcome_of",
+        function="_outcome",
         old='"info" if isinstance(error, Indeterminate) else "fail"',
         new='"fail"',
         breaks="An ack or push with unknown effect goes into the history as certainly not applied.",

@@ -1,6 +1,13 @@
+import asyncio
+
 import pytest
 
 from cluster.real.zones.docker.zone_image import build_image
+
+
+@pytest.fixture
+def run():
+    return asyncio.run
 
 
 @pytest.fixture(scope="session")

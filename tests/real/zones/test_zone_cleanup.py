@@ -18,6 +18,7 @@ from support.cluster.zones import (
     make_zone,
     stub_server,
 )
+from support.coroutines import coroutine
 
 from cluster.real.zones import ProcessZone, ProcessZoneSettings, ZoneSet, remove_leftovers, zones
 from cluster.zone import Restart, ZoneError, ZoneState
@@ -94,18 +95,15 @@ def test_a_lab_that_is_interrupted_while_its_zones_start_leaves_nothing(temporar
 
 
 @pytest.mark.real
-def test_servers_die_with_a_killed_lab_and_the_next_one_removes_its_files(temporary):
+@coroutine
+async def test_servers_die_with_a_killed_lab_and_the_next_one_removes_its_files(temporary):
     lab = Lab("hold", temporary=temporary)
     lab.send(signal.SIGKILL)
     lab.wait()
     assert lab.servers_gone()
     assert len(lab.left_on_disk()) == 3
-
-    async def next_lab():
-        async with zones("process", ["a"]) as zone_set:
-            assert [path for path in lab.left_on_disk() if path != zone_set["a"].directory] == []
-
-    asyncio.run(next_lab())
+    async with zones("process", ["a"]) as zone_set:
+        assert [path for path in lab.left_on_disk() if path != zone_set["a"].directory] == []
     assert lab.left_on_disk() == []
 
 
@@ -132,13 +130,11 @@ def test_the_next_lab_removes_the_containers_of_a_killed_one_and_no_others(zone_
 
 
 @pytest.mark.docker
-def test_the_containers_of_one_run_can_be_removed_by_its_id(zone_image, run_id):
-    async def scenario():
-        async with zones("docker", ["a", "b"], run_id=run_id) as zone_set:
-            assert await remove_leftovers(run_id) == [f"zonelab-{run_id}-a", f"zonelab-{run_id}-b"]
-            await eventually(lambda: zone_set["a"].state is ZoneState.DEAD)
-
-    asyncio.run(scenario())
+@coroutine
+async def test_the_containers_of_one_run_can_be_removed_by_its_id(zone_image, run_id):
+    async with zones("docker", ["a", "b"], run_id=run_id) as zone_set:
+        assert await remove_leftovers(run_id) == [f"zonelab-{run_id}-a", f"zonelab-{run_id}-b"]
+        await eventually(lambda: zone_set["a"].state is ZoneState.DEAD)
     assert containers(run_id) == []
 
 
@@ -203,34 +199,30 @@ def test_a_server_that_never_answers_is_given_up_and_leaves_nothing(temporary, t
 
 
 @pytest.mark.real
-def test_a_failed_restart_leaves_the_zone_dead_and_it_can_be_tried_again(temporary):
-    async def scenario():
-        zone = ProcessZone("b")
-        async with ZoneSet([zone]):
-            await zone.kill()
-            (zone.directory / "data").rename(zone.directory / "moved")
-            with pytest.raises(ZoneError, match=r"^zone b: the server cannot be started: .*No such file or directory"):
-                await zone.restart(Restart.KEEP)
-            assert zone.state is ZoneState.DEAD
-            (zone.directory / "moved").rename(zone.directory / "data")
+@coroutine
+async def test_a_failed_restart_leaves_the_zone_dead_and_it_can_be_tried_again(temporary):
+    zone = ProcessZone("b")
+    async with ZoneSet([zone]):
+        await zone.kill()
+        (zone.directory / "data").rename(zone.directory / "moved")
+        with pytest.raises(ZoneError, match=r"^zone b: the server cannot be started: .*No such file or directory"):
             await zone.restart(Restart.KEEP)
-
-    asyncio.run(scenario())
+        assert zone.state is ZoneState.DEAD
+        (zone.directory / "moved").rename(zone.directory / "data")
+        await zone.restart(Restart.KEEP)
     assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.real
-def test_files_are_for_the_owner_only_and_the_server_listens_on_loopback_only():
-    async def scenario():
-        zone = ProcessZone("a")
-        async with ZoneSet([zone]):
-            assert zone.directory.stat().st_mode & 0o777 == 0o700
-            assert listening_addresses(zone.address.port) == ["0100007F"]
-            assert zone.socket == str(zone.directory / "server.sock")
-            assert os.stat(zone.socket).st_mode & 0o777 == 0o700
-        assert zone.socket is None
-
-    asyncio.run(scenario())
+@coroutine
+async def test_files_are_for_the_owner_only_and_the_server_listens_on_loopback_only():
+    zone = ProcessZone("a")
+    async with ZoneSet([zone]):
+        assert zone.directory.stat().st_mode & 0o777 == 0o700
+        assert listening_addresses(zone.address.port) == ["0100007F"]
+        assert zone.socket == str(zone.directory / "server.sock")
+        assert os.stat(zone.socket).st_mode & 0o777 == 0o700
+    assert zone.socket is None
 
 
 @pytest.mark.docker

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from support.cluster.zones import client, eventually, make_zone, running
+from support.coroutines import coroutine
 
 from cluster.zone import Persistence, Restart, ZoneError, ZoneState
 
@@ -11,103 +12,91 @@ KEEPING = [Persistence.AOF_ALWAYS, Persistence.AOF_EVERYSEC, Persistence.AOF_NO]
 
 
 @pytest.mark.parametrize("persistence", KEEPING)
-def test_a_killed_zone_with_an_append_only_file_keeps_every_acknowledged_write(kind, persistence):
-    async def scenario():
-        zone = make_zone(kind, "a", persistence=persistence)
-        async with running(zone):
-            async with client(zone) as redis:
-                for number in range(200):
-                    await redis.zadd("z", {f"m{number}": number})
-            await zone.kill()
-            await zone.restart(Restart.KEEP)
-            async with client(zone) as redis:
-                assert await redis.zcard("z") == 200
-            async with client(zone, decode_responses=True) as redis:
-                assert await redis.config_get("appendfsync") == {"appendfsync": persistence.removeprefix("aof-")}
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_killed_zone_with_an_append_only_file_keeps_every_acknowledged_write(kind, persistence):
+    zone = make_zone(kind, "a", persistence=persistence)
+    async with running(zone):
+        async with client(zone) as redis:
+            for number in range(200):
+                await redis.zadd("z", {f"m{number}": number})
+        await zone.kill()
+        await zone.restart(Restart.KEEP)
+        async with client(zone) as redis:
+            assert await redis.zcard("z") == 200
+        async with client(zone, decode_responses=True) as redis:
+            assert await redis.config_get("appendfsync") == {"appendfsync": persistence.removeprefix("aof-")}
 
 
-def test_a_killed_zone_without_persistence_comes_back_empty(kind):
-    async def scenario():
-        zone = make_zone(kind, "a", persistence=Persistence.NONE)
-        async with running(zone):
-            async with client(zone) as redis:
-                await redis.set("k", "v")
-            await zone.kill()
-            await zone.restart(Restart.KEEP)
-            async with client(zone) as redis:
-                assert await redis.dbsize() == 0
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_killed_zone_without_persistence_comes_back_empty(kind):
+    zone = make_zone(kind, "a", persistence=Persistence.NONE)
+    async with running(zone):
+        async with client(zone) as redis:
+            await redis.set("k", "v")
+        await zone.kill()
+        await zone.restart(Restart.KEEP)
+        async with client(zone) as redis:
+            assert await redis.dbsize() == 0
 
 
-def test_a_killed_zone_with_snapshots_comes_back_as_of_the_last_one(kind):
-    async def scenario():
-        zone = make_zone(kind, "a", persistence=Persistence.RDB, save_points=((3600, 1),))
-        async with running(zone):
-            async with client(zone) as redis:
-                await redis.set("saved", 1)
-                await redis.save()
-                await redis.set("unsaved", 1)
-            await zone.kill()
-            await zone.restart(Restart.KEEP)
-            async with client(zone) as redis:
-                assert await redis.keys("*") == [b"saved"]
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_killed_zone_with_snapshots_comes_back_as_of_the_last_one(kind):
+    zone = make_zone(kind, "a", persistence=Persistence.RDB, save_points=((3600, 1),))
+    async with running(zone):
+        async with client(zone) as redis:
+            await redis.set("saved", 1)
+            await redis.save()
+            await redis.set("unsaved", 1)
+        await zone.kill()
+        await zone.restart(Restart.KEEP)
+        async with client(zone) as redis:
+            assert await redis.keys("*") == [b"saved"]
 
 
-def test_save_points_are_the_servers(kind):
-    async def scenario():
-        zone = make_zone(kind, "a", persistence=Persistence.RDB, save_points=((1, 1), (60, 7)))
-        async with running(zone), client(zone, decode_responses=True) as redis:
-            assert await redis.config_get("save") == {"save": "1 1 60 7"}
-
-    asyncio.run(scenario())
+@coroutine
+async def test_save_points_are_the_servers(kind):
+    zone = make_zone(kind, "a", persistence=Persistence.RDB, save_points=((1, 1), (60, 7)))
+    async with running(zone), client(zone, decode_responses=True) as redis:
+        assert await redis.config_get("save") == {"save": "1 1 60 7"}
 
 
-def test_a_wiped_zone_comes_back_empty_and_persists_again(kind):
-    async def scenario():
-        zone = make_zone(kind, "a", persistence=Persistence.AOF_ALWAYS)
-        async with running(zone):
-            async with client(zone) as redis:
-                await redis.set("old", 1)
-            await zone.kill()
-            await zone.restart(Restart.WIPE)
-            async with client(zone) as redis:
-                assert await redis.dbsize() == 0
-                await redis.set("new", 1)
-            await zone.kill()
-            await zone.restart(Restart.KEEP)
-            async with client(zone) as redis:
-                assert await redis.keys("*") == [b"new"]
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_wiped_zone_comes_back_empty_and_persists_again(kind):
+    zone = make_zone(kind, "a", persistence=Persistence.AOF_ALWAYS)
+    async with running(zone):
+        async with client(zone) as redis:
+            await redis.set("old", 1)
+        await zone.kill()
+        await zone.restart(Restart.WIPE)
+        async with client(zone) as redis:
+            assert await redis.dbsize() == 0
+            await redis.set("new", 1)
+        await zone.kill()
+        await zone.restart(Restart.KEEP)
+        async with client(zone) as redis:
+            assert await redis.keys("*") == [b"new"]
 
 
 @pytest.mark.parametrize("persistence", [Persistence.NONE, Persistence.AOF_EVERYSEC, Persistence.RDB])
-def test_a_warm_restart_copies_the_source_exactly_and_persists_the_copy_as_its_own_data(kind, persistence):
-    async def scenario():
-        source, target = (make_zone(kind, name, persistence=persistence) for name in "ab")
-        async with running(source, target):
-            async with client(source) as redis:
-                await fill(redis)
-            async with client(target) as redis:
-                await redis.set("own", "must go")
-            await target.kill()
-            await target.restart(Restart.WARM, warm_from=source)
-            expected = await everything(source)
-            assert len(expected) == 207
-            assert await everything(target) == expected
-            async with client(target) as redis:
-                assert (await redis.info("replication"))["role"] == "master"
-            await target.kill()
-            await target.restart(Restart.KEEP)
-            assert await everything(target) == ({} if persistence is Persistence.NONE else expected)
-            assert await everything(source) == expected
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_warm_restart_copies_the_source_exactly_and_persists_the_copy_as_its_own_data(kind, persistence):
+    source, target = (make_zone(kind, name, persistence=persistence) for name in "ab")
+    async with running(source, target):
+        async with client(source) as redis:
+            await fill(redis)
+        async with client(target) as redis:
+            await redis.set("own", "must go")
+        await target.kill()
+        await target.restart(Restart.WARM, warm_from=source)
+        expected = await everything(source)
+        assert len(expected) == 207
+        assert await everything(target) == expected
+        async with client(target) as redis:
+            assert (await redis.info("replication"))["role"] == "master"
+        await target.kill()
+        await target.restart(Restart.KEEP)
+        assert await everything(target) == ({} if persistence is Persistence.NONE else expected)
+        assert await everything(source) == expected
 
 
 async def fill(redis):
@@ -132,90 +121,82 @@ async def everything(zone):
         return found
 
 
-def test_a_warm_restart_under_load_is_the_source_at_one_instant_and_misses_no_earlier_write(kind):
-    async def scenario():
-        source, target = (make_zone(kind, name, persistence=Persistence.AOF_EVERYSEC) for name in "ab")
-        async with running(source, target):
-            await target.kill()
-            written = 0
-            finished = asyncio.Event()
+@coroutine
+async def test_a_warm_restart_under_load_is_the_source_at_one_instant_and_misses_no_earlier_write(kind):
+    source, target = (make_zone(kind, name, persistence=Persistence.AOF_EVERYSEC) for name in "ab")
+    async with running(source, target):
+        await target.kill()
+        written = 0
+        finished = asyncio.Event()
 
-            async def write():
-                nonlocal written
-                async with client(source) as redis:
-                    while not finished.is_set():
-                        await redis.rpush("log", written)
-                        written += 1
+        async def write():
+            nonlocal written
+            async with client(source) as redis:
+                while not finished.is_set():
+                    await redis.rpush("log", written)
+                    written += 1
 
-            writer = asyncio.ensure_future(write())
-            await eventually(lambda: written >= 50)
-            written_before = written
+        writer = asyncio.ensure_future(write())
+        await eventually(lambda: written >= 50)
+        written_before = written
+        await target.restart(Restart.WARM, warm_from=source)
+        finished.set()
+        await writer
+        async with client(target) as redis:
+            copied = [int(entry) for entry in await redis.lrange("log", 0, -1)]
+        assert copied == list(range(len(copied)))
+        assert written_before < len(copied) <= written
+
+
+@coroutine
+async def test_a_warm_restart_needs_a_running_source_of_the_same_kind(kind):
+    source, target = (make_zone(kind, name) for name in "ab")
+    other = make_zone("docker" if kind == "process" else "process", "other")
+    async with running(source, target):
+        await target.kill()
+        for refused in (None, target, other):
+            with pytest.raises(
+                ZoneError, match=rf"^zone b: restart warm needs another {type(target).__name__} to copy from"
+            ):
+                await target.restart(Restart.WARM, warm_from=refused)
+        with pytest.raises(ZoneError, match="zone b: restart keep takes no zone to copy from, got a"):
+            await target.restart(Restart.KEEP, warm_from=source)
+        await source.pause()
+        with pytest.raises(ZoneError, match="zone b: cannot restart warm from zone a while it is paused"):
             await target.restart(Restart.WARM, warm_from=source)
-            finished.set()
-            await writer
-            async with client(target) as redis:
-                copied = [int(entry) for entry in await redis.lrange("log", 0, -1)]
-            assert copied == list(range(len(copied)))
-            assert written_before < len(copied) <= written
-
-    asyncio.run(scenario())
+        assert target.state is ZoneState.DEAD
 
 
-def test_a_warm_restart_needs_a_running_source_of_the_same_kind(kind):
-    async def scenario():
-        source, target = (make_zone(kind, name) for name in "ab")
-        other = make_zone("docker" if kind == "process" else "process", "other")
-        async with running(source, target):
-            await target.kill()
-            for refused in (None, target, other):
-                with pytest.raises(
-                    ZoneError, match=rf"^zone b: restart warm needs another {type(target).__name__} to copy from"
-                ):
-                    await target.restart(Restart.WARM, warm_from=refused)
-            with pytest.raises(ZoneError, match="zone b: restart keep takes no zone to copy from, got a"):
-                await target.restart(Restart.KEEP, warm_from=source)
-            await source.pause()
-            with pytest.raises(ZoneError, match="zone b: cannot restart warm from zone a while it is paused"):
-                await target.restart(Restart.WARM, warm_from=source)
-            assert target.state is ZoneState.DEAD
-
-    asyncio.run(scenario())
-
-
-def test_a_warm_restart_that_takes_too_long_leaves_the_zone_dead_and_the_source_writable(kind):
-    async def scenario():
-        source = make_zone(kind, "a")
-        target = make_zone(kind, "b", warm_timeout_s=0.0001)
-        async with running(source, target):
-            await target.kill()
-            with pytest.raises(ZoneError, match=r"^zone b: warm copy from zone a was not complete in 0\.0001 s$"):
-                await target.restart(Restart.WARM, warm_from=source)
-            assert target.state is ZoneState.DEAD
-            async with client(source) as redis:
-                assert await asyncio.wait_for(redis.set("k", "v"), 30)
-            await target.restart(Restart.KEEP)
-            async with client(target) as redis:
-                assert await redis.dbsize() == 0
-
-    asyncio.run(scenario())
-
-
-def test_a_cancelled_warm_restart_leaves_the_zone_dead_and_the_source_writable(kind):
-    async def scenario():
-        source, target = (make_zone(kind, name) for name in "ab")
-        async with running(source, target):
-            async with client(source) as redis:
-                await fill(redis)
-            await target.kill()
-            restart = asyncio.ensure_future(target.restart(Restart.WARM, warm_from=source))
-            await asyncio.sleep(0)
-            restart.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await restart
-            assert target.state is ZoneState.DEAD
-            async with client(source) as redis:
-                assert await asyncio.wait_for(redis.set("k", "v"), 30)
+@coroutine
+async def test_a_warm_restart_that_takes_too_long_leaves_the_zone_dead_and_the_source_writable(kind):
+    source = make_zone(kind, "a")
+    target = make_zone(kind, "b", warm_timeout_s=0.0001)
+    async with running(source, target):
+        await target.kill()
+        with pytest.raises(ZoneError, match=r"^zone b: warm copy from zone a was not complete in 0\.0001 s$"):
             await target.restart(Restart.WARM, warm_from=source)
-            assert await everything(target) == await everything(source)
+        assert target.state is ZoneState.DEAD
+        async with client(source) as redis:
+            assert await asyncio.wait_for(redis.set("k", "v"), 30)
+        await target.restart(Restart.KEEP)
+        async with client(target) as redis:
+            assert await redis.dbsize() == 0
 
-    asyncio.run(scenario())
+
+@coroutine
+async def test_a_cancelled_warm_restart_leaves_the_zone_dead_and_the_source_writable(kind):
+    source, target = (make_zone(kind, name) for name in "ab")
+    async with running(source, target):
+        async with client(source) as redis:
+            await fill(redis)
+        await target.kill()
+        restart = asyncio.ensure_future(target.restart(Restart.WARM, warm_from=source))
+        await asyncio.sleep(0)
+        restart.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await restart
+        assert target.state is ZoneState.DEAD
+        async with client(source) as redis:
+            assert await asyncio.wait_for(redis.set("k", "v"), 30)
+        await target.restart(Restart.WARM, warm_from=source)
+        assert await everything(target) == await everything(source)

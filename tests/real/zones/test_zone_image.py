@@ -1,10 +1,10 @@
 """Goal: the zone image is small, runs without root, and says what it is. Method: build it and look."""
 
-import asyncio
 import contextlib
 
 import pytest
 from docker.client import DockerClient
+from support.coroutines import coroutine
 
 from cluster.real.zones import zones
 from cluster.real.zones.docker.zone_image import USER_ID, VERSION_LABEL, build_image, default_image
@@ -32,16 +32,14 @@ def test_the_image_is_the_default_is_small_and_carries_its_version(zone_image, d
     assert zone_image.name == f"zonelab-zone:{product}-{version}"
 
 
-def test_the_server_in_a_container_is_not_root_and_is_published_on_loopback_only(zone_image, docker):
-    async def scenario():
-        async with zones("docker", ["a"]) as zone_set:
-            zone = zone_set["a"]
-            container = docker.containers.get(zone.container_name)
-            columns = dict(zip(*(lambda top: (top["Titles"], top["Processes"][0]))(container.top()), strict=False))
-            assert columns["UID"] == str(USER_ID)
-            bindings = container.attrs["NetworkSettings"]["Ports"].values()
-            assert {binding["HostIp"] for published in bindings for binding in published} == {"127.0.0.1"}
-            assert container.labels["zonelab.zone"] == "a"
-            assert container.attrs["Mounts"] == []
-
-    asyncio.run(scenario())
+@coroutine
+async def test_the_server_in_a_container_is_not_root_and_is_published_on_loopback_only(zone_image, docker):
+    async with zones("docker", ["a"]) as zone_set:
+        zone = zone_set["a"]
+        container = docker.containers.get(zone.container_name)
+        columns = dict(zip(*(lambda top: (top["Titles"], top["Processes"][0]))(container.top()), strict=False))
+        assert columns["UID"] == str(USER_ID)
+        bindings = container.attrs["NetworkSettings"]["Ports"].values()
+        assert {binding["HostIp"] for published in bindings for binding in published} == {"127.0.0.1"}
+        assert container.labels["zonelab.zone"] == "a"
+        assert container.attrs["Mounts"] == []

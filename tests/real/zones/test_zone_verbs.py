@@ -8,6 +8,7 @@ import pytest
 from docker.client import DockerClient
 from redis.exceptions import ConnectionError as RedisConnectionError
 from support.cluster.zones import client, eventually, is_refused, make_zone, running
+from support.coroutines import coroutine
 
 from cluster.real.zones import DockerZone, ProcessZone
 from cluster.zone import Restart, ZoneError, ZoneState
@@ -34,78 +35,70 @@ INTO = {
 
 
 @pytest.mark.parametrize("state", ZoneState)
-def test_a_verb_that_does_not_fit_the_state_is_refused_by_name_and_changes_nothing(kind, state):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            for verb in INTO[state]:
-                await (zone.stop() if verb == "stop" else VERBS[verb](zone))
-            for verb in sorted(set(VERBS) - ALLOWED[state]):
-                with pytest.raises(ZoneError, match=rf"^zone a: cannot {verb} while {state}; it must be "):
-                    await VERBS[verb](zone)
-                assert zone.state is state
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_verb_that_does_not_fit_the_state_is_refused_by_name_and_changes_nothing(kind, state):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        for verb in INTO[state]:
+            await (zone.stop() if verb == "stop" else VERBS[verb](zone))
+        for verb in sorted(set(VERBS) - ALLOWED[state]):
+            with pytest.raises(ZoneError, match=rf"^zone a: cannot {verb} while {state}; it must be "):
+                await VERBS[verb](zone)
+            assert zone.state is state
 
 
-def test_a_zone_starts_empty_stops_without_trace_and_starts_again_at_the_same_address(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
+@coroutine
+async def test_a_zone_starts_empty_stops_without_trace_and_starts_again_at_the_same_address(kind):
+    zone = make_zone(kind, "a")
+    assert zone.state is ZoneState.STOPPED
+    with pytest.raises(ZoneError, match="no address before its first start"):
+        _ = zone.address
+    async with running(zone):
+        assert zone.state is ZoneState.RUNNING
+        address = zone.address
+        assert address.host == "127.0.0.1"
+        async with client(zone) as redis:
+            assert await redis.dbsize() == 0
+            await redis.set("k", "v")
+        await zone.stop()
+        await zone.stop()
         assert zone.state is ZoneState.STOPPED
-        with pytest.raises(ZoneError, match="no address before its first start"):
-            _ = zone.address
-        async with running(zone):
+        assert await is_refused(address)
+        await zone.start()
+        assert zone.address == address
+        async with client(zone) as redis:
+            assert await redis.dbsize() == 0
+
+
+@coroutine
+async def test_the_server_says_its_product_and_version(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        product, version = (await zone.server_version()).split()
+        assert product == "valkey"
+        assert int(version.split(".")[0]) >= 9
+
+
+@coroutine
+async def test_a_killed_zone_breaks_its_connections_refuses_new_ones_and_restarts_at_its_address(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        address = zone.address
+        async with client(zone) as redis:
+            blocked = asyncio.ensure_future(redis.blpop(["never"], timeout=0))
+            await eventually(lambda: has_blocked_client(zone))
+            await zone.kill()
+            with pytest.raises(RedisConnectionError):
+                await blocked
+        assert zone.state is ZoneState.DEAD
+        assert await is_refused(address)
+        for mode in (Restart.KEEP, Restart.WIPE):
+            await zone.restart(mode)
             assert zone.state is ZoneState.RUNNING
-            address = zone.address
-            assert address.host == "127.0.0.1"
-            async with client(zone) as redis:
-                assert await redis.dbsize() == 0
-                await redis.set("k", "v")
-            await zone.stop()
-            await zone.stop()
-            assert zone.state is ZoneState.STOPPED
-            assert await is_refused(address)
-            await zone.start()
             assert zone.address == address
             async with client(zone) as redis:
-                assert await redis.dbsize() == 0
-
-    asyncio.run(scenario())
-
-
-def test_the_server_says_its_product_and_version(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            product, version = (await zone.server_version()).split()
-            assert product == "valkey"
-            assert int(version.split(".")[0]) >= 9
-
-    asyncio.run(scenario())
-
-
-def test_a_killed_zone_breaks_its_connections_refuses_new_ones_and_restarts_at_its_address(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            address = zone.address
-            async with client(zone) as redis:
-                blocked = asyncio.ensure_future(redis.blpop(["never"], timeout=0))
-                await eventually(lambda: has_blocked_client(zone))
-                await zone.kill()
-                with pytest.raises(RedisConnectionError):
-                    await blocked
-            assert zone.state is ZoneState.DEAD
-            assert await is_refused(address)
-            for mode in (Restart.KEEP, Restart.WIPE):
-                await zone.restart(mode)
-                assert zone.state is ZoneState.RUNNING
-                assert zone.address == address
-                async with client(zone) as redis:
-                    assert await redis.ping()
-                await zone.kill()
-
-    asyncio.run(scenario())
+                assert await redis.ping()
+            await zone.kill()
 
 
 async def has_blocked_client(zone):
@@ -113,73 +106,65 @@ async def has_blocked_client(zone):
         return (await redis.info("clients"))["blocked_clients"] > 0
 
 
-def test_a_paused_zone_answers_nothing_keeps_connections_and_answers_after_resume(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            reader, writer = await asyncio.open_connection(zone.address.host, zone.address.port)
-            writer.write(b"INCR n\r\n")
-            assert await reader.readline() == b":1\r\n"
-            await zone.pause()
-            assert zone.state is ZoneState.PAUSED
-            writer.write(b"INCR n\r\n")
-            answer = asyncio.ensure_future(reader.readline())
-            done, _ = await asyncio.wait({answer}, timeout=0.3)
-            assert not done
-            late_reader, late_writer = await asyncio.open_connection(zone.address.host, zone.address.port)
-            late_writer.write(b"INCR n\r\n")
-            late_answer = asyncio.ensure_future(late_reader.readline())
-            done, _ = await asyncio.wait({answer, late_answer}, timeout=0.1)
-            assert not done
-            await zone.resume()
-            assert zone.state is ZoneState.RUNNING
-            answers = await asyncio.wait_for(asyncio.gather(answer, late_answer), 30)
-            assert sorted(answers) == [b":2\r\n", b":3\r\n"]
-            writer.close()
-            late_writer.close()
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_paused_zone_answers_nothing_keeps_connections_and_answers_after_resume(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        reader, writer = await asyncio.open_connection(zone.address.host, zone.address.port)
+        writer.write(b"INCR n\r\n")
+        assert await reader.readline() == b":1\r\n"
+        await zone.pause()
+        assert zone.state is ZoneState.PAUSED
+        writer.write(b"INCR n\r\n")
+        answer = asyncio.ensure_future(reader.readline())
+        done, _ = await asyncio.wait({answer}, timeout=0.3)
+        assert not done
+        late_reader, late_writer = await asyncio.open_connection(zone.address.host, zone.address.port)
+        late_writer.write(b"INCR n\r\n")
+        late_answer = asyncio.ensure_future(late_reader.readline())
+        done, _ = await asyncio.wait({answer, late_answer}, timeout=0.1)
+        assert not done
+        await zone.resume()
+        assert zone.state is ZoneState.RUNNING
+        answers = await asyncio.wait_for(asyncio.gather(answer, late_answer), 30)
+        assert sorted(answers) == [b":2\r\n", b":3\r\n"]
+        writer.close()
+        late_writer.close()
 
 
-def test_a_paused_zone_can_be_killed_and_comes_back_running(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            await zone.pause()
-            await zone.kill()
-            assert zone.state is ZoneState.DEAD
-            await zone.restart(Restart.KEEP)
-            async with client(zone) as redis:
-                assert await redis.ping()
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_paused_zone_can_be_killed_and_comes_back_running(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        await zone.pause()
+        await zone.kill()
+        assert zone.state is ZoneState.DEAD
+        await zone.restart(Restart.KEEP)
+        async with client(zone) as redis:
+            assert await redis.ping()
 
 
 @pytest.mark.parametrize("verb", ["pause", "kill"])
-def test_stop_works_in_every_state(kind, verb):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            await VERBS[verb](zone)
-            await zone.stop()
-            assert zone.state is ZoneState.STOPPED
-            assert await is_refused(zone.address)
-
-    asyncio.run(scenario())
+@coroutine
+async def test_stop_works_in_every_state(kind, verb):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        await VERBS[verb](zone)
+        await zone.stop()
+        assert zone.state is ZoneState.STOPPED
+        assert await is_refused(zone.address)
 
 
-def test_a_server_that_dies_by_itself_is_noticed_and_can_be_restarted(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            kill_behind_its_back(zone)
-            await eventually(lambda: zone.state is ZoneState.DEAD)
-            with pytest.raises(ZoneError, match="cannot kill while dead"):
-                await zone.kill()
-            await zone.restart(Restart.KEEP)
-            assert zone.state is ZoneState.RUNNING
-
-    asyncio.run(scenario())
+@coroutine
+async def test_a_server_that_dies_by_itself_is_noticed_and_can_be_restarted(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        kill_behind_its_back(zone)
+        await eventually(lambda: zone.state is ZoneState.DEAD)
+        with pytest.raises(ZoneError, match="cannot kill while dead"):
+            await zone.kill()
+        await zone.restart(Restart.KEEP)
+        assert zone.state is ZoneState.RUNNING
 
 
 def kill_behind_its_back(zone):
@@ -192,14 +177,10 @@ def kill_behind_its_back(zone):
     docker.close()
 
 
-def test_verbs_called_at_once_are_carried_out_one_after_the_other(kind):
-    async def scenario():
-        zone = make_zone(kind, "a")
-        async with running(zone):
-            outcomes = await asyncio.gather(
-                zone.kill(), zone.restart(Restart.KEEP), zone.pause(), return_exceptions=True
-            )
-            assert outcomes == [None, None, None]
-            assert zone.state is ZoneState.PAUSED
-
-    asyncio.run(scenario())
+@coroutine
+async def test_verbs_called_at_once_are_carried_out_one_after_the_other(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone):
+        outcomes = await asyncio.gather(zone.kill(), zone.restart(Restart.KEEP), zone.pause(), return_exceptions=True)
+        assert outcomes == [None, None, None]
+        assert zone.state is ZoneState.PAUSED
