@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-import pytest
+from support.coroutines import given
 
 from cluster.clock import NodeClock
 from cluster.commands.routes import is_write
@@ -12,7 +12,6 @@ from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import ServerSettings
 from cluster.sim.upstream import SimUpstream
 from cluster.sim.zone import SimZone
-from cluster.zone import Persistence
 
 
 @dataclass
@@ -70,11 +69,16 @@ class Site:
         return client
 
 
-@pytest.fixture
-def site():
-    return Site
+def on_site(**settings):
+    """A decorator for a coroutine: it is run on a ``Site`` of these settings, ``lab``, on which zone a has started."""
 
+    def carry_out(test):
+        lab = Site(**settings)
 
-@pytest.fixture(params=[Persistence.AOF_ALWAYS, Persistence.AOF_EVERYSEC, Persistence.AOF_NO, Persistence.RDB])
-def persistence(request):
-    return request.param
+        async def whole():
+            await lab.zone.start()
+            return await test(lab)
+
+        return lab.run(whole())
+
+    return given("lab", carry_out)
