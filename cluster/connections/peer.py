@@ -5,7 +5,8 @@ their own time-outs and error texts, and clients can tell them apart: a stalled 
 after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from cluster.connections.backoff import Reconnect
@@ -14,6 +15,7 @@ from cluster.connections.deadlines import Deadlines
 from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.connections.server import OnAnswer
 from cluster.connections.timeouts import Timeouts
+from cluster.connections.turns import in_turns
 from cluster.links.link import Cut, Link
 from engine.ports import Runtime
 
@@ -56,11 +58,15 @@ class _Request:
             self._peer.requests.pop(self, None)
             self._done(self.answer)
 
-    def fail(self, text: str, *, lost_if_not_there: bool) -> None:
+    def give_up(self, *, lost_if_not_there: bool) -> None:
         """``lost_if_not_there``: what has not reached the far side by now never will."""
         self.answered = True
         self._lost = lost_if_not_there and not self._reached
-        self._done(ZoneFailure(text, maybe_applied=not self._lost))
+
+    def fail(self) -> int:
+        """Tell the caller, after ``give_up``; returns the number of commands."""
+        self._done(ZoneFailure(PEER_REFUSED, maybe_applied=not self._lost))
+        return len(self._batch.commands)
 
 
 def _ignore(answer: Answer) -> None:
@@ -116,7 +122,7 @@ class Peer:
     def close(self) -> None:
         self._closed = True
         self._reconnect.stop()
-        self._break(lost_if_not_there=True)
+        deque(self._break(lost_if_not_there=True), maxlen=0)
 
     def submit(self, batch: Batch, done: OnAnswer) -> None:
         if self._straight:
@@ -161,20 +167,22 @@ class Peer:
 
     def _expire(self) -> None:
         # What is held on the way still sits in socket buffers and is applied when the way opens again.
-        self._break(lost_if_not_there=False)
+        in_turns(self._runtime, self._break(lost_if_not_there=False))
         self._reconnect.down()
 
     def reset(self) -> None:
         """The connection breaks; another is made after the back-off."""
-        self._break(lost_if_not_there=True)
+        deque(self._break(lost_if_not_there=True), maxlen=0)  # at once: a hint of what was lost must not come too late
         if not self._closed:
             self._reconnect.down()
 
-    def _break(self, *, lost_if_not_there: bool) -> None:
+    def _break(self, *, lost_if_not_there: bool) -> Iterator[int]:
+        """Drop the connection; going through what is returned tells the callers."""
         self._up = False
         self._reconsider()
         self._deadlines.clear()
         failed = list(self.requests)
         self.requests.clear()
         for request in failed:
-            request.fail(PEER_REFUSED, lost_if_not_there=lost_if_not_there)
+            request.give_up(lost_if_not_there=lost_if_not_there)
+        return map(_Request.fail, failed)

@@ -1,13 +1,14 @@
 """A coordinator's connection to one zone's server: one FIFO pipeline that times out and breaks as a whole."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from cluster.connections.backoff import Reconnect
 from cluster.connections.batch import Answer, Batch, Upstream
 from cluster.connections.deadlines import Deadlines
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.connections.timeouts import Timeouts
+from cluster.connections.turns import in_turns
 from engine.ports import Reply, Runtime
 
 OnAnswer = Callable[[Answer], None]
@@ -17,7 +18,8 @@ class ServerConnection:
     """Follows Dynomite's rules for its datastore connection (``dyn_server.c``, ``dyn_connection_pool.c``).
 
     Not connected: fails at once and nothing is kept. No reply within the time-out, or the connection breaks:
-    everything in flight fails, with the same text as a refusal, and may have been applied.
+    everything in flight fails, with the same text as a refusal, and may have been applied. Where that is much, callers
+    are told over several turns of the loop, and later submissions may have their answers before them.
     """
 
     def __init__(self, *, upstream: Upstream, runtime: Runtime, timeouts: Timeouts) -> None:
@@ -47,11 +49,11 @@ class ServerConnection:
         """Drop the connection for good; what is in flight fails."""
         self._closed = True
         self._reconnect.stop()
-        self._break()
+        deque(self._break(), maxlen=0)
 
     def reset(self) -> None:
         """The connection breaks; another is made after the back-off."""
-        self._break()
+        in_turns(self._runtime, self._break())
         if not self._closed:
             self._reconnect.down()
 
@@ -93,14 +95,19 @@ class ServerConnection:
         return self._in_flight[0][0] if self._in_flight else None
 
     def _expire(self) -> None:
-        self._break()
+        in_turns(self._runtime, self._break())
         self._reconnect.down()
 
-    def _break(self) -> None:
+    def _break(self) -> Iterator[int]:
+        """Drop the connection; going through what is returned tells the callers."""
         self._connected = False
         self._upstream.close()
         self._deadlines.clear()
-        failed = list(self._in_flight)
-        self._in_flight.clear()
-        for _, _, done in failed:
-            done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
+        failed, self._in_flight = self._in_flight, deque()
+        return _fail(failed)
+
+
+def _fail(requests: Iterable[tuple[int, Batch, OnAnswer]]) -> Iterator[int]:
+    for _, batch, done in requests:
+        done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
+        yield len(batch.commands)

@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         id="peer-lost-told-as-doubtful",
         module="cluster.connections.peer",
-        function="_Request.fail",
+        function="_Request.give_up",
         old="self._lost = lost_if_not_there and not self._reached",
         new="self._lost = lost_if_not_there",
         breaks="What has reached the far server is told as certainly not applied.",
@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         id="server-connection-break-certain",
         module="cluster.connections.server",
-        function="ServerConnection._break",
+        function="_fail",
         old="maybe_applied=True",
         new="maybe_applied=False",
         breaks="What was in flight on a broken connection is told as certainly not applied.",

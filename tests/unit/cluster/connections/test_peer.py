@@ -53,6 +53,23 @@ def test_a_request_takes_the_lag_of_both_links():
     assert channel.peer.in_flight == 0
 
 
+def test_callers_of_much_that_a_peer_did_not_answer_are_told_over_several_turns_of_the_loop():
+    channel = PeerChannel()
+    channel.out.cut(Cut.HOLD)
+    others = []
+
+    def told(answer):
+        if not channel.answers:
+            channel.cluster.runtime.call_later(0, lambda: others.append(len(channel.answers)))
+        channel.note(answer)
+
+    for _ in range(1_000):
+        channel.peer.submit(Batch([("GET", "n")], writes=False), told)
+    channel.to(5_200)
+    assert 0 < others[0] < len(channel.answers) == 1_000
+    assert {answer for _, answer in channel.answers} == {(PEER_REFUSED, True)}
+
+
 @pytest.mark.parametrize(("kind", "after_ms"), [("read", 5_200), ("write", 25_200)])
 def test_a_peer_that_cannot_be_reached_times_out_after_5_2_s_for_a_read_and_25_2_s_for_a_write(kind, after_ms):
     channel = PeerChannel()

@@ -1,5 +1,7 @@
 """Goal: a server's connection fails and recovers by Dynomite's rules. Method: a simulated server."""
 
+from itertools import pairwise
+
 import pytest
 from support.cluster.stepped import MS, LoggedServer, S
 
@@ -8,8 +10,10 @@ from cluster.connections.batch import Batch
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
+from cluster.connections.turns import COMMANDS_PER_TURN
 from cluster.coordinators.direct import DirectConnection
 from cluster.sim.runtime import SimRuntime
+from cluster.sim.schedule import Schedule, TieBreak
 from cluster.sim.server import ServerSettings
 from cluster.sim.upstream import SimUpstream
 from engine.ports import Indeterminate, Unavailable
@@ -19,7 +23,7 @@ class OneServer:
     """A connection to one server, and what came back, with times in seconds."""
 
     def __init__(self, *, up=True, service_ns=0):
-        self.runtime = SimRuntime(seed=1)
+        self.runtime = SimRuntime(seed=1, schedule=Schedule(tie_break=TieBreak.FIFO))
         clock = NodeClock(epoch_ns=0, run_ns=self.runtime.now_ns)
         free = ServerSettings(request_ns=0, reply_ns=0, service_ns=service_ns)
         self.server = LoggedServer("a", runtime=self.runtime, clock=clock, settings=free)
@@ -82,6 +86,29 @@ def test_a_server_that_stalls_times_out_after_five_seconds_with_everything_on_th
     one.run_to(6 * S + 1)
     assert one.failures == [(6, True), (6, True)]
     assert not one.connection.connected
+
+
+def test_callers_of_much_that_times_out_are_told_in_order_over_several_turns_of_the_loop():
+    one = OneServer()
+    one.server.pause()
+    told = []
+    turns = []
+
+    def turn():
+        turns.append(len(told))
+        if len(told) < 2_000:
+            one.runtime.call_later(0, turn)
+
+    for number in range(2_000):
+        one.connection.submit(Batch([("INCR", "n")], writes=True), lambda _, number=number: told.append(number))
+    one.runtime.call_later(Timeouts().datastore_ns, turn)
+    one.run_to(5 * S + 2 * MS)
+    assert told == list(range(2_000))
+    assert max(after - before for before, after in pairwise(turns)) <= COMMANDS_PER_TURN
+    for number in range(2_000):
+        one.connection.submit(Batch([("INCR", "n")], writes=True), lambda _, number=number: told.append(number))
+    one.connection.close()
+    assert len(told) == 4_000, "nobody waits for what is closed for good"
 
 
 def test_a_stalled_server_applies_what_timed_out_when_it_goes_on():
