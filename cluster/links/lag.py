@@ -172,8 +172,12 @@ class _Named:
         return self.name
 
 
-# PBS gives exponential rates in 1/ms; a mean is the inverse.
+# PBS gives exponential rates in 1/ms; a mean is the inverse. The loopback was measured on 23 November 2026: 120 bytes
+# from process to process over TCP on 127.0.0.1 on two cores, 12 turns with a program in C that slept in epoll_wait.
+# Medians were 12 to 38 us, 99th percentiles of what took less than 1 ms 40 to 290 us; what took longer, 0 to 4 % of a
+# turn, waited for a processor and is left out.
 FITS: dict[str, Lag] = {
+    "loopback": _named("loopback", (1, lognormal(0.025, 0.1))),
     "lnkd-ssd": _named("lnkd-ssd", (0.9122, pareto(0.235, 10)), (0.0878, exponential(1 / 1.66))),
     "lnkd-disk-w": _named("lnkd-disk-w", (0.38, pareto(1.05, 1.51)), (0.62, exponential(1 / 0.183))),
     "ymmr-w": _named("ymmr-w", (0.939, pareto(3, 3.35)), (0.061, exponential(1 / 0.0028))),

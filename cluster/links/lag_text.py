@@ -8,6 +8,7 @@
     exponential:2ms (mean)                  lognormal:2ms:15ms (median, 99th percentile)
     pareto:1ms:1.5 (scale, shape)           0.9*constant:1ms + 0.1*exponential:50ms
     trace:lags.csv (milliseconds, one a line, replayed in order from a drawn position)
+    loopback (one machine's, measured: median 25 us)
     lnkd-ssd  lnkd-disk-w  ymmr-w  ymmr-ars (fits of Bailis et al., PBS, VLDB 2012, table 3)
 """
 
@@ -23,7 +24,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
 
 ACCEPTED = (
     "0, 2ms, constant:2ms, uniform:1ms:5ms, normal:2ms:0.5ms, exponential:2ms, lognormal:2ms:15ms, pareto:1ms:1.5, "
-    "trace:FILE, lnkd-ssd, lnkd-disk-w, ymmr-w, ymmr-ars, or a mixture such as 0.9*constant:1ms + 0.1*exponential:50ms"
+    "trace:FILE, loopback, lnkd-ssd, lnkd-disk-w, ymmr-w, ymmr-ars, or a mixture such as "
+    "0.9*constant:1ms + 0.1*exponential:50ms"
 )
 
 _FORMS: dict[str, tuple[str, Callable[..., Lag]]] = {

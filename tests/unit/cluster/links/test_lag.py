@@ -55,6 +55,7 @@ CLOSED_FORMS = {
         None,
         lambda x: 0.9 * min(1, max(0, (x - 1) / 4)) + 0.1 * exponential_cdf(x, 1 / 50),
     ),
+    "loopback": (None, lambda x: lognormal_cdf(x, 0.025, 0.1)),
     # Bailis et al., Probabilistically Bounded Staleness, VLDB 2012, table 3; Pareto (scale, shape), exponential rate
     "lnkd-ssd": (None, lambda x: 0.9122 * pareto_cdf(x, 0.235, 10) + 0.0878 * exponential_cdf(x, 1.66)),
     "lnkd-disk-w": (None, lambda x: 0.38 * pareto_cdf(x, 1.05, 1.51) + 0.62 * exponential_cdf(x, 0.183)),
@@ -133,6 +134,7 @@ ROUND_TRIPS = {
     "0.9*constant:1ms + 0.1*exponential:50ms": "0.9*constant:1ms + 0.1*exponential:50ms",
     "0.3333333*0+0.6666667*lnkd-ssd": "0.3333333*0 + 0.6666667*lnkd-ssd",
     "ymmr-w": "ymmr-w",
+    "loopback": "loopback",
 }
 
 
