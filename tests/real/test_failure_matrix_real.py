@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvloop
-from support.cluster.failure_matrix import MATRIX, WORDS, Until
+from support.cluster.failure_matrix import CUTS, MATRIX, WORDS
 from support.cluster.real import outcome, until
 
 from cluster.connections.timeouts import Timeouts
-from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.votes.levels import LEVELS_OF_ONE_DC
@@ -27,7 +26,6 @@ LATE_MS = 900
 """An answer that was due at once or at a time-out may come so much later on a busy machine."""
 
 PAUSE_MS = 1_500 * FACTOR
-FROZEN_MS = 60_000 * FACTOR
 
 # Of each fault one level that waits or fails, and one that does not; black holes and freezing take longest.
 ROWS = [
@@ -78,11 +76,9 @@ async def break_down(cluster, fault, zone):
         await cluster.zones[zone].kill()
     elif fault == "pause":
         await cluster.zones[zone].pause()
-    for link in around(cluster, zone):
-        if fault == "freeze":
-            link.set_lag(Until(cluster.runtime.now_ns() + round(FROZEN_MS * 1e6), cluster.runtime))
-        elif fault in ("lose", "hold"):
-            link.cut(Cut.DROP if fault == "lose" else Cut.HOLD)
+    else:
+        for link in around(cluster, zone):
+            link.cut(CUTS[fault])
 
 
 def lost_channels(cluster, fault, names):

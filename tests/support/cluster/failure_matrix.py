@@ -3,14 +3,11 @@
 Three racks, default time-outs; the steps are those of ``tests/unit/cluster/coordinators/test_failure_matrix.py``.
 """
 
-from collections.abc import Callable
-from random import Random
-
 import pytest
 
 from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.links.link import Cut
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from engine.ports import Runtime
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)
@@ -67,18 +64,5 @@ ROWS = [
     for level in (levels if isinstance(levels, tuple) else (levels,))
 ]
 
-
-class Until:
-    """A lag that delivers at one moment all that is sent before: a process that is stopped until then reads like this.
-
-    Its kernel goes on accepting connections and bytes; what was sent is handled, in order, when the process goes on.
-    """
-
-    zero = False
-
-    def __init__(self, time_ns: int, runtime: Runtime) -> None:
-        self._time_ns = time_ns
-        self._runtime = runtime
-
-    def sampler(self, random: Random) -> Callable[[], int]:
-        return lambda: max(0, self._time_ns - self._runtime.now_ns())
+CUTS = {"lose": Cut.DROP, "freeze": Cut.FREEZE, "hold": Cut.HOLD}
+"""How the links around a zone are cut by the faults that are none of its server."""

@@ -1,4 +1,7 @@
-"""Goal: reconnection waits 1, 2, 4, 8, 10, 10 s and starts over after success. Method: attempts in virtual time."""
+"""Goal: time-outs and reconnection are Dynomite's, scaled by one factor. Method: attempts in virtual time.
+
+How long a connection to a server waits is in ``test_server``.
+"""
 
 import pytest
 
@@ -9,81 +12,34 @@ from cluster.sim.runtime import SimRuntime
 S = 1_000_000_000
 
 
-class Attempts:
-    """Attempts that fail until ``succeed`` is set, and the seconds at which they were made."""
+@pytest.mark.parametrize("factor", [1, 0.1])
+def test_attempts_back_off_by_the_factor_and_being_told_twice_changes_nothing(factor):
+    runtime, made_s = SimRuntime(seed=1), []
 
-    def __init__(self, timeouts=None):
-        self.runtime = SimRuntime(seed=1)
-        self.made_s = []
-        self.succeed = False
-        self.reconnect = Reconnect(runtime=self.runtime, timeouts=timeouts or Timeouts(), attempt=self.attempt)
+    def attempt():
+        made_s.append(runtime.now_ns() / S)
+        reconnect.down()
 
-    def attempt(self):
-        self.made_s.append(self.runtime.now_ns() / S)
-        if self.succeed:
-            self.reconnect.up()
-        else:
-            self.reconnect.down()
-
-    def run(self, duration_s):
-        self.runtime.run(for_ns=round(duration_s * S))
-
-
-def test_attempts_back_off_to_ten_seconds():
-    attempts = Attempts()
-    attempts.reconnect.down()
-    attempts.run(46)
-    assert attempts.made_s == [1, 3, 7, 15, 25, 35, 45]
+    reconnect = Reconnect(runtime=runtime, timeouts=Timeouts(factor=factor), attempt=attempt)
+    reconnect.down()
+    runtime.run(for_ns=round(factor * S / 2))
+    reconnect.down()
+    runtime.run(for_ns=round(factor * 40 * S))
+    assert made_s == [pytest.approx(factor * waited) for waited in (1, 3, 7, 15, 25, 35)]
+    reconnect.stop()
+    runtime.run(for_ns=20 * S)
+    assert len(made_s) == 6
 
 
-def test_success_forgets_the_back_off():
-    attempts = Attempts()
-    attempts.reconnect.down()
-    attempts.run(4)
-    attempts.succeed = True
-    attempts.run(6)
-    attempts.reconnect.down()
-    attempts.run(5)
-    assert attempts.made_s == [1, 3, 7, 11]
-
-
-def test_being_told_twice_that_the_connection_is_down_changes_nothing():
-    attempts = Attempts()
-    attempts.reconnect.down()
-    attempts.run(0.5)
-    attempts.reconnect.down()
-    attempts.run(3)
-    assert attempts.made_s == [1, 3]
-
-
-def test_no_attempt_is_made_after_stopping():
-    attempts = Attempts()
-    attempts.reconnect.down()
-    attempts.reconnect.stop()
-    attempts.run(20)
-    assert attempts.made_s == []
-
-
-def test_one_factor_scales_every_wait():
-    attempts = Attempts(Timeouts(factor=0.1))
-    attempts.reconnect.down()
-    attempts.run(2.6)
-    assert attempts.made_s == [0.1, 0.3, 0.7, 1.5, 2.5]
-
-
-def test_the_defaults_are_dynomites():
-    timeouts = Timeouts()
-    assert timeouts.datastore_ns == 5 * S
-    assert timeouts.peer_ns(writes=False) == 5.2 * S
-    assert timeouts.peer_ns(writes=True) == 25.2 * S
-    assert [timeouts.reconnect_ns(attempt) / S for attempt in range(6)] == [1, 2, 4, 8, 10, 10]
-
-
-def test_one_factor_scales_every_time_out():
-    timeouts = Timeouts(factor=0.02)
-    assert timeouts.datastore_ns == 0.1 * S
-    assert timeouts.peer_ns(writes=False) == 0.104 * S
-    assert timeouts.peer_ns(writes=True) == 0.504 * S
+@pytest.mark.parametrize("factor", [1, 0.02])
+def test_one_factor_scales_dynomites_defaults(factor):
+    timeouts = Timeouts(factor=factor)
+    assert timeouts.datastore_ns == 5 * S * factor
+    assert timeouts.peer_ns(writes=False) == 5.2 * S * factor
+    assert timeouts.peer_ns(writes=True) == 25.2 * S * factor
+    assert [timeouts.reconnect_ns(attempt) for attempt in range(6)] == [
+        factor * S * wait for wait in (1, 2, 4, 8, 10, 10)
+    ]
 
 
 @pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf")])

@@ -1,5 +1,6 @@
 """Goal: one timer watches all requests of a connection. Method: deadlines in virtual time, timers counted."""
 
+import pytest
 from support.cluster.timers import CountedTimers
 
 from cluster.connections.deadlines import Deadlines
@@ -21,45 +22,33 @@ class Watched:
         self.expired_at.append(self.runtime.now_ns())
         self.requests.clear()
 
-    def add(self, deadline_ns):
-        self.requests.append(deadline_ns)
-        self.deadlines.watch(deadline_ns)
+    def add(self, *deadlines_ns):
+        for deadline_ns in deadlines_ns:
+            self.requests.append(deadline_ns)
+            self.deadlines.watch(deadline_ns)
 
     def run(self, duration_ns=1_000):
         self.runtime.run(for_ns=duration_ns)
 
 
-def test_a_request_that_is_not_answered_expires_at_its_deadline():
+@pytest.mark.parametrize(
+    ("added", "left", "expired_at", "timers"),
+    [
+        pytest.param([50], [50], [50], 1, id="what is not answered expires at its deadline"),
+        pytest.param([50], [], [], 1, id="what is answered does not expire"),
+        pytest.param([*range(50, 80)], [70, 79], [70], 2, id="one timer watches many, then the earliest that is left"),
+        pytest.param([252, 52], [252, 52], [52], 2, id="a later request may have an earlier deadline"),
+        pytest.param([-50], [-50], [0], 1, id="a deadline that has passed expires at once"),
+    ],
+)
+def test_requests_expire_at_their_deadlines(added, left, expired_at, timers):
     watched = Watched()
-    watched.add(50)
+    watched.run(100)
+    watched.add(*(100 + deadline_ns for deadline_ns in added))
+    watched.requests[:] = [100 + deadline_ns for deadline_ns in left]
     watched.run()
-    assert watched.expired_at == [50]
-
-
-def test_an_answered_request_does_not_expire():
-    watched = Watched()
-    watched.add(50)
-    watched.requests.clear()
-    watched.run()
-    assert watched.expired_at == []
-
-
-def test_many_requests_cost_one_timer_until_it_fires_and_then_the_earliest_left_is_watched():
-    watched = Watched()
-    for deadline_ns in range(50, 80):
-        watched.add(deadline_ns)
-    assert watched.runtime.timers == 1
-    watched.requests[:] = [70, 79]
-    watched.run()
-    assert (watched.expired_at, watched.runtime.timers) == ([70], 2)
-
-
-def test_a_later_request_with_an_earlier_deadline_is_watched_too():
-    watched = Watched()
-    watched.add(252)
-    watched.add(52)
-    watched.run()
-    assert watched.expired_at == [52]
+    assert watched.expired_at == [100 + time_ns for time_ns in expired_at]
+    assert watched.runtime.timers == timers
 
 
 def test_after_everything_was_dropped_only_new_requests_count():
@@ -70,14 +59,6 @@ def test_after_everything_was_dropped_only_new_requests_count():
     watched.add(70)
     watched.run()
     assert watched.expired_at == [70]
-
-
-def test_a_deadline_that_has_passed_already_expires_at_once():
-    watched = Watched()
-    watched.run(100)
-    watched.add(50)
-    watched.run()
-    assert watched.expired_at == [100]
 
 
 MS = 1_000_000

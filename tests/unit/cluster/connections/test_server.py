@@ -211,10 +211,6 @@ def direct(one, *commands):
     return one.runtime.run_until_complete(DirectConnection(one.connection, runtime=one.runtime).execute(*commands))
 
 
-def test_a_direct_connection_returns_the_servers_replies():
-    assert direct(OneServer(), ("SET", "k", "v"), ("GET", "k"), ("GET", "absent")) == [b"OK", b"v", None]
-
-
 @pytest.mark.parametrize(("command", "error"), [(("INCR", "n"), Indeterminate), (("GET", "n"), Unavailable)])
 def test_a_direct_connection_tells_a_write_that_timed_out_from_a_read(command, error):
     one = OneServer()

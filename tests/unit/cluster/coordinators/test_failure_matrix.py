@@ -9,14 +9,12 @@ so zone c finds out for itself that a server stalls, and does so 5.00 s after it
 """
 
 import pytest
-from support.cluster.failure_matrix import ROWS, WORDS, Until
+from support.cluster.failure_matrix import CUTS, ROWS, WORDS
 from support.cluster.stepped import MS, S, SteppedCluster
 
-from cluster.links.link import Cut
 from cluster.votes.levels import Level
 
 QUORUM = Level.DC_QUORUM
-FROZEN_NS = 60 * S
 
 
 def break_down(cluster, fault, zone):
@@ -24,19 +22,8 @@ def break_down(cluster, fault, zone):
         cluster.servers[zone].kill()
     elif fault == "pause":
         cluster.servers[zone].pause()
-    elif fault == "freeze":
-        for pair, link in cluster.links.items():
-            if zone in pair:
-                link.set_lag(Until(FROZEN_NS, cluster.runtime))
     else:
-        cluster.isolate(zone, Cut.DROP if fault == "lose" else Cut.HOLD)
-
-
-def heal(cluster, fault):
-    if fault == "freeze":
-        cluster.run_to(FROZEN_NS)
-    cluster.mend_all()
-    cluster.run(60 * S)
+        cluster.isolate(zone, CUTS[fault])
 
 
 def replied(call):
@@ -63,7 +50,8 @@ def test_a_fault_looks_to_clients_as_measured(faults, level, replies, replicas):
     ]
     calls += [cluster.send(zone, level, command) for zone, command in steps[: len(replies) - 2]]
     assert [replied(call) for call in calls] == [WORDS[reply] for reply in replies]
-    heal(cluster, fault)
+    cluster.mend_all()
+    cluster.run(60 * S)
     for _ in range(60):
         cluster.send("a", QUORUM, ("GET", "written"))
     assert [value or "nil" for value in cluster.values("written")] == replicas
