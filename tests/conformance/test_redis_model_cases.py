@@ -4,6 +4,8 @@ import pytest
 from support.cluster.redis_cases import CASES
 from support.cluster.redis_pair import Pair, real_server
 
+from cluster.sim.redis.registry import COMMANDS, READS
+
 pytestmark = pytest.mark.real
 
 
@@ -19,6 +21,14 @@ def test_a_real_server_answers_as_pinned(client, steps):
     for command, reply in steps:
         assert pair.run(*command) == reply, command
     pair.compare_contents()
+
+
+def test_a_real_server_writes_by_the_commands_that_the_model_says(client):
+    names = sorted(name for name in COMMANDS if name.islower())
+    described = client.execute(("COMMAND", "INFO", *names))
+    assert {name for name, facts in zip(names, described, strict=True) if b"write" not in facts[2]} == {
+        name.encode() for name in READS
+    }
 
 
 def test_the_comparison_notices_a_model_that_is_wrong(client):

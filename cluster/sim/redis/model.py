@@ -9,9 +9,10 @@ from random import Random
 from typing import Any
 
 from cluster.sim.redis import commands
-from cluster.sim.redis.registry import COMMANDS, Args, CommandSpec, Handler, lookup
+from cluster.sim.redis.registry import COMMANDS, READS, Args, CommandSpec, Handler, lookup
 from cluster.sim.redis.reply import CommandError, text
 from cluster.sim.redis.reply import error as error_reply
+from cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
 from cluster.sim.redis.scripting import Scripts
 from cluster.sim.redis.store import Store
 from engine.ports import Argument, Command, Reply, ServerError
@@ -94,14 +95,16 @@ class RedisModel:
             self._written.append(_effect(spec.name, args, reply))
         return reply
 
-    def _call_from_script(self, args: Args) -> Reply:
+    def _call_from_script(self, args: Args, execution: Execution) -> Reply:
         spec = COMMANDS.get(args[0]) or lookup(args[0])
         if spec is None:
-            known = args[0].lower() in self._script_commands
+            known = args[0].lower() in SCRIPT_COMMANDS
             return ServerError(_NO_SCRIPTS if known else "ERR Unknown command called from script")
         if not spec.accepts(len(args)):
             return ServerError("ERR Wrong number of args calling command from script")
-        if self._on_write is not None:
+        if execution.read_only and spec.name not in READS:
+            return ServerError("ERR Write commands are not allowed from read-only scripts.")
+        if self._on_write is not None and execution.logged:
             return self._carry_out(spec, args)
         try:
             return spec.run(self.store, args[1:])

@@ -36,6 +36,16 @@ class CommandSpec:
 COMMANDS: dict[bytes, CommandSpec] = {}
 """By name, in lower and in upper case."""
 
+_READS = (
+    "dbsize echo exists expiretime get getrange hexists hget hgetall hkeys hlen hmget hscan hstrlen hvals "
+    "info keys lindex llen lpos lrange mget pexpiretime ping pttl randomkey scan scard sdiff sinter "
+    "sismember smembers smismember srandmember sscan strlen substr sunion time touch ttl type zcard "
+    "zcount zlexcount zmscore zrange zrangebylex zrangebyscore zrank zrevrange zrevrangebylex "
+    "zrevrangebyscore zrevrank zscan zscore"
+)
+READS = frozenset(_READS.split())
+"""Commands that the server does not flag as writes: a script of the flag ``no-writes`` may call them."""
+
 
 def command(name: str, arity: int, *, parse: Callable[[Args], Any] | None = None) -> Callable[[Handler], Handler]:
     """Register the decorated function under ``name``; several names may share one."""

@@ -1,10 +1,11 @@
 -- What a script sees of Lua and of the server. Rules: the server's own (modules/lua of https://github.com/valkey-io/valkey).
--- Arguments: what the host lends; failure_text(failure) is the text of what one of its functions raised.
-local call, protected_call, sha1hex, failure_text, fraction, reseed = ...
+-- Argument: the functions of the host. None calls a function of Lua: lupa must not, while a coroutine runs.
+local host = ...
 local error, setmetatable, getmetatable, type, select, tostring = error, setmetatable, getmetatable, type, select, tostring
-local getinfo, loadstring, setfenv, getfenv, unpack = debug.getinfo, loadstring, setfenv, getfenv, unpack
-local rawget, rawset = rawget, rawset
+local getinfo, loadstring, setfenv, unpack = debug.getinfo, loadstring, setfenv, unpack
+local rawget, rawset, outside = rawget, rawset, getfenv(0)
 local SOURCE = "@user_script"
+local OWN_SOURCE = getinfo(1, "S").source
 local READONLY = "Attempt to modify a readonly table"
 local protected = {}
 
@@ -18,10 +19,22 @@ local function readonly(table)
   return proxy
 end
 
--- Functions that raise are the host's: they leave no frame of their own, so `return redis.call(...)` keeps its line.
+-- The frame of a script at a level of the caller's or above, functions of C skipped if asked.
+local function frame_from(level, skips_c)
+  local info
+  repeat
+    level = level + 1
+    info = getinfo(level, "Sl")
+  until not info or not (info.source == OWN_SOURCE or skips_c and info.what == "C")
+  return info
+end
+
 local server = {
-  call = call, pcall = protected_call, sha1hex = sha1hex,
+  call = host.call, pcall = host.pcall, sha1hex = host.sha1hex, log = host.log, setresp = host.setresp,
+  set_repl = host.set_repl, acl_check_cmd = host.acl_check_cmd,
   LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
+  REPL_NONE = 0, REPL_AOF = 1, REPL_SLAVE = 2, REPL_REPLICA = 2, REPL_ALL = 3,
+  REDIS_VERSION = "7.2.4", REDIS_VERSION_NUM = 0x00070204,
 }
 
 local function single_field(name, ...)
@@ -41,36 +54,31 @@ function server.error_reply(...)
   return reply
 end
 
-function server.log() end
 function server.replicate_commands() return true end
 
 -- Lua's own library, less what is not repeatable or leads out
 
-local function truncated(number)
-  return number < 0 and math.ceil(number) or math.floor(number)
-end
-
 local safe_math = {}
 for name, value in pairs(math) do safe_math[name] = value end
-
-function safe_math.random(...)
-  local low, high = ...
-  local count = select("#", ...)
-  if count > 2 then error("wrong number of arguments", 2) end
-  local drawn = fraction()
-  if count == 0 then return drawn end
-  if count == 1 then low, high = 1, low end
-  low, high = truncated(low), truncated(high)
-  if low > high then error("bad argument #" .. count .. " to 'random' (interval is empty)", 2) end
-  return math.floor(drawn * (high - low + 1)) + low
-end
-
-function safe_math.randomseed(seed) reseed(seed) end
+safe_math.random, safe_math.randomseed = host.random, host.randomseed
 
 local function os_clock() return 0 end
 
+local function thrown(failure)
+  if type(failure) == "userdata" then return host.thrown(failure) end
+  return failure
+end
+
+-- For the handler of an error, while the stack is still there: where the host's function was called, as Lua says it.
+local function thrown_here(failure)
+  local value = thrown(failure)
+  if type(failure) ~= "userdata" or type(value) ~= "string" then return value end
+  local info = frame_from(4, false)
+  return info and info.currentline > 0 and info.short_src .. ":" .. info.currentline .. ": " .. value or value
+end
+
 local function plain(failure)
-  if type(failure) == "userdata" then return failure_text(failure) end
+  failure = thrown(failure)
   if type(failure) == "table" and type(failure.err) == "string" then return failure.err end
   return failure
 end
@@ -80,29 +88,34 @@ local function caught(done, ...)
   return false, plain((...))
 end
 
+local function resumed(done, ...)
+  if done then return true, ... end
+  return false, thrown((...))
+end
+
+local safe_coroutine = {}
+for name, value in pairs(coroutine) do safe_coroutine[name] = value end
+
+function safe_coroutine.resume(...) return resumed(coroutine.resume(...)) end
+
 local globals = {
   string = readonly(string), table = readonly(table), math = readonly(safe_math),
-  os = readonly({clock = os_clock}), coroutine = readonly(coroutine), redis = readonly(server), server = readonly(server),
+  os = readonly({clock = os_clock}), coroutine = readonly(safe_coroutine),
+  redis = readonly(server), server = readonly(server),
   assert = assert, error = error, getmetatable = getmetatable, ipairs = ipairs, next = next, pairs = pairs,
   rawequal = rawequal, rawget = rawget, select = select, setmetatable = setmetatable, tonumber = tonumber,
-  tostring = tostring, type = type, unpack = unpack, _VERSION = _VERSION,
+  tostring = tostring, type = type, loadstring = loadstring, unpack = unpack, _VERSION = _VERSION,
 }
 
 function globals.pcall(...) return caught(pcall(...)) end
 
 function globals.xpcall(body, handler)
-  return xpcall(body, function(failure) return handler(plain(failure)) end)
+  return xpcall(body, function(failure) return handler(thrown_here(failure)) end)
 end
 
 function globals.rawset(table, key, value)
   if protected[table] then error(READONLY, 0) end
   return rawset(table, key, value)
-end
-
-function globals.loadstring(text, name)
-  local chunk, failure = loadstring(text, name)
-  if not chunk then return nil, failure end
-  return setfenv(chunk, getfenv(2))
 end
 
 setmetatable(globals, {__index = function(_, name)
@@ -115,20 +128,17 @@ getmetatable("").__metatable = readonly({__index = globals.string})
 -- Running
 
 local function described(failure)
-  local level = 2
-  local info = getinfo(level, "Sl")
-  while info and info.source ~= SOURCE do
-    level = level + 1
-    info = getinfo(level, "Sl")
-  end
-  local text = plain(failure)
-  if type(failure) ~= "userdata" and type(failure) ~= "table" then text = "ERR " .. tostring(text) end
+  local info = frame_from(2, true)
+  failure = thrown_here(failure)
+  local text = "ERR " .. tostring(failure)
+  if type(failure) == "table" then text = plain(failure) end
   if type(text) ~= "string" then text = "ERR unknown error" end
-  return {text = text, line = info and info.currentline or -1}
+  return {text = text, source = info and info.source or SOURCE, line = info and info.currentline or -1}
 end
 
+-- The server takes no compiled code: it reads the first byte as source.
 local function compile(text)
-  return loadstring(text, SOURCE)
+  return loadstring(text:byte() == 27 and " " .. text or text, SOURCE)
 end
 
 local function run(chunk, keys, argv)
@@ -136,9 +146,11 @@ local function run(chunk, keys, argv)
   local environment = readonly(visible)
   visible._G = environment
   setfenv(chunk, environment)
+  setfenv(0, environment)  -- for what the script loads
   local done, result = xpcall(chunk, described)
+  setfenv(0, outside)
   if done then return true, result end
-  return false, result.text, result.line
+  return false, result.text, result.source, result.line
 end
 
 local function parts(table)

@@ -1,22 +1,31 @@
 """Lua scripts: EVAL, EVALSHA and SCRIPT, on Lua 5.1 with the server's sandbox and conversions.
 
-Not there: ``cjson``, ``cmsgpack``, ``struct``, ``bit``, RESP 3, script flags. A script that uses one of the libraries
-fails with the error for an unknown global.
+Not there: ``cjson``, ``cmsgpack``, ``struct``, ``bit``, RESP 3. A script that uses one of the libraries fails with the
+error for an unknown global.
 """
 
-from collections.abc import Callable
 from functools import cache, lru_cache
 from hashlib import sha1
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
 from lupa import lua51
 
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_double, integer
+from cluster.sim.redis.numbers import integer
 from cluster.sim.redis.random48 import Random48
 from cluster.sim.redis.registry import Args
 from cluster.sim.redis.reply import OK, Status, fail, text, wrong_arity
 from cluster.sim.redis.reply import error as error_reply
+from cluster.sim.redis.script_functions import (
+    Execution,
+    ScriptFailure,
+    ScriptFunctions,
+    ServerCall,
+    command_words,
+    truncated,
+)
+from cluster.sim.redis.shebang import read_shebang
 from engine.ports import Reply, ServerError
 
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
@@ -27,17 +36,17 @@ _SCRIPTS_MAX = 256
 _DIGEST_LENGTH = 40
 _NO_SCRIPT = "NOSCRIPT No matching script."
 
-Call = Callable[[Args], Reply]
-"""Runs one command of a script; an error reply comes back as a ``ServerError`` value."""
+_Script = tuple[Any, bool]
+"""A function of Lua, and whether it may only read."""
 
 
 class Scripts:
     """The script cache of one server, and what its scripts draw at random. ``call`` runs a command of a script."""
 
-    def __init__(self, *, call: Call) -> None:
+    def __init__(self, *, call: ServerCall) -> None:
         self._call = call
         self._random = Random48()
-        self._chunks: dict[bytes, Any] = {}
+        self._chunks: dict[bytes, _Script] = {}
 
     def evaluate(self, args: Args) -> Reply:
         """EVAL: script, number of keys, keys, arguments."""
@@ -74,7 +83,8 @@ class Scripts:
         return digest
 
     def _run(self, digest: bytes, keys: Args, argv: Args) -> Reply:
-        return _interpreter().run(self._chunks[digest], keys, argv, call=self._call, random=self._random)
+        chunk, read_only = self._chunks[digest]
+        return _interpreter().run(chunk, keys, argv, Execution(self._call, self._random, read_only))
 
 
 @lru_cache(maxsize=_SCRIPTS_MAX)
@@ -98,71 +108,75 @@ class _Lua:
     """
 
     def __init__(self) -> None:
-        self._call: Call
-        self._random: Random48
-        self._compiled: dict[bytes, Any] = {}
+        self._execution: Execution
+        self._compiled: dict[bytes, _Script] = {}
         self._runtime = lua51.LuaRuntime(
             encoding=None, register_eval=False, register_builtins=False, unpack_returned_tuples=True
         )
-        self._compile, self._run, self._parts, self._rawget = self._runtime.execute(
-            _SANDBOX,
-            self._called,
-            self._called_protected,
-            _sha1hex,
-            _failure_text,
-            lambda: self._random.fraction(),
-            lambda seed: self._random.seed(_truncated(seed)),
-        )
+        functions = self._functions = ScriptFunctions()
+        lent = {
+            "call": self._called,
+            "pcall": self._called_protected,
+            "thrown": self._thrown,
+            "sha1hex": functions.sha1hex,
+            "log": functions.log,
+            "setresp": functions.setresp,
+            "set_repl": functions.set_repl,
+            "acl_check_cmd": functions.acl_check_cmd,
+            "random": functions.random,
+            "randomseed": functions.randomseed,
+        }
+        host = self._runtime.table_from({name.encode(): function for name, function in lent.items()})
+        self._compile, self._run, self._parts, self._rawget = self._runtime.execute(_SANDBOX, host)
 
-    def compile(self, script: bytes) -> Any:
+    def compile(self, script: bytes) -> _Script:
         if script in self._compiled:
             return self._compiled[script]
-        compiled = self._compile(script)
+        body, read_only = read_shebang(script)
+        compiled = self._compile(body)
         if isinstance(compiled, tuple):
             problem = text(compiled[1])
             fail(f"ERR Error compiling script (new function): {problem}")
         if len(self._compiled) == _SCRIPTS_MAX:
             self._compiled.clear()
-        self._compiled[script] = compiled
-        return compiled
+        self._compiled[script] = compiled, read_only
+        return compiled, read_only
 
-    def run(self, chunk: Any, keys: Args, argv: Args, *, call: Call, random: Random48) -> Reply:
-        self._call, self._random = call, random
+    def run(self, chunk: Any, keys: Args, argv: Args, execution: Execution) -> Reply:
+        self._execution = self._functions.execution = execution
         outcome = self._run(chunk, self._table(keys), self._table(argv))
         if not isinstance(outcome, tuple):
             return None  # done, and nothing was returned
         if outcome[0]:
             return self._reply(outcome[1])
-        return error_reply(f"{text(outcome[1])} script: on @user_script:{outcome[2]}.")
+        failure, source, line = outcome[1:]
+        return error_reply(f"{text(failure)} script: on {text(source)}:{line}.")
 
     def _called(self, *words: Any) -> Any:
         """``redis.call``"""
-        reply = self._dispatch(words)
+        reply = self._execution.call(command_words(words), self._execution)
         if type(reply) is bytes or type(reply) is int:
             return reply
         if isinstance(reply, ServerError):
-            raise _ScriptFailure(*reply.args)
+            raise _failed(reply)
         return self._value(reply)
 
     def _called_protected(self, *words: Any) -> Any:
         """``redis.pcall``"""
-        reply = self._dispatch(words)
-        if isinstance(reply, ServerError):
-            return self._runtime.table_from({b"err": _bytes(str(reply))})
-        return self._value(reply)
+        try:
+            return self._called(*words)
+        except ScriptFailure as failure:
+            return self._thrown(failure)
 
-    def _dispatch(self, words: tuple[Any, ...]) -> Reply:
-        if not words:
-            return ServerError("ERR Please specify at least one argument for this call")
-        args = []
-        for word in words:
-            if type(word) is bytes:
-                args.append(word)
-            elif isinstance(word, int | float) and not isinstance(word, bool):
-                args.append(format_double(word + 0.0))
-            else:
-                return ServerError("ERR Command arguments must be strings or integers")
-        return self._call(args)
+    def _thrown(self, failure: BaseException) -> Any:
+        """What a script sees of an error that a function of the host raised.
+
+        The frames that raised it forget what they were given: lupa fails when a value outlives its coroutine.
+        """
+        clear_frames(failure.__traceback__)
+        if isinstance(failure, ScriptFailure):
+            return self._runtime.table_from(failure.fields)
+        return str(failure).encode()
 
     def _table(self, values: list[Any]) -> Any:
         return self._runtime.table_from(values)
@@ -184,7 +198,7 @@ class _Lua:
         if isinstance(value, bool):
             return 1 if value else None
         if isinstance(value, int | float):
-            return _truncated(value)
+            return truncated(value)
         if lua51.lua_type(value) != "table":
             return None
         error, status, size, *items = self._parts(value)
@@ -203,32 +217,9 @@ def _interpreter() -> _Lua:
     return _Lua()
 
 
-class _ScriptFailure(Exception):
-    """Passes through Lua as the error that a function of the host raised."""
-
-
-def _failure_text(failure: BaseException) -> bytes:
-    return _bytes(str(failure))
-
-
-def _sha1hex(*words: Any) -> bytes:
-    if len(words) != 1:
-        raise _ScriptFailure("ERR wrong number of arguments")
-    hashed = words[0] if isinstance(words[0], bytes) else b"%.14g" % words[0]
-    return sha1(hashed, usedforsecurity=False).hexdigest().encode()
-
-
-def _bytes(message: str) -> bytes:
-    return message.encode()
+def _failed(reply: ServerError) -> ScriptFailure:
+    return ScriptFailure(str(reply), ignore_error_stats_update=True)
 
 
 def _one_line(message: bytes) -> bytes:
     return message.replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _truncated(number: float) -> int:
-    """As the processor converts a double to 64 bits: what does not fit becomes the smallest integer."""
-    if number != number or not -9.3e18 < number < 9.3e18:
-        return INTEGER_MIN
-    whole = int(number)
-    return whole if INTEGER_MIN <= whole <= INTEGER_MAX else INTEGER_MIN

@@ -133,8 +133,8 @@ MUTANTS = (
     ),
     Mutant(
         id="redis-script-number-rounded",
-        module="cluster.sim.redis.scripting",
-        function="_truncated",
+        module="cluster.sim.redis.script_functions",
+        function="truncated",
         old="whole = int(number)",
         new="whole = round(number)",
         breaks="A fraction that a script returns is rounded instead of cut.",

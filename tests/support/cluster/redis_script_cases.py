@@ -10,6 +10,21 @@ def script(body, reply, *args):
     return ("EVAL", body, 0, *args), reply
 
 
+def failing(call, error, prefix="ERR "):
+    """``call`` in a script raises ``error``; as its value is returned at once, no frame of the script is left."""
+    return script(f"return {call}", ServerError(f"{prefix}{error}{IN_SCRIPT}"))
+
+
+def misused(function, given, problem, number=1):
+    """A function of Lua's own complains about an argument."""
+    name = function.rpartition(".")[2]
+    return failing(f"{function}({given})", f"bad argument #{number} to '{name}' ({problem})", "ERR user_script:1: ")
+
+
+NO_WRITES = "#!lua flags=no-writes\n"
+READ_ONLY = ServerError("ERR Write commands are not allowed from read-only scripts. script: on @user_script:2.")
+FLAGS_OF_REPLICATION = "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE."
+
 SCRIPT_CASES = [
     (
         "Lua numbers lose their fraction on the way out",
@@ -119,6 +134,150 @@ SCRIPT_CASES = [
     (
         "random numbers of scripts repeat from server to server",
         [script("math.randomseed(1) return {math.random(1000), math.random(1000)}", [42, 455])],
+    ),
+    (
+        "math.random takes integers of 32 bits, also as text, and complains as Lua does",
+        [
+            script("math.randomseed('1') return {math.random(2, '3.9'), math.random(' 0x10 ')}", [2, 8]),
+            script("math.randomseed(1) return math.random(1e10)", 58701509),
+            script("math.randomseed(1) return math.random(-1e10, 1e10)", -1471463359),
+            misused("math.random", "'x'", "number expected, got string"),
+            misused("math.random", "1, nil", "number expected, got nil", 2),
+            misused("math.random", "2, 1", "interval is empty", 2),
+            misused("math.random", "0/0", "interval is empty"),
+            misused("math.randomseed", "", "number expected, got no value"),
+            misused("math.randomseed", "{}", "number expected, got table"),
+            failing("math.random(1, 2, 3)", "wrong number of arguments", "ERR user_script:1: "),
+        ],
+    ),
+    (
+        "loadstring complains as Lua does, and errors name its chunk",
+        [
+            misused("loadstring", "", "string expected, got no value"),
+            misused("loadstring", "nil", "string expected, got nil"),
+            misused("loadstring", "'return 1', true", "string expected, got boolean", 2),
+            script("return {loadstring('return 1', nil)(), loadstring(1) == nil}", [1, 1]),
+            script(
+                "loadstring('\\nerror(\"boom\")', '@part')()",
+                ServerError("ERR part:2: boom script: on @part:2."),
+            ),
+        ],
+    ),
+    (
+        "redis.sha1hex takes what is neither text nor number for the empty text",
+        [
+            script("return redis.sha1hex({})", b"da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+            script("return redis.sha1hex(nil) == redis.sha1hex('')", 1),
+            script("return redis.sha1hex(true) == redis.sha1hex('')", 1),
+            script("return redis.sha1hex(1e20) == redis.sha1hex('1e+20')", 1),
+            script("return redis.sha1hex(0/0) == redis.sha1hex('-nan')", 1),
+            failing("redis.sha1hex()", "wrong number of arguments"),
+        ],
+    ),
+    (
+        "redis.log checks its level",
+        [
+            script("return redis.log(redis.LOG_WARNING, 'y', {})", None),
+            script("return redis.log('3.9', 'y')", None),
+            failing("redis.log('x')", "server.log() requires two arguments or more."),
+            failing("redis.log('x', 'y')", "First argument must be a number (log level)."),
+            failing("redis.log(-1, 'y')", "Invalid log level."),
+            failing("server.log(4, 'y')", "Invalid log level."),
+        ],
+    ),
+    (
+        "redis.setresp knows two versions",
+        [
+            script("return redis.setresp('2')", None),
+            failing("redis.setresp(4)", "RESP version must be 2 or 3."),
+            failing("redis.setresp({})", "RESP version must be 2 or 3."),
+            failing("redis.setresp()", "server.setresp() requires one argument."),
+        ],
+    ),
+    (
+        "redis.set_repl takes the constants of replication",
+        [
+            script("return {redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA}", [0, 1, 2, 2]),
+            script("return {redis.REPL_ALL, redis.set_repl(redis.REPL_ALL)}", [3]),
+            script("return redis.set_repl('x')", None),
+            failing("redis.set_repl(4)", FLAGS_OF_REPLICATION),
+            failing("redis.set_repl(-1)", FLAGS_OF_REPLICATION),
+            failing("redis.set_repl(1, 2)", "server.set_repl() requires one argument."),
+        ],
+    ),
+    (
+        "redis.acl_check_cmd allows every command that there is",
+        [
+            script("return {redis.acl_check_cmd('get'), redis.acl_check_cmd('EVAL', 1)}", [1, 1]),
+            failing("redis.acl_check_cmd('NOPE')", "Invalid command passed to server.acl_check_cmd()"),
+            failing("redis.acl_check_cmd()", "Please specify at least one argument for this call"),
+            failing("redis.acl_check_cmd('GET', {})", "Command arguments must be strings or integers"),
+        ],
+    ),
+    (
+        "a script knows the version of Redis that the server follows",
+        [script("return {redis.REDIS_VERSION, redis.REDIS_VERSION_NUM}", [b"7.2.4", 459268])],
+    ),
+    (
+        "a handler of xpcall gets the table of a failed command, and the text of other errors",
+        [
+            (("RPUSH", "l", "x"), 1),
+            script(
+                "local _, e = xpcall(function() redis.call('GET', 'l') end, function(e) return e end) return e",
+                WRONG_TYPE,
+            ),
+            script(
+                "return {xpcall(redis.call, function(e) return e.err end)}",
+                [None, b"ERR Please specify at least one argument for this call"],
+            ),
+            script(
+                "local _, e = xpcall(redis.call, function(e) return tostring(e.ignore_error_stats_update) end, 'GET')"
+                " return {e, tostring(redis.pcall('GET', 'l').ignore_error_stats_update)}",
+                [b"nil", b"true"],
+            ),
+            script("return {xpcall(function() error({err='E x'}) end, type)}", [None, b"table"]),
+            script("return {xpcall(function() math.random(0) end, type)}", [None, b"string"]),
+            script(
+                "local f = function() redis.call('GET', 'l') end"
+                " local _, e = coroutine.resume(coroutine.create(f)) return e.err",
+                str(WRONG_TYPE).encode(),
+            ),
+        ],
+    ),
+    (
+        "the first line of a script may say its language and what it does without",
+        [
+            script("#!lua\nreturn 1", 1),
+            script("#!LUA  flags=allow-oom,allow-stale,no-cluster,allow-cross-slot-keys flags=\nreturn 1", 1),
+            script(
+                "#!lua\nx x",
+                ServerError("ERR Error compiling script (new function): user_script:2: '=' expected near 'x'"),
+            ),
+            script("#!lua", ServerError("ERR Invalid script shebang")),
+            script("#!lua flags=x\nreturn 1", ServerError("ERR Unexpected flag in script shebang: x")),
+            script("#!lua flags=no-writes,\nreturn 1", ServerError("ERR Unexpected flag in script shebang: ")),
+            script("#!lua name=x\nreturn 1", ServerError("ERR Unknown lua shebang option: name=x")),
+            script("#! lua\nreturn 1", ServerError("ERR Unknown lua shebang option: lua")),
+            script("#!js\nreturn 1", ServerError("ERR Could not find scripting engine 'js'")),
+            (("SCRIPT", "LOAD", "#!js flags=x\n"), ServerError("ERR Unexpected flag in script shebang: x")),
+        ],
+    ),
+    (
+        "a script of the flag no-writes only reads",
+        [
+            (("SET", "k", "v"), b"OK"),
+            script(f"{NO_WRITES}return redis.call('GET', 'k')", b"v"),
+            script(f"{NO_WRITES}return redis.call('TTL', 'k')", -1),
+            script(f"{NO_WRITES}return redis.call('SPOP', 'none')", READ_ONLY),
+            script(f"{NO_WRITES}return redis.call('SORT', 'none', 'ALPHA')", READ_ONLY),
+            script(
+                f"{NO_WRITES}return redis.call('SET', 'k')",
+                ServerError("ERR Wrong number of args calling command from script script: on @user_script:2."),
+            ),
+            (("SCRIPT", "LOAD", f"{NO_WRITES}redis.call('DEL', 'k')"), b"7188cba86437c777a3cc74789f3df831a04d4d59"),
+            (("EVALSHA", "7188cba86437c777a3cc74789f3df831a04d4d59", 0), READ_ONLY),
+            (("GET", "k"), b"v"),
+        ],
     ),
     (
         "what a failing script did stays",

@@ -203,6 +203,34 @@ def test_the_writes_of_a_script_stay_together():
     assert log == [[[b"SET", b"a", b"1"], [b"DEL", b"a"]]]
 
 
+@pytest.mark.parametrize(("flags", "written"), [("NONE", 1), ("AOF", 2), ("REPLICA", 1), ("ALL", 2)])
+def test_a_script_may_keep_its_writes_out_of_the_file(flags, written):
+    """Measured on Valkey 9.1.2 with its log on, killed and started again (23 November 2026)."""
+    effects = []
+    redis = model(on_write=effects.extend)
+    script = f"redis.call('SET', 'k', 1) redis.set_repl(redis.REPL_{flags}) redis.call('SET', 'k', 2)"
+    redis.execute(("EVAL", script, 0))
+    redis.execute(("EVAL", "redis.call('SET', 'k', 3)", 0))
+    assert redis.execute(("GET", "k")) == b"3"
+    assert len(effects) == written + 1
+
+
+def test_a_script_that_asks_for_resp_3_is_told_that_there_is_none():
+    script = "return redis.setresp(3)"
+    told = "ERR this model of a server has no RESP 3 script: on @user_script:1."
+    assert model().execute(("EVAL", script, 0)) == ServerError(told)
+
+
+@pytest.mark.parametrize("call", ["redis.call({})", "math.random({})"])
+def test_an_error_over_a_table_in_a_coroutine_keeps_nothing_of_the_coroutine(call):
+    """A value that outlives its coroutine ends the interpreter, some scripts later."""
+    redis = model()
+    failing = f"return {{coroutine.resume(coroutine.create(function() {call} end))}}"
+    for _ in range(200):
+        assert redis.execute(("EVAL", failing, 0))[0] is None
+        redis.execute(("EVAL", "local t = {} for i = 1, 1000 do t[i] = {} end", 0))
+
+
 def test_a_random_choice_is_written_as_what_was_chosen():
     _, ((name, key, member),) = written(("SADD", "s", "a", "b", "c"), ("SPOP", "s"))
     assert (name, key) == (b"srem", b"s")

@@ -1,0 +1,184 @@
+"""The functions of a script's Lua that check what they are given, with the errors of the server's own.
+
+They belong to the host and not to the sandbox: a function of the host leaves no frame in Lua, so that in
+``return redis.log()`` the error still has the line of the script.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha1
+from typing import Any
+
+from lupa import lua51
+
+from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_double
+from cluster.sim.redis.random48 import Random48
+from cluster.sim.redis.registry import Args, lookup
+from engine.ports import Reply
+
+SCRIPT_COMMANDS = frozenset((b"eval", b"evalsha", b"script"))
+
+_LOG_LEVELS = range(4)
+_REPLICATE_LOG = 1
+_REPLICATE_ALL = 3
+_RESP_2, _RESP_3 = 2, 3
+
+
+@dataclass(slots=True)
+class Execution:
+    """One execution of a script on one server, and what the script has chosen for the rest of it."""
+
+    call: "ServerCall"
+    random: Random48
+    read_only: bool
+    logged: bool = True
+    """Whether its writes go into the server's file."""
+
+
+ServerCall = Callable[[Args, Execution], Reply]
+"""Runs one command of a script; an error reply comes back as a ``ServerError`` value."""
+
+
+class ScriptFailure(Exception):
+    """Passes through Lua as an error of a function of the server. A script sees a table with these ``fields``."""
+
+    def __init__(self, message: str, **fields: bool) -> None:
+        super().__init__(message)
+        self.fields = {b"err": message.encode(), **{name.encode(): value for name, value in fields.items()}}
+
+
+class LuaFailure(Exception):
+    """Passes through Lua as an error of one of Lua's own functions. A script sees its text, the line in front."""
+
+
+class ScriptFunctions:
+    """They see the ``execution`` that is set. None calls a function of Lua, which would end badly in a coroutine."""
+
+    execution: Execution
+
+    def sha1hex(self, *words: Any) -> bytes:
+        if len(words) != 1:
+            raise ScriptFailure("ERR wrong number of arguments")
+        word = words[0]
+        if isinstance(word, int | float) and not isinstance(word, bool):
+            word = b"-nan" if word != word and math.copysign(1, word) < 0 else b"%.14g" % word
+        hashed = word if isinstance(word, bytes) else b""
+        return sha1(hashed, usedforsecurity=False).hexdigest().encode()
+
+    def log(self, *words: Any) -> None:
+        """Checks only: a server's log is not modelled."""
+        if len(words) < 2:
+            raise ScriptFailure("ERR server.log() requires two arguments or more.")
+        if _number(words[0]) is None:
+            raise ScriptFailure("ERR First argument must be a number (log level).")
+        if _whole(words[0]) not in _LOG_LEVELS:
+            raise ScriptFailure("ERR Invalid log level.")
+
+    def setresp(self, *words: Any) -> None:
+        if len(words) != 1:
+            raise ScriptFailure("ERR server.setresp() requires one argument.")
+        version = _whole(words[0])
+        if version == _RESP_3:
+            raise ScriptFailure("ERR this model of a server has no RESP 3")
+        if version != _RESP_2:
+            raise ScriptFailure("ERR RESP version must be 2 or 3.")
+
+    def set_repl(self, *words: Any) -> None:
+        if len(words) != 1:
+            raise ScriptFailure("ERR server.set_repl() requires one argument.")
+        flags = _whole(words[0])
+        if flags & ~_REPLICATE_ALL:
+            raise ScriptFailure("ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+        self.execution.logged = bool(flags & _REPLICATE_LOG)
+
+    def acl_check_cmd(self, *words: Any) -> bool:
+        name = command_words(words)[0]
+        if lookup(name) is None and name.lower() not in SCRIPT_COMMANDS:
+            raise ScriptFailure("ERR Invalid command passed to server.acl_check_cmd()")
+        return True
+
+    def random(self, *words: Any) -> float:
+        drawn = self.execution.random.fraction()
+        if not words:
+            return drawn
+        if len(words) > 2:
+            raise LuaFailure("wrong number of arguments")
+        low, high = 1, _integer(words, 0, "random")
+        if len(words) > 1:
+            low, high = high, _integer(words, 1, "random")
+        if low > high:
+            raise _bad_argument(len(words), "random", "interval is empty")
+        return math.floor(drawn * _int32(high - low + 1)) + low
+
+    def randomseed(self, *words: Any) -> None:
+        self.execution.random.seed(_integer(words, 0, "randomseed"))
+
+
+def _number(word: Any) -> float | None:
+    """As ``lua_tonumber``, which takes a text for the number that C reads in it; None if there is none."""
+    if isinstance(word, bytes):
+        return _number_in(word)
+    return word if isinstance(word, int | float) and not isinstance(word, bool) else None
+
+
+def _number_in(text: bytes) -> float | None:
+    try:
+        written = text.decode("ascii")
+        if "_" in written:
+            return None
+        return float.fromhex(written) if "x" in written.lower() else float(written)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole(word: Any) -> int:
+    number = _number(word)
+    return 0 if number is None else truncated(number)
+
+
+def _integer(words: tuple[Any, ...], place: int, function: str) -> int:
+    """As ``luaL_checkint``."""
+    number = _number(words[place]) if place < len(words) else None
+    if number is None:
+        given = _type_name(words[place]) if place < len(words) else "no value"
+        raise _bad_argument(place + 1, function, f"number expected, got {given}")
+    return _int32(truncated(number))
+
+
+def _bad_argument(number: int, function: str, problem: str) -> LuaFailure:
+    return LuaFailure(f"bad argument #{number} to '{function}' ({problem})")
+
+
+def command_words(words: tuple[Any, ...]) -> Args:
+    """The words of a command that a script gave."""
+    if not words:
+        raise ScriptFailure("ERR Please specify at least one argument for this call")
+    args = []
+    for word in words:
+        if type(word) is bytes:
+            args.append(word)
+        elif isinstance(word, int | float) and not isinstance(word, bool):
+            args.append(format_double(word + 0.0))
+        else:
+            raise ScriptFailure("ERR Command arguments must be strings or integers")
+    return args
+
+
+def truncated(number: float) -> int:
+    """As the processor converts a double to 64 bits: what does not fit becomes the smallest integer."""
+    if number != number or not -9.3e18 < number < 9.3e18:
+        return INTEGER_MIN
+    whole = int(number)
+    return whole if INTEGER_MIN <= whole <= INTEGER_MAX else INTEGER_MIN
+
+
+def _int32(number: int) -> int:
+    return ((number + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _type_name(value: Any) -> str:
+    for kind, name in ((type(None), "nil"), (bool, "boolean"), (bytes, "string"), (int | float, "number")):
+        if isinstance(value, kind):
+            return name
+    return lua51.lua_type(value) or "userdata"
