@@ -6,10 +6,12 @@ Where pipelines are sent, and whose answers decide, is up to the kinds of coordi
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from cluster.commands.routes import is_write
 from cluster.connections.batch import Channel
+from cluster.coordinators.door import Door
 from cluster.votes.levels import Setting
 from cluster.votes.pipeline import Done, Outcome
 from cluster.votes.shared_batch import Member
@@ -44,6 +46,8 @@ class Coordinator(ABC):
         self._running = True
         self._deaths = 0
         self._sending = False
+        self.door: Door | None = None
+        """Looks at what clients submit before it is sent, and at what they are told."""
         self._delayed: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
 
     @property
@@ -104,7 +108,10 @@ class Coordinator(ABC):
         if not commands:
             done([])
             return
-        self._in_order(self._send, level, commands, done, packed)
+        if self.door is not None:
+            self.door.take(level, commands, done, packed, partial(self._in_order, self._send))
+        else:
+            self._in_order(self._send, level, commands, done, packed)
 
     def submit_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
@@ -114,7 +121,10 @@ class Coordinator(ABC):
         ``commands`` and ``packed`` are all members' together, in order. All must have the same rule at ``level``: the
         first one's is taken for all.
         """
-        self._in_order(self._send_together, level, members, commands, packed)
+        if self.door is not None:
+            self.door.take_together(level, members, commands, packed, partial(self._in_order, self._send))
+        else:
+            self._in_order(self._send_together, level, members, commands, packed)
 
     def _in_order(self, send: Callable[..., None], *arguments: Any) -> None:
         if self._sending:

@@ -20,7 +20,10 @@ from engine.ports import Command, Runtime
 
 
 class PlainCoordinator(Coordinator):
-    """``channels`` lead to every zone of the data centre, one server each, the own zone among them."""
+    """``channels`` lead to every zone of the data centre, one server each, the own zone among them.
+
+    ``rules``: how commands are voted on.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class PlainCoordinator(Coordinator):
         channels: Mapping[str, Channel],
         runtime: Runtime,
         statistics: CoordinatorStatistics | None = None,
+        rules: type[Rules] = Rules,
     ) -> None:
         if zone not in channels:
             raise ValueError(f"coordinator of zone {zone!r} has no channel to its own zone, only to {list(channels)}")
@@ -37,10 +41,11 @@ class PlainCoordinator(Coordinator):
         super().__init__(
             zone=zone, channels=channels, runtime=runtime, statistics=statistics or CoordinatorStatistics()
         )
+        self._rules = rules
         self._levels = _Prepared(self._prepare)
 
     def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
-        rules = Rules(level, zones=len(self.zones))
+        rules = self._rules(level, zones=len(self.zones))
         return rules, self.statistics.tally(level, zones=self.zones)
 
     def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:

@@ -18,6 +18,9 @@ class Codec(Protocol):
     def like(self, commands: Sequence[Command], model: Sequence[Command]) -> Sequence[Command]:
         """``commands`` for zones whose replies are to be of the form that ``model`` asks for."""
 
+    def packed(self, commands: Sequence[Command]) -> bytes | None:
+        """``commands``, which have their arguments, in wire form; None if nobody needs it."""
+
     def decoded(self, reply: Reply) -> Any:
         """What a zone's reply says."""
 
@@ -36,6 +39,9 @@ class PlainCodec:
 
     def like(self, commands: Sequence[Command], model: Sequence[Command]) -> Sequence[Command]:
         return commands
+
+    def packed(self, commands: Sequence[Command]) -> None:
+        return None
 
     def decoded(self, reply: Reply) -> Any:
         return reply

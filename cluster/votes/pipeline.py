@@ -133,7 +133,7 @@ class MixedPipeline:
         self._commands = commands
         self._tally = tally
         self._done = done
-        self._votes = [rule.vote() for rule in rules]
+        self._votes = [rule.vote(command) for rule, command in zip(rules, commands, strict=True)]
         self._undecided = len(commands)
 
     def answered(self, position: int, answer: Answer) -> None:

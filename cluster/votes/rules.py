@@ -28,7 +28,7 @@ class Rule:
         self.decision = Decision.AGREED if self.needed else Decision.LOCAL
         """How a vote ends when all replies are equal."""
 
-    def vote(self) -> Vote:
+    def vote(self, command: Command) -> Vote:
         return Vote(self.level, zones=self.zones)
 
     def asked(self, command: Command) -> Command:
@@ -45,7 +45,7 @@ class CustomVoteRule(Rule):
         super().__init__(rule.level, zones=rule.zones, reads=reads)
         self._make = make
 
-    def vote(self) -> Vote:
+    def vote(self, command: Command) -> Vote:
         return self._make(self.level, self.zones)
 
 

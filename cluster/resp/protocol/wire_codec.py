@@ -5,6 +5,7 @@ from typing import Any
 
 import hiredis
 
+from cluster.real.upstream import pack
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
 from engine.ports import Command, Reply
@@ -31,6 +32,9 @@ class WireCodec:
 
     def like(self, commands: Sequence[Command], model: Sequence[Command]) -> Sequence[Command]:
         return WireCommands(commands, protocol=_protocol(model))
+
+    def packed(self, commands: Sequence[Command]) -> bytes:
+        return b"".join(map(pack, commands))
 
     def decoded(self, reply: Reply) -> Any:
         assert isinstance(reply, bytes)

@@ -97,6 +97,8 @@ class Call:
 class PlayedCoordinator:
     """Keeps what it gets; the test answers. With ``reply`` it answers at once, every command the same."""
 
+    door = None
+
     def __init__(self, *, reply=None):
         self.calls = deque()
         self.reply = reply

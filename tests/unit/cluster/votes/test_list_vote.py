@@ -97,8 +97,8 @@ class TestRules:
     )
     def test_mget_alone_is_voted_on_by_element_at_the_quorum_levels(self, level, kind):
         rules = Rules(level, zones=3)
-        assert [type(rules[name].vote()) for name in ("MGET", b"mget")] == [kind, kind]
-        assert {type(rules[name].vote()) for name in ("GET", "HMGET", "LRANGE", "DEL", "MSET")} == {Vote}
+        assert [type(rules[name].vote((name,))) for name in ("MGET", b"mget")] == [kind, kind]
+        assert {type(rules[name].vote((name,))) for name in ("GET", "HMGET", "LRANGE", "DEL", "MSET")} == {Vote}
 
     def test_a_pipeline_of_mget_and_other_reads_has_no_common_rule(self):
         rules = Rules(QUORUM, zones=3)

@@ -35,7 +35,7 @@ def test_equal_replies_end_a_vote_as_a_vote_on_them_ends():
     for level in LEVELS_OF_ONE_DC:
         for name in ("GET", "SET", "HGETALL", "SCRIPT"):
             rule = Rules(level, zones=3)[name]
-            vote = rule.vote()
+            vote = rule.vote((name,))
             for zone in range(rule.zones):
                 vote.submit(zone, b"OK")
             assert vote.decision is rule.decision
