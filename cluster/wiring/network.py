@@ -16,6 +16,8 @@ from cluster.links.link import Link
 from cluster.options.codec import Codec, PlainCodec
 from cluster.options.hinted_handoff import HintedChannel
 from cluster.options.read_repair.coordinator import RepairingCoordinator
+from cluster.options.strict.door import StrictDoor
+from cluster.options.strict.votes import StrictRules
 from cluster.options.versions.anti_entropy import AntiEntropy
 from cluster.options.versions.clock import VersionClock
 from cluster.options.versions.coordinator import VersionedCoordinator
@@ -126,6 +128,9 @@ class Network:
             )
         else:
             coordinator = make(zone=name, channels=channels, runtime=self._run, statistics=statistics)
+        if self._settings.strict:
+            zones = len(self.topology.positions[name].dc.racks)
+            coordinator.door = StrictDoor(zones=zones, codec=self._codec, count=statistics.count)
         self.coordinators[name] = coordinator
         return coordinator
 
@@ -135,7 +140,7 @@ class Network:
         if settings.read_repair:
             return partial(RepairingCoordinator, now_ms=self._clocks[name].now_ms, codec=self._codec)
         if not settings.versioned:
-            return PlainCoordinator
+            return partial(PlainCoordinator, rules=StrictRules) if settings.strict else PlainCoordinator
         clock = self._version_clock(name)
         return partial(VersionedCoordinator, clock=clock, votes=settings.votes, codec=self._codec)
 

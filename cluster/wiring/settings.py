@@ -18,7 +18,8 @@ class NetworkSettings:
 
     ``loss`` is the share of transmissions that every link loses. ``topology`` says where the nodes are whose names the
     network is given; without it each is a zone of one data centre. ``read_repair`` is Dynomite's option of this name,
-    ``hinted_handoff``, ``votes`` by version and ``anti_entropy`` are ours. The last two keep versions.
+    ``hinted_handoff``, ``votes`` by version and ``anti_entropy`` are ours. The last two of these
+    keep versions. ``strict`` refuses what works here and not on Dynomite, so it goes with none of them.
     """
 
     seed: int
@@ -32,6 +33,7 @@ class NetworkSettings:
     hinted_handoff: HandoffSettings | None = None
     votes: VoteBy = VoteBy.VALUE
     anti_entropy: AntiEntropySettings | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if self.versioned and self.read_repair:
@@ -41,6 +43,11 @@ class NetworkSettings:
             )
         if self.anti_entropy is not None and self.topology is not None and not self.topology.flat:
             raise ClusterError("anti_entropy needs one data centre and zones of one server, got another topology")
+        if self.strict and (self.read_repair or self.versioned or self.hinted_handoff is not None):
+            raise ClusterError(
+                "strict goes with none of hinted_handoff, votes by version and anti_entropy, which Dynomite does not "
+                "have, and read_repair, with which it crashes; accepted: one or the other"
+            )
         if self.versioned and self.topology is not None and len(self.topology.nodes) > COORDINATORS_MAX:
             raise ClusterError(f"versions are for up to {COORDINATORS_MAX} servers, got {len(self.topology.nodes)}")
 

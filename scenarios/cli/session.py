@@ -87,6 +87,9 @@ def up(
         str | None,
         typer.Option(metavar="TIME", help="Compare zones at this interval, e.g. 1s, and copy what is newer."),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what works here and not on Dynomite, with an error that says so.")
+    ] = False,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:

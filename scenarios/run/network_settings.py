@@ -29,6 +29,7 @@ class NetworkOptions(TypedDict):
     hinted_handoff: HandoffSettings | None
     votes: VoteBy
     anti_entropy: AntiEntropySettings | None
+    strict: bool
 
 
 def network_options(scenario: Scenario) -> NetworkOptions:
@@ -46,6 +47,7 @@ def network_options(scenario: Scenario) -> NetworkOptions:
         hinted_handoff=None if handoff is None else HandoffSettings(queue=handoff.queue),
         votes=replication.votes,
         anti_entropy=None if comparing is None else _anti_entropy(comparing),
+        strict=replication.strict,
     )
 
 

@@ -10,6 +10,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cluster.links.lag_text import parse_lag
+from cluster.options.hinted_handoff import HandoffSettings
 from cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from cluster.topology.described import topology_of
@@ -84,6 +85,7 @@ class SessionSettings(BaseModel):
     hinted_handoff: bool = False
     votes: VoteBy = VoteBy.VALUE
     anti_entropy_s: float = Field(default=0.0, ge=0, le=ANTI_ENTROPY_S_MAX)
+    strict: bool = False
     runs: Path
     command: str = "zonelab up"
 
@@ -120,7 +122,13 @@ class SessionSettings(BaseModel):
         comparing = AntiEntropySettings() if self.anti_entropy_s else None
         try:
             NetworkSettings(
-                seed=0, topology=layout, read_repair=self.read_repair, votes=self.votes, anti_entropy=comparing
+                seed=0,
+                topology=layout,
+                read_repair=self.read_repair,
+                hinted_handoff=HandoffSettings() if self.hinted_handoff else None,
+                votes=self.votes,
+                anti_entropy=comparing,
+                strict=self.strict,
             )
         except ClusterError as error:
             raise ValueError(str(error)) from error
@@ -147,6 +155,7 @@ class SessionSettings(BaseModel):
             "hinted_handoff": HINTS if self.hinted_handoff else 0,
             "votes": self.votes.value,
             "anti_entropy_ms": math.ceil(1e3 * self.anti_entropy_s),
+            "strict": self.strict,
         }
 
     def port_of(self, node: str) -> int | None:

@@ -35,11 +35,19 @@ class Replication(Section):
     votes: VoteBy = VoteBy.VALUE
     """What decides between replies that differ."""
     anti_entropy: AntiEntropy | None = None
+    strict: Flag = False
+    """Refuse what works here and not on Dynomite."""
 
     @model_validator(mode="after")
-    def _one_kind_of_versions(self) -> "Replication":
+    def _fits_together(self) -> "Replication":
         if self.read_repair and (self.votes is VoteBy.VERSION or self.anti_entropy is not None):
             raise ValueError(
                 "read_repair: got true; accepted: false with votes: version or anti_entropy, which have other versions"
+            )
+        beyond = self.read_repair or self.votes is VoteBy.VERSION
+        if self.strict and (beyond or self.hinted_handoff is not None or self.anti_entropy is not None):
+            raise ValueError(
+                "strict: got true; accepted: false with hinted_handoff, votes: version and anti_entropy, which "
+                "Dynomite does not have, and read_repair, with which it crashes"
             )
         return self

@@ -7,7 +7,7 @@ from cluster.resp.commands.command_table import CommandSpec, Treatment
 from cluster.resp.commands.subscribe import pong, subscribe
 from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, queue
 from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from cluster.votes.levels import Level, Levels
 
 NO_AUTH = "NOAUTH Authentication required."
 _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
@@ -27,6 +27,12 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
         else:
             _refuse(client, _unknown(arguments))
         return
+    door = client.host.coordinator.door
+    if door is not None and spec.name != "AUTH":
+        levels = Levels(client.read_level, client.write_level)
+        if (refusal := door.refusal(tuple(arguments), levels)) is not None:
+            _refuse(client, refusal)
+            return
     if spec.treatment is Treatment.CONTAINER or (spec.name == "CLIENT" and len(arguments) > 1):
         found = client.host.table.find_subcommand(spec, arguments)
         if found is None:

@@ -59,7 +59,7 @@ class GatewayConfiguration(BaseModel):
 
     Options, the same for all coordinators: ``read_repair``; ``hinted_handoff``: so many writes are kept for each zone
     that cannot be reached, 0 keeps none; ``votes``; ``anti_entropy_ms``: so often zones are compared, 0 never, with
-    what was removed remembered for ``retention_s``.
+    what was removed remembered for ``retention_s``; ``strict``: what Dynomite does not do is refused.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -89,6 +89,7 @@ class GatewayConfiguration(BaseModel):
     votes: VoteBy = VoteBy.VALUE
     anti_entropy_ms: int = Field(default=0, ge=0)
     retention_s: float = Field(default=10 * DAY_NS / 1e9, gt=0)
+    strict: bool = False
 
     @model_validator(mode="after")
     def _fits_together(self) -> "GatewayConfiguration":
@@ -159,6 +160,7 @@ class GatewayConfiguration(BaseModel):
             hinted_handoff=self._handoff(),
             votes=self.votes,
             anti_entropy=self._anti_entropy(),
+            strict=self.strict,
         )
 
     def _handoff(self) -> HandoffSettings | None:

@@ -6,6 +6,9 @@ Method: the command line as a user runs it; a zone misses writes during a cut, a
 import json
 
 import pytest
+import redis
+
+from cluster.options.strict.door import REFUSED
 
 pytestmark = pytest.mark.real
 
@@ -29,7 +32,11 @@ def read(lab):
 
 
 def done(lab, what):
-    return sum(lab.zone(name)["statistics"]["options"].get(what, 0) for name in "abc")
+    return sum(done_by(lab, zone, what) for zone in "abc")
+
+
+def done_by(lab, zone, what):
+    return lab.zone(zone)["statistics"]["options"].get(what, 0)
 
 
 def test_anti_entropy_brings_a_zone_what_it_missed_removals_included_and_the_report_counts_it(lab):
@@ -69,8 +76,23 @@ def test_read_repair_works_for_clients_of_a_port(lab):
     lab.run("down")
 
 
+def test_strict_mode_refuses_at_every_port_and_says_how_often(lab):
+    lab.up("--strict")
+    for zone in "abc":
+        with lab.client(zone, protocol=2) as client:
+            assert client.hset("h", "f", "1") in (0, 1)
+            with pytest.raises(redis.ResponseError, match="strict: HSET: a number of arguments"):
+                client.hset("h", mapping={"f": "1", "g": "2"})
+    lab.until(lambda: all(done_by(lab, zone, REFUSED) for zone in "abc"))
+    assert REFUSED in lab.run("status")
+    lab.run("down")
+    told = json.loads((lab.folder / "runs" / "session" / "latest" / "run.json").read_text())
+    assert all(each["options"][REFUSED] for each in told["coordinators"].values())
+
+
 def test_options_that_do_not_fit_are_refused_before_anything_starts(lab):
     refusal = lab.run("up", "--read-repair", "--votes", "version", code=64)
     assert "one or the other" in refusal
+    assert "one or the other" in lab.run("up", "--strict", "--hinted-handoff", code=64)
     assert "one data centre" in lab.run("up", "--nodes", "2", "--anti-entropy", "1s", code=64)
     lab.assert_nothing_is_left()

@@ -280,5 +280,6 @@ def test_the_printed_scenario_spells_out_every_default(good: str) -> None:
         "hinted_handoff": None,
         "votes": "value",
         "anti_entropy": None,
+        "strict": False,
     }
     assert printed["faults"][0] == {"at_s": 2.0, "for_s": 3.0, "kind": "kill", "zone": "b", "restart": "keep"}

@@ -1,0 +1,136 @@
+"""Where a coordinator in strict mode takes its clients' commands: refuses some, and looks at the replies to others."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from cluster.commands.routes import is_write, upper
+from cluster.connections.failures import ZoneFailure
+from cluster.coordinators.door import Send
+from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
+from cluster.options.codec import Codec
+from cluster.options.strict.forms import MULTI_KEY, PREFIX, Request, refused_reply, refused_request
+from cluster.votes.levels import Setting
+from cluster.votes.pipeline import Done, Failure, Outcome
+from cluster.votes.shared_batch import Member
+from engine.ports import Command, Indeterminate, PortError, Reply, ServerError
+
+REFUSED = "refused by strict mode"
+
+
+class StrictDoor:
+    """Of a coordinator whose data centre has so many ``zones``. ``count``: told what was refused, and how often."""
+
+    def __init__(self, *, zones: int, codec: Codec, count: Callable[[str, int], None]) -> None:
+        self._zones = zones
+        self._codec = codec
+        self._count = count
+
+    def refusal(self, command: Command, level: Setting) -> str | None:
+        found = refused_request(Request(command, level, self._zones))
+        self._count(REFUSED, int(found is not None))
+        return found
+
+    def take(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None, send: Send) -> None:
+        given = self._codec.commands(commands, packed)
+        if given is None:  # a transaction, of which a port in strict mode has none
+            send(level, commands, done, packed)
+        else:
+            self._take_given(level, commands, given, done, packed, send)
+
+    def take_together(
+        self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes, send: Send
+    ) -> None:
+        given = self._codec.commands(commands, packed)
+        assert given is not None, "what travels together is no transaction"
+        begin = 0
+        for its_commands, done in members:
+            end = begin + len(its_commands)
+            its = given[begin:end]
+            self._take_given(level, its_commands, its, done, self._codec.packed(its), send)
+            begin = end
+
+    def _take_given(
+        self,
+        level: Setting,
+        commands: Sequence[Command],
+        given: Sequence[Command],
+        done: Done,
+        packed: bytes | None,
+        send: Send,
+    ) -> None:
+        """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
+        done = partial(self._answered, given, done)
+        fragments = [self._fragment(level, *its) for its in zip(commands, given, strict=True)]
+        runs = _runs(fragments, commands)
+        if len(runs) == 1 and len(runs[0]) == len(commands):
+            send(level, self._codec.like([one.command for one in fragments], commands), done, packed)
+            return
+        split = SplitPipeline([SplitCommand(one.command, [one]) for one in fragments], parts=len(runs), done=done)
+        for run in runs:
+            its_fragments = [fragments[index] for index in run]
+            its_commands = self._codec.like([one.command for one in its_fragments], commands)
+            its_packed = self._codec.packed([given[index] for index in run])
+            send(level, its_commands, partial(split.answered, 0, its_fragments), its_packed)
+        if not runs:
+            split.conclude()
+
+    def _fragment(self, level: Setting, command: Command, words: Command) -> Fragment:
+        """What is sent for ``command``: its own words where votes have to know them."""
+        fragment = Fragment(words if upper(words[0]) in MULTI_KEY else command, ())
+        refusal = self.refusal(words, level)
+        if refusal is not None:
+            fragment.replies[0] = ServerError(refusal)
+        return fragment
+
+    def _answered(self, given: Sequence[Command], done: Done, outcome: Outcome) -> None:
+        answers = outcome if isinstance(outcome, list) else outcome.answers
+        told = [self._told(words, answer) for words, answer in zip(given, answers, strict=True)]
+        changed = [index for index, answer in enumerate(told) if answer is not answers[index]]
+        if not changed:
+            done(outcome)
+            return
+        self._count(REFUSED, len(changed))
+        lost = next((told[index] for index in changed if is_write(given[index])), None)
+        applied = any(map(is_write, given))
+        done(Failure(_Withheld(outcome, lost=lost, applied=applied), told))
+
+    def _told(self, words: Command, answer: Reply) -> Reply:
+        if isinstance(answer, ServerError):
+            self._count(REFUSED, int(isinstance(answer, ZoneFailure) and str(answer).startswith(PREFIX)))  # by its vote
+            return answer
+        refusal = refused_reply(upper(words[0]), self._codec.decoded(answer))
+        return answer if refusal is None else ServerError(refusal)
+
+
+class _Withheld:
+    """The account of a pipeline of which a reply is withheld. ``lost``: the error in place of a write's reply."""
+
+    def __init__(self, outcome: Outcome, *, lost: Reply, applied: bool) -> None:
+        self._outcome = outcome
+        self._lost = lost
+        self._applied = applied
+
+    def error(self) -> PortError | None:
+        if isinstance(self._outcome, Failure):
+            try:
+                self._outcome.result()
+            except PortError as error:
+                return error
+        return Indeterminate(str(self._lost)) if self._lost is not None else None
+
+    def anything_applied(self) -> bool:
+        return self._outcome.maybe_applied if isinstance(self._outcome, Failure) else self._applied
+
+
+def _runs(fragments: Sequence[Fragment], commands: Sequence[Command]) -> list[list[int]]:
+    """The positions of what is carried out, in order: together, but alone what is not sent as it was submitted."""
+    runs: list[list[int]] = []
+    alone = True
+    for index, (fragment, command) in enumerate(zip(fragments, commands, strict=True)):
+        if fragment.replies:
+            continue
+        was_alone, alone = alone, fragment.command is not command
+        if alone or was_alone:
+            runs.append([])
+        runs[-1].append(index)
+    return runs

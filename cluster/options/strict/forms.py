@@ -1,0 +1,173 @@
+"""The table of what strict mode refuses, and what Dynomite 0.6 does in its place.
+
+Each form says what it looks at: a request before it is carried out, the vote on the answers of the zones, or the reply
+before the client gets it. Measured at 2046b05 on 2026-11-22 unless ``docs/strict.md`` names another source.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cluster.commands.keys import key_bytes, keys_of
+from cluster.commands.routes import Route, route, upper
+from cluster.options.strict.commands import has_right_length, is_known
+from cluster.votes.levels import Level, Setting, read_level, write_level
+from engine.ports import Command
+
+PREFIX = "ERR strict: "
+"""How every refusal begins."""
+
+VALUE_BYTES_MAX = 16 * 1024
+"""Larger values in MSET and MGET end Dynomite's process; one of its buffers (``mbuf_size``) has this size."""
+
+MULTI_KEY = frozenset({"DEL", "EXISTS", "MGET", "MSET"})
+"""What Dynomite takes apart by key (``redis_fragment`` in ``proto/dyn_redis.c``)."""
+
+_CLOSES = "closes the connection without a reply"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command that a client has sent at ``setting`` to the coordinator of a data centre with so many ``zones``."""
+
+    words: Command
+    setting: Setting
+    zones: int
+
+    @cached_property
+    def name(self) -> str:
+        return upper(self.words[0])
+
+    @cached_property
+    def keys(self) -> Sequence[bytes]:
+        return keys_of(self.words)
+
+    @property
+    def needs_quorum(self) -> bool:
+        levels = {Route.READ: read_level(self.setting), Route.WRITE: write_level(self.setting)}
+        return levels.get(route(self.words), Level.DC_ONE) is not Level.DC_ONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """``what`` is refused, and what Dynomite ``does`` with it."""
+
+    what: str
+    does: str
+
+    def refusal(self, command: str) -> str:
+        """The error in place of the answer to ``command``."""
+        return f"{PREFIX}{command}: {self.what}; Dynomite 0.6 {self.does}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestForm(Form):
+    """``fits`` is asked in the order of the table, so it may count on all forms above it."""
+
+    fits: Callable[[Request], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplyForm(Form):
+    """``fits`` is given the command's name and what its reply says."""
+
+    fits: Callable[[str, Any], bool]
+
+
+def _has_large_value(request: Request) -> bool:
+    values = request.words[2::2] if request.name == "MSET" else ()
+    return any(len(key_bytes(value)) > VALUE_BYTES_MAX for value in values)
+
+
+def _stores_what_it_reads(request: Request) -> bool:
+    """Dynomite's parser takes these for reads, which go to the own zone only at DC_ONE."""
+    if request.zones == 1 or read_level(request.setting) is not Level.DC_ONE:
+        return False
+    if request.name in ("SUNIONSTORE", "ZINTERSTORE", "ZUNIONSTORE"):
+        return True
+    return request.name == "SORT" and "STORE" in map(upper, request.words[2:])
+
+
+def _has_array_before_the_end(name: str, value: Any) -> bool:
+    """Dynomite takes the end of an inner array for the end of the reply, which is right for the last element only."""
+    while isinstance(value, list) and value:
+        if any(isinstance(element, list) for element in value[:-1]):
+            return True
+        value = value[-1]
+    return False
+
+
+def _has_large_element(name: str, value: Any) -> bool:
+    elements = value if name == "MGET" and isinstance(value, list) else ()
+    return any(isinstance(element, bytes) and len(element) > VALUE_BYTES_MAX for element in elements)
+
+
+REQUESTS = (
+    RequestForm(
+        what="a command that Dynomite does not know", does=_CLOSES, fits=lambda request: not is_known(request.words)
+    ),
+    RequestForm(
+        what="a number of arguments that Dynomite does not take",
+        does=_CLOSES,
+        fits=lambda request: not has_right_length(request.words),
+    ),
+    RequestForm(
+        what="a script without keys",
+        does=_CLOSES,
+        fits=lambda request: request.name in ("EVAL", "EVALSHA") and not request.keys,
+    ),
+    RequestForm(what="an empty key", does=_CLOSES, fits=lambda request: b"" in request.keys),
+    RequestForm(
+        what="a value of more than 16 KiB in MSET", does="ends with a crash of the coordinator", fits=_has_large_value
+    ),
+    RequestForm(
+        what="a quorum level with one zone",
+        does="fails at DC_SAFE_QUORUM after carrying it out, and counts it as without a quorum at DC_QUORUM",
+        fits=lambda request: request.zones == 1 and request.needs_quorum,
+    ),
+    RequestForm(
+        what="a quorum level with more than three zones",
+        does="writes past the end of its arrays of three replies",
+        fits=lambda request: request.zones > 3 and request.needs_quorum,
+    ),
+    RequestForm(what="a result stored at DC_ONE", does="stores it in the own zone only", fits=_stores_what_it_reads),
+)
+
+BY_ELEMENT = Form(
+    what="no two zones gave the same list of values",
+    does="closes the connection, or answers ERR unknown: unknown at the safe levels",
+)
+NO_MAJORITY = Form(what="no two zones gave the same number", does="answers 0 or a nil array, without an error")
+ERROR_ELSEWHERE = Form(
+    what="several keys, and the first error is that of another zone's server",
+    does="answers ERR unknown: unknown, then closes the connection",
+)
+VOTES = (BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE)
+
+REPLIES = (
+    ReplyForm(
+        what="an array inside the reply that is not its last element",
+        does="cuts the reply there, and the client waits for ever",
+        fits=_has_array_before_the_end,
+    ),
+    ReplyForm(
+        what="a value of more than 16 KiB in the reply to MGET",
+        does="ends with a crash of the coordinator",
+        fits=_has_large_element,
+    ),
+)
+
+FORMS: tuple[Form, ...] = (*REQUESTS, *VOTES, *REPLIES)
+
+
+def refused_request(request: Request) -> str | None:
+    """The error in place of carrying it out; None for what Dynomite does as well."""
+    form = next((form for form in REQUESTS if form.fits(request)), None)
+    return None if form is None else form.refusal(request.name)
+
+
+def refused_reply(name: str, value: Any) -> str | None:
+    """The error in place of a reply that says ``value``; None for what Dynomite's client would get as well."""
+    form = next((form for form in REPLIES if form.fits(name, value)), None)
+    return None if form is None else form.refusal(name)

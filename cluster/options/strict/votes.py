@@ -1,0 +1,58 @@
+"""Votes that end in an error where Dynomite would fail its client: commands of several keys."""
+
+from cluster.commands.keys import keys_of
+from cluster.commands.routes import route, upper
+from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, MULTI_KEY, NO_MAJORITY
+from cluster.votes.levels import Level, Setting
+from cluster.votes.rules import Rule, Rules
+from cluster.votes.vote import Decision, Vote
+from engine.ports import Command, Reply, ServerError
+
+_UNDECIDED = {"DEL": NO_MAJORITY, "EXISTS": NO_MAJORITY, "MGET": BY_ELEMENT}
+
+
+class StrictRules(Rules):
+    """``Rules`` in which commands of ``MULTI_KEY`` have votes of their own."""
+
+    def __init__(self, setting: Setting, *, zones: int) -> None:
+        super().__init__(setting, zones=zones)
+        self._by_name |= {name: _MultiKeyRule(self._by_route[route((name,))]) for name in sorted(MULTI_KEY)}
+
+
+class _MultiKeyRule(Rule):
+    __slots__ = ()
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule.level, zones=rule.zones, reads=rule.reads)
+
+    def vote(self, command: Command) -> Vote:
+        return _MultiKeyVote(self.level, zones=self.zones, command=command)
+
+
+class _MultiKeyVote(Vote):
+    __slots__ = ("_command", "_elsewhere")
+
+    def __init__(self, level: Level, *, zones: int, command: Command) -> None:
+        super().__init__(level, zones=zones)
+        self._command = command
+        self._elsewhere = False
+
+    def submit(self, zone: int, reply: Reply) -> bool:
+        if self._first_error is None and isinstance(reply, ServerError):
+            self._elsewhere = zone != self._local and _is_of_server(reply)
+        return super().submit(zone, reply)
+
+    def _decide(self, decision: Decision, answer: Reply) -> bool:
+        name = upper(self._command[0])
+        form = _UNDECIDED.get(name) if decision in (Decision.FIRST_ARRIVED, Decision.NO_QUORUM) else None
+        if decision is Decision.ERRORS and self._elsewhere and len(keys_of(self._command)) > 1:
+            form = ERROR_ELSEWHERE
+        if form is not None:
+            answer = ZoneFailure(form.refusal(name), maybe_applied=True)
+        return super()._decide(decision, answer)
+
+
+def _is_of_server(error: ServerError) -> bool:
+    """It came from the other zone, and was not given by the own coordinator in place of an answer."""
+    return not isinstance(error, ZoneFailure) or str(error) == STORAGE_REFUSED

@@ -1,0 +1,122 @@
+"""Goal: a port in strict mode refuses each form of the table; without strict mode it refuses none of them.
+
+Method: the examples that scenarios have as well, and those that only a port has, by redis-py to gateways of one, three
+and four zones on three real servers.
+"""
+
+import time
+from contextlib import ExitStack
+
+import pytest
+import redis
+from support.cluster.strict_forms import EXAMPLES, TAKEN, THREE
+
+from cluster.options.strict.forms import PREFIX
+from cluster.votes.levels import Level
+from cluster.zone import Restart
+
+pytestmark = pytest.mark.real
+
+ERR = "ERR "
+DEADLINE_S = 60
+
+
+@pytest.fixture(scope="module")
+def gateways(cluster):
+    """By the names of its zones and whether it is strict, a gateway of zone a; a fourth zone shares c's server."""
+    made = {}
+    with ExitStack() as stack:
+
+        def gateway(zones, strict):
+            if (zones, strict) not in made:
+                addresses = {zone: str(cluster.addresses[zone if zone in THREE else "c"]) for zone in zones}
+                made[zones, strict] = stack.enter_context(cluster.gateway("a", zones=addresses, strict=strict))
+            return made[zones, strict]
+
+        yield gateway
+
+
+@pytest.fixture
+def planted(cluster, gateways, request):
+    """The example, with the zones as it wants them."""
+    example = request.param
+    cluster.flush()
+    for zone, commands in example.planted.items():
+        with cluster.direct(zone) as server:
+            for command in commands:
+                server.execute_command(*command)
+    for zone in example.down:
+        cluster.run(cluster.zone(zone).kill())
+    yield example
+    for zone in example.down:
+        cluster.run(cluster.zone(zone).restart(Restart.KEEP))
+    for strict in (True, False) if example.down else ():
+        until_a_quorum_is_reached(gateways(THREE, strict))
+
+
+def until_a_quorum_is_reached(gateway):
+    deadline_s = time.monotonic() + DEADLINE_S
+    while str(answer(gateway, Level.DC_QUORUM, ("SET", "k", "v"))) != "b'OK'":
+        assert time.monotonic() < deadline_s, f"the gateway reached no quorum of zones within {DEADLINE_S} s"
+        time.sleep(0.01)
+
+
+def answer(gateway, level, command):
+    """What a client is told, an error as its text."""
+    with gateway.client(protocol=2) as client:
+        connection = client.connection_pool.get_connection()
+        connection.send_command("DYNO_CONFIG:CONN_CONSISTENCY", level)
+        assert connection.read_response() == b"OK"
+        connection.send_command(*command)
+        try:
+            return connection.read_response()
+        except redis.ResponseError as error:
+            return error
+
+
+@pytest.mark.parametrize("planted", EXAMPLES, indirect=True, ids=str)
+def test_each_form_is_refused_in_strict_mode_and_only_there(gateways, planted):
+    zones = tuple(planted.zones)
+    refused = answer(gateways(zones, True), planted.level, planted.command)
+    assert ERR + str(refused) == planted.form.refusal(str(planted.command[0]))
+    assert PREFIX.removeprefix(ERR) not in str(answer(gateways(zones, False), planted.level, planted.command))
+
+
+def test_what_dynomite_takes_as_well_is_answered_as_without_strict_mode(cluster, gateways):
+    def answers(strict):
+        cluster.flush()
+        with gateways(THREE, strict).client(protocol=2) as client:
+            apart = [client.execute_command(*command) for command in TAKEN]
+            pipeline = client.pipeline(transaction=False)
+            for command in TAKEN:
+                pipeline.execute_command(*command)
+            return apart, pipeline.execute()
+
+    assert answers(strict=True) == answers(strict=False)
+
+
+def test_clients_that_speak_at_once_are_each_told_of_their_own_commands(cluster, gateways):
+    cluster.flush()
+    gateway = gateways(THREE, True)
+    clients = [gateway.client(protocol=2) for _ in range(8)]
+    pipelines = [client.pipeline(transaction=False) for client in clients]
+    for number, pipeline in enumerate(pipelines):
+        pipeline.set(f"k{number}", number).execute_command("LPOP", "none", 2)
+        pipeline.mset({f"x{number}": number, f"y{number}": number}).mget(f"x{number}", f"k{number}")
+    for client in clients:
+        assert client.ping()
+    told = [pipeline.execute(raise_on_error=False) for pipeline in pipelines]
+    assert [(each[0], each[2], each[3]) for each in told] == [
+        (True, True, [b"%d" % number] * 2) for number in range(len(told))
+    ]
+    assert all(str(each[1]).startswith("strict: LPOP") for each in told)
+    for client in clients:
+        client.close()
+
+
+def test_a_client_with_a_password_logs_in(cluster):
+    with cluster.gateway("a", strict=True, password="secret") as gateway:
+        with gateway.client(protocol=2, password="secret") as client:
+            assert client.set("k", "v")
+        with gateway.client(protocol=3, password="secret") as client, pytest.raises(redis.ResponseError, match="HELLO"):
+            client.ping()
