@@ -79,8 +79,10 @@ def three_zones():
 
 @pytest.fixture(scope="session")
 def simulation():
-    with simulated_lab(*SHARDS) as lab:
+    """In strict mode, which refuses nothing that the queues send: they would run on Dynomite."""
+    with simulated_lab(*SHARDS, strict=True) as lab:
         yield lab
+        assert lab.refused == 0
 
 
 PLACES = [

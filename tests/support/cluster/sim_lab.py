@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from support.coroutines import given
 
 from cluster.links.lag_text import parse_lag
+from cluster.options.strict.door import REFUSED
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.votes.levels import Level
 from engine.ports import Connection, Runtime
@@ -37,10 +38,15 @@ class SimLab:
     def connection(self, zone: str, level: Level) -> Connection:
         return self.cluster.connection(zone, level)
 
+    @property
+    def refused(self) -> int:
+        """So many commands were refused, or their replies withheld, by strict mode."""
+        return sum(each.statistics.options.get(REFUSED, 0) for each in self.cluster.coordinators.values())
+
 
 @contextmanager
-def simulated_lab(*names: str, lag: str = "constant:1ms", seed: int = 1) -> Iterator[SimLab]:
-    lab = SimLab(SimCluster(names, SimSettings(seed=seed, lag=parse_lag(lag))))
+def simulated_lab(*names: str, lag: str = "constant:1ms", seed: int = 1, strict: bool = False) -> Iterator[SimLab]:
+    lab = SimLab(SimCluster(names, SimSettings(seed=seed, lag=parse_lag(lag), strict=strict)))
     lab.run(lab.cluster.start())
     try:
         yield lab
