@@ -71,6 +71,8 @@ class PortHost:
         self.statistics = PortStatistics()
         self.unpacker = Unpacker()
         self.held_bytes = 0
+        self.waiting = 0
+        """Clients that wait in a blocking command."""
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()

@@ -207,9 +207,11 @@ class Session(Client, asyncio.Protocol):
 
         marks.setdefault("protocol", self.protocol)
         level = self.read_level if kind.reads else self.write_level
-        commands = WireCommands([kind.example], **marks)
-        self.host.turn.depart()
-        (through or self.coordinator).submit(level, commands, done, packed=raw)
+        if through is None and len(marks) == 1:
+            self.host.turn.gather(kind, level, marks["protocol"], raw, 1, done)
+        else:
+            self.host.turn.depart()
+            (through or self.coordinator).submit(level, WireCommands([kind.example], **marks), done, packed=raw)
         return answered
 
     def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:

@@ -4,7 +4,8 @@ A blocking command on a shared connection would stop every other client, and on 
 would take the element out of that zone only. So the port looks at the own zone at intervals that grow to
 ``POLL_MAX_S``, and when there is something it sends the command's form that does not wait to all zones, at the
 client's level. Another client may have been faster; then it goes on waiting. Clients that wait are served in no
-particular order, where a single server serves the one that waits longest.
+particular order, where a single server serves the one that waits longest. The more clients wait, the longer are the
+intervals of each, so that all of them together cost no more than ``LOOKS_PER_S``.
 """
 
 import asyncio
@@ -22,6 +23,11 @@ from engine.ports import ServerError
 
 POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05
+LOOKS_PER_S = 5_000
+"""Of all clients of a port together, beside the first one of each: about a tenth of a core."""
+TOGETHER_S = 0.01
+"""Many clients look at the same moments, so far apart, and their looks are one batch."""
+
 
 TIMEOUT_S_MAX = 9.2e15
 """The servers' own limit: milliseconds since 1970 are numbers of 64 bits there."""
@@ -136,18 +142,22 @@ async def _wait(client: Client, timeout_s: float, attempt: _Attempt) -> bytes:
     """Try until there is something; a time-out of 0 never ends."""
     now_s = client.loop.time
     deadline_s = now_s() + timeout_s if timeout_s else None
-    pause_s = POLL_MIN_S
-    while True:
-        reply = await attempt()
-        if reply is not None:
-            return reply
-        if deadline_s is not None:
-            left_s = deadline_s - now_s()
-            if left_s <= 0:
-                return wire.NIL_ARRAY[client.protocol]
-            pause_s = min(pause_s, left_s)
-        await asyncio.sleep(pause_s)
-        pause_s = min(POLL_MAX_S, 2 * pause_s)
+    pause_s, host = POLL_MIN_S, client.host
+    host.waiting += 1
+    try:
+        while (reply := await attempt()) is None:
+            if (least_s := host.waiting / LOOKS_PER_S) > TOGETHER_S:
+                pause_s = max(pause_s, least_s) + -now_s() % TOGETHER_S
+            if deadline_s is not None:
+                left_s = deadline_s - now_s()
+                if left_s <= 0:
+                    return wire.NIL_ARRAY[client.protocol]
+                pause_s = min(pause_s, left_s)
+            await asyncio.sleep(pause_s)
+            pause_s = min(POLL_MAX_S, 2 * pause_s)
+        return reply
+    finally:
+        host.waiting -= 1
 
 
 def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) -> None:

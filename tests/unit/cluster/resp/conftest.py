@@ -102,8 +102,10 @@ class PlayedCoordinator:
     def __init__(self, *, reply=None):
         self.calls = deque()
         self.reply = reply
+        self.asked = 0
 
     def submit(self, level, commands, done, *, packed=None):
+        self.asked += len(commands)
         call = Call(level, commands, done, packed)
         if self.reply is None:
             self.calls.append(call)

@@ -1,9 +1,11 @@
 """Goal: one connection of the port keeps order and state. Method: a real socket, a coordinator by hand."""
 
 import asyncio
+import time
 
 import pytest
 
+from cluster.resp.commands import blocking
 from cluster.resp.protocol import wire
 from cluster.votes.levels import Level
 from engine.ports import ServerError
@@ -236,6 +238,21 @@ def test_a_blocking_pop_looks_at_the_own_zone_and_takes_at_the_level(runner):
             assert await client.reply() is None
             assert error(await client.ask(b"BLPOP", b"p", b"-1")) == "ERR timeout is negative"
             assert error(await client.ask(b"BLPOP", b"p", b"x")).startswith("ERR timeout is not")
+
+    runner.run(program())
+
+
+def test_many_clients_that_wait_look_together_no_more_often_than_is_allowed(runner, monkeypatch):
+    monkeypatch.setattr(blocking, "LOOKS_PER_S", 100)
+
+    async def program():
+        async with opened(reply=b":0\r\n") as port:
+            begin_s = time.monotonic()
+            for _ in range(50):
+                (await port.client()).send(b"BLPOP", b"q", b"0")
+            await until(lambda: port.coordinator.asked >= 150)
+            looks = port.coordinator.asked
+            assert looks <= 50 + 100 * (time.monotonic() - begin_s) + 50
 
     runner.run(program())
 
