@@ -120,9 +120,12 @@ class Peer:
         return self.far_end.in_flight if self._straight else len(self.requests)
 
     def close(self) -> None:
+        """Break the connection for good."""
         self._closed = True
         self._reconnect.stop()
         deque(self._break(lost_if_not_there=True), maxlen=0)
+        for link in (self.outbound, self.inbound):
+            link.forget(self._reconsider, self.reset)
 
     def submit(self, batch: Batch, done: OnAnswer) -> None:
         if self._straight:

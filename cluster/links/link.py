@@ -98,6 +98,13 @@ class Link:
         """Call ``listener`` whenever ``clear`` has changed, before the link carries anything else."""
         self._on_clear.append(listener)
 
+    def forget(self, *listeners: Callable[[], None]) -> None:
+        """Call ``listeners`` no more."""
+        for listener in listeners:
+            for told in (self._on_break, self._on_clear):
+                if listener in told:
+                    told.remove(listener)
+
     def set_lag(self, lag: Lag) -> None:
         """Messages sent from now on take delays drawn from ``lag``."""
         self._lag = lag

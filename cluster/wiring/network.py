@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from typing import cast
 
 from cluster.clock import NodeClock
 from cluster.connections.batch import Channel, Upstream
@@ -66,8 +67,8 @@ class Network:
         }
         self.coordinators: dict[str, Coordinator] = {}
         self._direct: dict[str, DirectConnection] = {}
-        self._server_connections: list[ServerConnection] = []
-        self._peers: list[Peer] = []
+        self._server_connections: dict[ServerConnection, None] = {}
+        self._peers: dict[Peer, None] = {}
         self._background: list[Task[None]] = []
         self._comparing: list[AntiEntropy] = []
         self.hinted: dict[tuple[str, str], HintedChannel] = {}
@@ -214,7 +215,7 @@ class Network:
     def _server_connection(self, zone: str) -> ServerConnection:
         upstream = self._upstream(zone)
         server = ServerConnection(upstream=upstream, runtime=self._run, timeouts=self._settings.timeouts)
-        self._server_connections.append(server)
+        self._server_connections[server] = None
         server.open()
         return server
 
@@ -225,6 +226,16 @@ class Network:
             return server
         return self._peer(source, target, server)
 
+    def drop(self, channel: Channel) -> None:
+        """Close a way that ``channel`` has made; what is in flight on it fails."""
+        if isinstance(channel, Peer):
+            channel.close()
+            self._peers.pop(channel, None)
+            channel = cast(ServerConnection, channel.far_end)
+        assert isinstance(channel, ServerConnection)
+        channel.close()
+        self._server_connections.pop(channel, None)
+
     def _peer(self, source: str, target: str, far: FarEnd) -> Peer:
         timeouts = self._settings.timeouts
         peer = Peer(
@@ -234,5 +245,5 @@ class Network:
             runtime=self._run,
             timeouts=timeouts.between_data_centres() if self._apart(source, target) else timeouts,
         )
-        self._peers.append(peer)
+        self._peers[peer] = None
         return peer

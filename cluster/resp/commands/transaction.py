@@ -22,6 +22,7 @@ from cluster.resp.gateway.token_ring import WireRing
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.votes.vote import Vote
+from cluster.zone import ClusterError
 from engine.ports import Reply
 
 _MULTI, _EXEC, _UNWATCH = map(wire.command, (b"MULTI", b"EXEC", b"UNWATCH"))
@@ -91,7 +92,10 @@ def watch(client: Client, raw: bytes) -> None:
         if (wrong := _wrong_place(client, raw, 1)) is not None:
             return wire.error(f"ERR {wrong}")
         if client.watching is None:
-            client.watching = Watching(await client.host.lease(raw))
+            try:
+                client.watching = Watching(await client.host.lease(raw))
+            except ClusterError as refused:
+                return wire.error(f"ERR {refused}")
         return wire.answer(await _watched_everywhere(client, client.watching, raw))
 
     client.exclusively(begin)

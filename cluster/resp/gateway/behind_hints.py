@@ -16,18 +16,18 @@ class BehindHints:
     """``channel``, which leads where ``hinted`` leads, and does not overtake that one's hints."""
 
     def __init__(self, channel: Channel, hinted: HintedChannel) -> None:
-        self._channel = channel
+        self.channel = channel
         self._hinted = hinted
 
     @property
     def connected(self) -> bool:
-        return self._channel.connected
+        return self.channel.connected
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         if isinstance(batch.commands, WireCommands) and not batch.commands.plain:
-            self._hinted.submit_after(self._channel, batch, done)
+            self._hinted.submit_after(self.channel, batch, done)
         else:
-            self._channel.submit(batch, done)
+            self.channel.submit(batch, done)
 
     def reset(self) -> None:
-        self._channel.reset()
+        self.channel.reset()

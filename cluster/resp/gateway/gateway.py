@@ -16,7 +16,7 @@ from typing import Any, Self
 import hiredis
 
 from cluster.clock import NodeClock
-from cluster.connections.batch import Channel
+from cluster.connections.batch import Answer, Batch, Channel
 from cluster.connections.server import ServerConnection
 from cluster.coordinators.coordinator import Coordinator
 from cluster.coordinators.plain import PlainCoordinator
@@ -26,7 +26,7 @@ from cluster.resp.commands.command_table import CommandTable, table_from
 from cluster.resp.gateway.behind_hints import BehindHints
 from cluster.resp.gateway.token_ring import PassingRing, WireRing
 from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import RawUpstream
+from cluster.resp.protocol.upstream import RawUpstream, WireCommands
 from cluster.resp.protocol.wire_codec import WireCodec
 from cluster.resp.server import RespServer
 from cluster.resp.settings import PortSettings
@@ -42,6 +42,12 @@ READY_S = 10.0
 
 CONNECT_S = 2.0
 """How long it then waits for the other zones; it serves without them as well."""
+
+WATCHERS_MAX = 1_000
+"""Clients that watch keys at the same time: each has connections of its own to every zone."""
+
+_IDLE_WATCHERS_MAX = 16
+"""So many such connections wait for the next client."""
 
 FIRST_S = 0.1
 """How often a coordinator of another data centre is tried until it is there for the first time."""
@@ -86,6 +92,7 @@ class ZoneGateway:
         self._timeouts = settings.timeouts
         self._far_servers: list[ServerConnection] = []
         self._idle: dict[frozenset[str], list[Coordinator]] = {}
+        self._watchers = 0
         self._server: RespServer | None = None
         self._for_peers: RespServer | None = None
         self._network = Network(
@@ -245,10 +252,16 @@ class ZoneGateway:
             await self.runtime.sleep(1_000_000)
 
     async def _lease(self, watch: bytes) -> Coordinator:
-        """A coordinator with connections of its own, for a client that watches keys, to where these are."""
+        """A coordinator with connections of its own, for a client that watches keys, to where these are.
+
+        Raises ``ClusterError`` if too many have one.
+        """
         ring = self.coordinator
         owners = ring.together(watch, 1) if isinstance(ring, WireRing) else tuple(self.addresses)
         assert owners, watch
+        if self._watchers >= WATCHERS_MAX:
+            raise ClusterError(f"{WATCHERS_MAX} clients watch keys at this port; no more can")
+        self._watchers += 1
         idle = self._idle.setdefault(frozenset(owners), [])
         if idle:
             return idle.pop()
@@ -256,15 +269,28 @@ class ZoneGateway:
         try:
             await self._connected(coordinator)
         except asyncio.CancelledError:  # the client has left
-            idle.append(coordinator)
+            self._release(coordinator)
             raise
         return coordinator
 
     def _release(self, coordinator: Coordinator) -> None:
-        """Its connections forget what was watched, and serve the next client."""
-        watching_no_more = wire.command(b"UNWATCH")
-        coordinator.submit(Level.DC_ONE, (("UNWATCH",),), lambda _: None, packed=watching_no_more)
-        self._idle[frozenset(coordinator.zones)].append(coordinator)
+        """Its connections forget what was watched, and serve the next client; beyond some they are closed.
+
+        A zone may still be about to get a transaction that others have answered, so first all of them answer this.
+        """
+        self._watchers -= 1
+        idle = self._idle[frozenset(coordinator.zones)]
+        kept = len(idle) < _IDLE_WATCHERS_MAX
+        if kept:
+            idle.append(coordinator)
+        batch = Batch(WireCommands([("UNWATCH",)], protocol=2), writes=True, packed=wire.command(b"UNWATCH"))
+        for channel in coordinator.channels:
+            channel.submit(batch, (lambda _: None) if kept else partial(self._drop, channel))
+
+    def _drop(self, channel: Channel, answer: Answer) -> None:
+        """Close ``channel``, whose last answer is there, once it has been taken in."""
+        way = channel.channel if isinstance(channel, BehindHints) else channel
+        self.runtime.call_later(0, partial(self._network.drop, way))
 
     def _connect_to(self, zone: str) -> RawUpstream:
         loop = asyncio.get_running_loop()

@@ -28,6 +28,7 @@ from cluster.zone import Address, ClusterError, Restart
 pytestmark = pytest.mark.real
 
 DEADLINE_S = 60
+SINGLE = {"single_connection_client": True}
 
 
 def run(path, timeout=DEADLINE_S):
@@ -195,6 +196,54 @@ def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gone(clus
                 pipe.multi()
                 pipe.set("n", 3)
                 assert await pipe.execute() == [True]
+
+    program(scenario())
+
+
+@pytest.mark.parametrize("end", ["UNWATCH", "EXEC", "leave"])
+def test_clients_that_watch_no_more_leave_few_connections_open_and_their_transactions_everywhere(cluster, end):
+    async def scenario():
+        async with gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(5)}) as one:
+            servers = [cluster.direct(zone) for zone in "abc"]
+            before = [server.info("clients")["connected_clients"] for server in servers]
+            clients = [client_of(one, **SINGLE) for _ in range(60)]
+            for number, client in enumerate(clients):
+                await client.execute_command("WATCH", "k")
+                if end == "EXEC":
+                    await client.execute_command("MULTI")
+                    await client.execute_command("SET", f"k{number}", "v")
+            for client in clients:
+                await (client.aclose() if end == "leave" else client.execute_command(end))
+
+            def few():
+                now = [server.info("clients")["connected_clients"] for server in servers]
+                return all(count - other <= 20 for count, other in zip(now, before, strict=True))
+
+            await until(few, "connections are closed")
+            if end == "EXEC":
+                assert [server.exists(*(f"k{number}" for number in range(60))) for server in servers] == [60] * 3
+            for client in clients:
+                await client.aclose()
+
+    program(scenario())
+
+
+def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_room(cluster, monkeypatch):
+    monkeypatch.setattr("cluster.resp.gateway.gateway.WATCHERS_MAX", 2)
+
+    async def scenario():
+        async with (
+            gateway(cluster) as one,
+            client_of(one, **SINGLE) as first,
+            client_of(one, **SINGLE) as second,
+            client_of(one, **SINGLE) as third,
+        ):
+            for client in (first, second, first):
+                await client.execute_command("WATCH", "k")
+            with pytest.raises(redis.ResponseError, match="2 clients watch keys"):
+                await third.execute_command("WATCH", "k")
+            assert await first.execute_command("UNWATCH")
+            assert await third.execute_command("WATCH", "k")
 
     program(scenario())
 
