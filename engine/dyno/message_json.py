@@ -1,16 +1,19 @@
 """The JSON form of a message in the payload hash.
 
-Field order, omitted empty strings and the tolerant reader are those of the Jackson mapper in
+Field order, omitted empty strings, escapes and the tolerant reader are those of the Jackson mapper in
 https://github.com/Netflix/dyno-queues (``RedisDynoQueue.om``), so either side reads what the other wrote.
 """
 
 import json
+import re
 from typing import Any
 
 from engine.dyno.errors import PayloadError
 from engine.message import Message
 
-_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_ESCAPE = re.compile(r"\\(?:\\|u....)")
+"""An escape by number, or an escaped backslash, after which a ``u`` is only a letter."""
 
 
 def encode(message: Message) -> bytes:
@@ -25,7 +28,7 @@ def encode(message: Message) -> bytes:
     fields["priority"] = message.priority
     if message.shard:
         fields["shard"] = message.shard
-    return _to_json(fields).encode()
+    return _json(fields).encode()
 
 
 def decode(raw: bytes, *, message_id: str) -> Message:
@@ -51,4 +54,12 @@ def decode(raw: bytes, *, message_id: str) -> Message:
 def _text(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return json.dumps(value)
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """JSON without blanks, the numbers of escapes in upper case as Jackson's (``CharTypes`` in jackson-core)."""
+    written = _encoded(value)
+    if "\\u" not in written:
+        return written
+    return _ESCAPE.sub(lambda escape: escape[0][:2] + escape[0][2:].upper(), written)

@@ -27,6 +27,10 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
         (Message(id="1", shard="b"), b'{"id":"1","timeout":0,"priority":0,"shard":"b"}'),
         (Message(id="1", shard="", timeout_ms=-5), b'{"id":"1","timeout":-5,"priority":0}'),
         (Message(id="é", payload='"\n'), '{"id":"é","payload":"\\"\\n","timeout":0,"priority":0}'.encode()),
+        (
+            Message(id="1", payload="\x00\x0b\t\x1f\x7f\\u00ab"),
+            b'{"id":"1","payload":"\\u0000\\u000B\\t\\u001F\x7f\\\\u00ab","timeout":0,"priority":0}',
+        ),
     ],
 )
 def test_a_message_is_written_as_the_original_writes_it(message, raw):
@@ -63,6 +67,11 @@ def test_every_message_is_read_back_as_it_was_written(message_id, payload, timeo
 def test_missing_null_and_unknown_fields_are_no_obstacle(fields):
     message = decode(json.dumps(fields).encode(), message_id="7")
     assert (message.id, message.payload, message.timeout_ms, message.priority, message.shard) == ("7", "", 0, 0, None)
+
+
+def test_a_value_that_is_no_text_is_read_as_its_json():
+    raw = '{"payload":{"é":[1,"\\u000b"]}}'.encode()
+    assert decode(raw, message_id="7").payload == '{"é":[1,"\\u000B"]}'
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"[]", b"{", b'{"timeout":"soon"}', b'{"priority":100}', b"\xff"])
