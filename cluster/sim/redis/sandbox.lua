@@ -1,5 +1,5 @@
 -- What a script sees of Lua and of the server. Rules: the server's own (modules/lua of https://github.com/valkey-io/valkey).
--- Argument: the functions of the host. None calls a function of Lua: lupa must not, while a coroutine runs.
+-- Argument: the functions of the host.
 local host = ...
 local error, setmetatable, getmetatable, type, select, tostring = error, setmetatable, getmetatable, type, select, tostring
 local getinfo, loadstring, setfenv, unpack = debug.getinfo, loadstring, setfenv, unpack

@@ -53,7 +53,7 @@ class LuaFailure(Exception):
 
 
 class ScriptFunctions:
-    """They see the ``execution`` that is set. None calls a function of Lua, which would end badly in a coroutine."""
+    """They see the ``execution`` that is set."""
 
     execution: Execution
 
