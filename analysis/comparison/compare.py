@@ -5,12 +5,10 @@ therefore made from blocks of neighbouring operations. What no method can get ou
 runs differ among themselves, from seed to seed and from machine to machine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from analysis.checkers.verdict import Totals, Verdict
 from analysis.comparison.metrics import (
@@ -25,7 +23,8 @@ from analysis.comparison.metrics import (
 )
 from analysis.comparison.samples import Metric, read_series
 from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.settings import settings_of
 from analysis.statistics import Interval, newcombe_interval
 from analysis.summary.queue_summary import LOSSES, load_verdict
 
@@ -35,10 +34,6 @@ METHOD = (
     "of these two runs is, not how much runs differ from seed to seed. Duplicates and losses come in clusters, so "
     "intervals of their shares are too narrow."
 )
-
-_SETTINGS = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
-_TOLD = ("name", "about", "arm", "level", "seed")
-"""Values of the scenario file that do not matter, or that run.json tells as well: the arm is what one compares."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,31 +138,10 @@ def _total(totals: Totals, name: str) -> int:
 
 
 def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]:
-    for name in _SETTINGS:
-        one, two = getattr(first.info, name), getattr(second.info, name)
-        if one != two:
-            yield Setting(name=name, first=one, second=two)
-    one_file, two_file = _scenario_values(first), _scenario_values(second)
-    for path in dict.fromkeys([*one_file, *two_file]):
-        if path not in _TOLD and one_file.get(path) != two_file.get(path):
-            yield Setting(name=f"scenario.yaml {path}", first=one_file.get(path), second=two_file.get(path))
-
-
-def _scenario_values(run: RunDirectory) -> dict[str, Any]:
-    """Every value of the scenario file by its dotted path; lists count as one value."""
-    try:
-        content = yaml.safe_load(run.scenario_text())
-    except yaml.YAMLError as error:
-        raise RunError(f"{run.path / 'scenario.yaml'}: {' '.join(str(error).split())}") from error
-    return dict(_flat(content, "")) if isinstance(content, Mapping) else {}
-
-
-def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
-        for name, part in value.items():
-            yield from _flat(part, f"{path}.{name}" if path else str(name))
-    else:
-        yield path, value
+    one, two = settings_of(first), settings_of(second)
+    for name in dict.fromkeys([*one, *two]):
+        if one.get(name) != two.get(name):
+            yield Setting(name=name, first=one.get(name), second=two.get(name))
 
 
 def _notes(
@@ -179,6 +153,11 @@ def _notes(
     if changed:
         names = ", ".join(f"{row.name} ({row.first} / {row.second})" for row in changed)
         yield f"not the same experiment: the runs differ in {names}"
+    arms = {run.info.arm for run in runs}
+    unmeant = ("zonelab_version", "git_commit", *(["server"] if len(arms) == 1 else []))
+    others = [row for row in differs if row.name in unmeant]
+    if others:
+        yield "also different: " + ", ".join(f"{row.name} ({row.first} / {row.second})" for row in others)
     for which, run, verdict in zip(("first", "second"), runs, verdicts, strict=True):
         if run.info.status != "complete":
             yield f"the {which} run was {run.info.status}: its figures are those of a part"

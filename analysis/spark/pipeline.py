@@ -18,9 +18,10 @@ from pyspark.sql import functions as sf
 
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.spark import queries
+from analysis.spark.groups import grouped
 from analysis.spark.session import SparkFailed, spark_session
 
-_RUNS = "run STRING, level STRING, epoch_ns BIGINT, drained BOOLEAN, complete BOOLEAN, unread_shards ARRAY<STRING>"
+_RUNS = "run STRING, setting STRING, epoch_ns BIGINT, drained BOOLEAN, complete BOOLEAN, unread_shards ARRAY<STRING>"
 _FINAL_STATE = "run STRING, message_id STRING, place STRING, serving BOOLEAN"
 _QUANTILES = ("p50", "p90", "p99", "p999")
 
@@ -42,13 +43,13 @@ class DeliveryFigures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OperationFigures:
-    """One operation at one level in one zone; in one second of run time, or over the whole run (``None``).
+    """One operation of one setting in one zone; in one second of run time, or over the whole run (``None``).
 
     Completions count in the second of their completion. ``errors``: completions by kind of error. ``latency_ms``:
     service latency of ``ok`` completions. ``delivery``: for pops that delivered something.
     """
 
-    level: str
+    setting: str
     f: str
     zone: str
     second: int | None
@@ -62,21 +63,30 @@ class OperationFigures:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LevelFigures:
-    """All runs of one level together; the counts mean what those of the checker's verdict mean."""
+class SettingFigures:
+    """All runs of one setting together; the counts mean what those of the checker's verdict mean.
 
-    level: str
+    ``setting``: the level, and whatever else differs among all the runs given. ``runs_with``: in how many of ``runs``
+    each class has a case. Messages of a run share its faults, so it is runs that can be counted as independent.
+    """
+
+    setting: str
     runs: int
     totals: Mapping[str, int]
     counts: Mapping[str, int]
+    runs_with: Mapping[str, int]
     delivery: DeliveryFigures | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aggregates:
+    """``differs``: by setting, what it has that others have not. ``left_out``: directories not used, and why."""
+
     seconds: tuple[OperationFigures, ...]
     operations: tuple[OperationFigures, ...]
-    levels: tuple[LevelFigures, ...]
+    settings: tuple[SettingFigures, ...]
+    differs: Mapping[str, str]
+    left_out: Mapping[Path, str]
 
     def write(self, folder: Path) -> list[Path]:
         """Write ``aggregates.json`` and one Parquet file a table into ``folder``; returns the paths."""
@@ -84,7 +94,7 @@ class Aggregates:
         tables: dict[str, tuple[Any, ...]] = {
             "seconds": self.seconds,
             "operations": self.operations,
-            "levels": self.levels,
+            "settings": self.settings,
         }
         paths = [folder / "aggregates.json"]
         rows = {name: [asdict(row) for row in table] for name, table in tables.items()}
@@ -96,18 +106,15 @@ class Aggregates:
 
 
 def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path | None = None) -> Aggregates:
-    """Aggregate ``run_dirs`` per level, operation, zone and second, and write the tables to ``out`` if given.
+    """Aggregate ``run_dirs`` per setting, operation, zone and second, and write the tables to ``out`` if given.
 
-    Raises ``RunError`` for a directory that is no readable run, ``JavaMissing``, and ``SparkFailed``.
+    Runs of one setting differ in nothing but their seed. Directories that are no readable run of a queue are left out.
+    Raises ``RunError`` if none is left, ``JavaMissing``, and ``SparkFailed``.
     """
-    if not run_dirs:
-        raise RunError("no run directory was given")
-    runs = {run.path: run for run in map(RunDirectory.open, run_dirs)}
-    for run in runs.values():
-        run.operation_rows(), run.final_state_rows()  # a broken file is named here, before Spark starts
+    runs, left_out = _usable(run_dirs)
     with spark_session(master=master) as session:
         try:
-            aggregates = _aggregate(session, list(runs.values()))
+            aggregates = _aggregate(session, runs, left_out)
         except PySparkException as error:
             raise SparkFailed(f"a Spark job failed: {str(error).splitlines()[0]}") from error
     if out is not None:
@@ -115,22 +122,49 @@ def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path |
     return aggregates
 
 
-def _aggregate(session: SparkSession, runs: Sequence[RunDirectory]) -> Aggregates:
-    _register(session, runs)
+def _usable(run_dirs: Sequence[Path]) -> tuple[list[RunDirectory], dict[Path, str]]:
+    """Broken files are found here, before Spark starts."""
+    if not run_dirs:
+        raise RunError("no run directory was given")
+    runs: dict[Path, RunDirectory] = {}
+    left_out: dict[Path, str] = {}
+    for path in run_dirs:
+        try:
+            run = RunDirectory.open(path)
+            run.operation_rows(), run.final_state_rows()
+        except RunError as error:
+            left_out[path] = str(error)
+        else:
+            if run.info.session is not None:
+                left_out[path] = f"{path}: a session of zonelab up, which has no messages"
+            elif run.info.workload is not None:
+                left_out[path] = f"{path}: its clients used no queue but {run.info.workload.kind}s"
+            else:
+                runs[run.path] = run
+    if not runs:
+        raise RunError("; ".join(left_out.values()))
+    return list(runs.values()), left_out
+
+
+def _aggregate(session: SparkSession, runs: Sequence[RunDirectory], left_out: Mapping[Path, str]) -> Aggregates:
+    names, differs = grouped(runs)
+    _register(session, runs, names)
     for name, query in queries.VIEWS.items():
         view = session.sql(query)
         if name in ("operations", "outcomes", "classified"):
             view = view.cache()  # each of the queries below would compute them again
         view.createOrReplaceTempView(name)
     return Aggregates(
-        seconds=_rows(session, queries.operation_query("level", "f", "zone", "second")),
-        operations=_rows(session, queries.operation_query("level", "f", "zone")),
-        levels=tuple(_level(row.asDict()) for row in session.sql(queries.LEVELS).collect()),
+        seconds=_rows(session, queries.operation_query("setting", "f", "zone", "second")),
+        operations=_rows(session, queries.operation_query("setting", "f", "zone")),
+        settings=tuple(_setting(row.asDict()) for row in session.sql(queries.SETTINGS).collect()),
+        differs=differs,
+        left_out=left_out,
     )
 
 
-def _register(session: SparkSession, runs: Sequence[RunDirectory]) -> None:
-    rows = [_run_row(run) for run in runs]
+def _register(session: SparkSession, runs: Sequence[RunDirectory], settings: Sequence[str]) -> None:
+    rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
     session.createDataFrame(rows, _RUNS).createOrReplaceTempView("runs")
     _read(session, [run.history_path for run in runs], levels_up=2).createOrReplaceTempView("history")
     states = [path for run in runs if (path := run.path / "final_state.parquet").exists()]
@@ -138,12 +172,12 @@ def _register(session: SparkSession, runs: Sequence[RunDirectory]) -> None:
     state.createOrReplaceTempView("final_state")
 
 
-def _run_row(run: RunDirectory) -> tuple[Any, ...]:
+def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
     info = run.info
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     unread_shards = [shard for shard, zone in info.queue.shards.items() if zone in unread]
     complete = run.final_state_known and not unread
-    return str(run.path), info.level, info.epoch_ns, info.status == "complete", complete, unread_shards
+    return str(run.path), setting, info.epoch_ns, info.status == "complete", complete, unread_shards
 
 
 def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int) -> DataFrame:
@@ -162,7 +196,7 @@ def _rows(session: SparkSession, query: str) -> tuple[OperationFigures, ...]:
 
 def _operation(row: Mapping[str, Any]) -> OperationFigures:
     return OperationFigures(
-        **{name: row[name] for name in ("level", "f", "zone", "invoke", "ok", "fail", "info")},
+        **{name: row[name] for name in ("setting", "f", "zone", "invoke", "ok", "fail", "info")},
         second=row.get("second"),
         errors=dict(sorted((row["errors"] or {}).items())),
         latency_ms=_quantiles(row["latency_ms"], row["latency_max_ms"]),
@@ -170,21 +204,19 @@ def _operation(row: Mapping[str, Any]) -> OperationFigures:
     )
 
 
-def _level(row: Mapping[str, Any]) -> LevelFigures:
-    totals = ("pushed", "acknowledged", "failed", "indeterminate", "delivered", "acked")
-    fates = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected")
-    causes = ("redelivered", "concurrent", "resurrected", "early")
-    return LevelFigures(
-        level=row["level"],
+def _setting(row: Mapping[str, Any]) -> SettingFigures:
+    return SettingFigures(
+        setting=row["setting"],
         runs=row["runs"],
-        totals={**{name: row[name] for name in totals}, "deliveries": row["deliveries"] or 0},
-        counts={**{name: row[name] for name in fates}, **{name: row[name] or 0 for name in causes}},
+        totals={name: row[name] for name in queries.TOTALS},
+        counts={name: row[name] for name in queries.CLASSES},
+        runs_with={name: row[f"runs_{name}"] for name in queries.CLASSES},
         delivery=_delivery(row),
     )
 
 
 def _delivery(row: Mapping[str, Any]) -> DeliveryFigures | None:
-    if row["deliveries"] is None:
+    if not row["deliveries"]:
         return None
     duplicates = {cause: row[cause] for cause in ("redelivered", "concurrent", "resurrected")}
     first = row["first_deliveries"]

@@ -3,14 +3,15 @@
 It decides every class of messages by itself, with joins and window functions, and shares no code with the queue
 checker: where the two agree, each confirms the other. The rules are those of docs/verdicts.md.
 
-Tables that must exist: ``runs`` (run, level, epoch_ns, drained, complete, unread_shards), ``history`` (``run`` and
-the columns of ``analysis.runs.history.OPERATIONS``) and ``final_state`` (``run`` and those of ``FINAL_STATE``).
+Tables that must exist: ``runs`` (run, setting, epoch_ns, drained, complete, unread_shards), where runs of one
+``setting`` are added up, ``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and
+``final_state`` (``run`` and those of ``FINAL_STATE``).
 """
 
 from collections.abc import Mapping
 
 EVENTS = """
-    SELECT h.*, r.level,
+    SELECT h.*, r.setting,
            (r.epoch_ns + h.time_ns) DIV 1000000 AS wall_ms,
            (r.epoch_ns + coalesce(h.invoke_ns, h.time_ns)) DIV 1000000 AS invoke_wall_ms
     FROM history h JOIN runs r USING (run)
@@ -18,7 +19,7 @@ EVENTS = """
 
 # One row an event: the rows of one event differ in their messages only.
 OPERATIONS = """
-    SELECT DISTINCT run, level, index, zone, f, type, time_ns DIV 1000000000 AS second,
+    SELECT DISTINCT run, setting, index, zone, f, type, time_ns DIV 1000000000 AS second,
            regexp_replace(error, '(?s):.*', '') AS error,
            CASE WHEN type = 'ok' THEN (time_ns - invoke_ns) / 1e6D END AS latency_ms
     FROM events
@@ -37,7 +38,7 @@ OUTCOMES = """
 DELIVERIES = """
     SELECT *, row_number() OVER (PARTITION BY run, message_id ORDER BY leased_ms, lease_start_ms, index) AS nth
     FROM (
-        SELECT run, level, message_id, index, op_id, zone, wall_ms, time_ns DIV 1000000000 AS second,
+        SELECT run, setting, message_id, index, op_id, zone, wall_ms, time_ns DIV 1000000000 AS second,
                coalesce(delivery, op_id) AS delivery, due_ms, lease_end_ms,
                coalesce(leased_ms, wall_ms) AS leased_ms, coalesce(lease_start_ms, invoke_wall_ms) AS lease_start_ms
         FROM outcomes WHERE f = 'pop' AND outcome = 'ok'
@@ -45,7 +46,7 @@ DELIVERIES = """
 """
 
 MESSAGES = """
-    SELECT run, level, message_id,
+    SELECT run, setting, message_id,
            bool_or(f = 'push') AS pushed,
            bool_or(f = 'push' AND outcome = 'ok') AS push_ok,
            bool_or(f = 'push' AND outcome = 'info') AS push_doubtful,
@@ -59,7 +60,7 @@ MESSAGES = """
                min(due_ms) FILTER (WHERE f = 'pop' AND outcome = 'ok')
            ) AS due_ms,
            min(due_ms) FILTER (WHERE f = 'push' AND outcome = 'info') AS due_in_doubt_ms
-    FROM outcomes GROUP BY run, level, message_id
+    FROM outcomes GROUP BY run, setting, message_id
 """
 
 # For every two deliveries of a message, when the lease of the earlier one ended as far as the later one is concerned:
@@ -121,6 +122,27 @@ FATES = """
     )
 """
 
+RUN_COUNTS = """
+    SELECT r.setting, r.run, m.* EXCEPT (run), d.* EXCEPT (run)
+    FROM runs r
+    LEFT JOIN (
+        SELECT run, count_if(pushed) AS pushed, count_if(push_ok) AS acknowledged,
+               count_if(pushed AND NOT push_ok AND NOT push_doubtful) AS failed,
+               count_if(push_doubtful AND NOT push_ok) AS indeterminate,
+               count_if(delivered) AS delivered, count(acked_ms) AS acked,
+               count_if(fate = 'lost') AS lost, count_if(fate = 'stuck') AS stuck,
+               count_if(fate = 'abandoned') AS abandoned, count_if(fate = 'undecided') AS undecided,
+               count_if(delivered AND push_doubtful AND NOT push_ok) AS recovered,
+               count_if(delivered AND NOT push_ok AND NOT push_doubtful) AS unexpected
+        FROM fates GROUP BY run
+    ) m ON m.run = r.run
+    LEFT JOIN (
+        SELECT run, count(*) AS deliveries, count_if(early) AS early, count_if(cause = 'redelivered') AS redelivered,
+               count_if(cause = 'concurrent') AS concurrent, count_if(cause = 'resurrected') AS resurrected
+        FROM classified GROUP BY run
+    ) d ON d.run = r.run
+"""
+
 VIEWS: Mapping[str, str] = {
     "events": EVENTS,
     "operations": OPERATIONS,
@@ -130,6 +152,7 @@ VIEWS: Mapping[str, str] = {
     "pairs": PAIRS,
     "classified": CLASSIFIED,
     "fates": FATES,
+    "run_counts": RUN_COUNTS,
 }
 """Views in the order in which they build on each other."""
 
@@ -171,20 +194,20 @@ def operation_query(*keys: str) -> str:
     """
 
 
-LEVELS = f"""
-    SELECT m.*, d.* EXCEPT (level), r.runs
+TOTALS = ("pushed", "acknowledged", "failed", "indeterminate", "delivered", "acked", "deliveries")
+CLASSES = (
+    "lost", "stuck", "abandoned", "undecided", "recovered", "unexpected",
+    "redelivered", "concurrent", "resurrected", "early",
+)  # fmt: skip
+
+SETTINGS = f"""
+    SELECT c.*, d.* EXCEPT (setting, {", ".join((*CLASSES[-4:], "deliveries"))})
     FROM (
-        SELECT level, count_if(pushed) AS pushed, count_if(push_ok) AS acknowledged,
-               count_if(pushed AND NOT push_ok AND NOT push_doubtful) AS failed,
-               count_if(push_doubtful AND NOT push_ok) AS indeterminate,
-               count_if(delivered) AS delivered, count(acked_ms) AS acked,
-               count_if(fate = 'lost') AS lost, count_if(fate = 'stuck') AS stuck,
-               count_if(fate = 'abandoned') AS abandoned, count_if(fate = 'undecided') AS undecided,
-               count_if(delivered AND push_doubtful AND NOT push_ok) AS recovered,
-               count_if(delivered AND NOT push_ok AND NOT push_doubtful) AS unexpected
-        FROM fates GROUP BY level
-    ) m
-    LEFT JOIN (SELECT level, {_DELIVERY_FIGURES} FROM classified GROUP BY level) d ON d.level = m.level
-    JOIN (SELECT level, count(*) AS runs FROM runs GROUP BY level) r ON r.level = m.level
-    ORDER BY level
+        SELECT setting, count(*) AS runs,
+               {", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in (*TOTALS, *CLASSES))},
+               {", ".join(f"count_if({name} > 0) AS runs_{name}" for name in CLASSES)}
+        FROM run_counts GROUP BY setting
+    ) c
+    LEFT JOIN (SELECT setting, {_DELIVERY_FIGURES} FROM classified GROUP BY setting) d ON d.setting = c.setting
+    ORDER BY c.setting
 """

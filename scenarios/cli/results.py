@@ -76,19 +76,28 @@ def analyze(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Aggregate any number of runs with Spark: per level, operation, zone and second."""
+    """Aggregate any number of runs with Spark: per setting, operation, zone and second.
+
+    Runs that differ in anything but their seed are counted apart, and the tables name what they differ in. Classes are
+    counted in messages, and in runs with their 95 % interval: messages of one run share its faults.
+    """
     from analysis.spark.pipeline import aggregate
     from analysis.spark.session import JavaMissing, SparkFailed
     from scenarios.terminal.console import print_table
-    from scenarios.verbs.analyze import level_table, operation_table
+    from scenarios.verbs.analyze import message_table, operation_table
 
     try:
-        aggregates = aggregate([run_directory(path) for path in run], master=master, out=out)
+        aggregates = aggregate(run, master=master, out=out)
     except (JavaMissing, SparkFailed) as error:
         raise LabError(str(error)) from error
     if as_json:
-        print_json(asdict(aggregates))
+        told = asdict(aggregates)
+        print_json(told | {"left_out": {str(path): why for path, why in aggregates.left_out.items()}})
     else:
-        print_table(level_table(aggregates))
+        for why in aggregates.left_out.values():
+            typer.echo(f"left out: {why}")
+        for setting, differs in aggregates.differs.items():
+            typer.echo(f"{setting}: {differs}" if differs else setting)
+        print_table(message_table(aggregates))
         typer.echo()
         print_table(operation_table(aggregates))

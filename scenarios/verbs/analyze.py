@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.spark.pipeline import Aggregates, OperationFigures, aggregate
+from analysis.spark.pipeline import Aggregates, OperationFigures, SettingFigures, aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
+from analysis.statistics import proportion_interval
 from scenarios.terminal.console import milliseconds
 from scenarios.terminal.run_table import Result
 
@@ -31,8 +32,8 @@ class SparkStep:
         return f"Spark aggregated {events:,} operations of the runs and agrees with the checker in every count."
 
     def to_json(self) -> dict[str, Any]:
-        levels = [asdict(row) for row in self.aggregates.levels] if self.aggregates else None
-        return {"levels": levels, "problem": self.problem, "disagreements": list(self.disagreements)}
+        settings = [asdict(row) for row in self.aggregates.settings] if self.aggregates else None
+        return {"settings": settings, "problem": self.problem, "disagreements": list(self.disagreements)}
 
 
 def spark_step(results: Sequence[Result]) -> SparkStep:
@@ -45,39 +46,49 @@ def spark_step(results: Sequence[Result]) -> SparkStep:
 
 
 def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str]:
-    """Every count of a level that the checker has otherwise, summed over the level's runs."""
-    found = []
-    for row in aggregates.levels:
-        checked: Counter[str] = Counter()
-        for result in results:
-            if result.summary.level == row.level:
-                checked.update(asdict(result.verdict.totals))
-                checked.update(result.verdict.counts)
-        for name, count in {**row.totals, **row.counts}.items():
-            if count != checked[name]:
-                found.append(f"{row.level} {name}: Spark {count:,}, checker {checked[name]:,}")
-    return found
+    """Every count that the checker has otherwise, summed over all runs."""
+    checked: Counter[str] = Counter()
+    for result in results:
+        checked.update(asdict(result.verdict.totals))
+        checked.update(result.verdict.counts)
+    spark: Counter[str] = Counter()
+    for row in aggregates.settings:
+        spark.update({**row.totals, **row.counts})
+    return [
+        f"{name}: Spark {spark[name]:,}, checker {checked[name]:,}" for name in spark if spark[name] != checked[name]
+    ]
 
 
-def level_table(aggregates: Aggregates) -> Table:
+def message_table(aggregates: Aggregates) -> Table:
+    """A column a setting; of classes also in how many runs there was a case, with its interval if there are several."""
     table = Table(title="messages", title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
-    for level in aggregates.levels:
-        table.add_column(f"{level.level} ({level.runs} run{'s' if level.runs != 1 else ''})", justify="right")
-    rows = [{**level.totals, **level.counts} for level in aggregates.levels]
-    for name in rows[0] if rows else ():
-        table.add_row(name, *(f"{row[name]:,}" for row in rows))
+    for row in aggregates.settings:
+        table.add_column(f"{row.setting} ({row.runs} run{'s' if row.runs != 1 else ''})", justify="right")
+    first = aggregates.settings[0]
+    for name in first.totals:
+        table.add_row(name, *(f"{row.totals[name]:,}" for row in aggregates.settings))
+    table.add_section()
+    for name in first.counts:
+        table.add_row(name, *(_cases(row, name) for row in aggregates.settings))
     return table
 
 
+def _cases(row: SettingFigures, name: str) -> str:
+    if row.runs == 1:
+        return f"{row.counts[name]:,}"
+    share = proportion_interval(row.runs_with[name], row.runs)
+    return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share.low:.1%} to {share.high:.1%})"
+
+
 def operation_table(aggregates: Aggregates) -> Table:
-    headings = ("level", "operation", "zone", "ok", "fail", "info", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms")
+    headings = ("setting", "operation", "zone", "ok", "fail", "info", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms")
     table = Table(title="operations", title_justify="left", show_edge=False, pad_edge=False)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in headings[:3] else "right")
     for row in aggregates.operations:
         table.add_row(
-            row.level, row.f, row.zone, *(f"{count:,}" for count in (row.ok, row.fail, row.info)), *_latencies(row)
+            row.setting, row.f, row.zone, *(f"{count:,}" for count in (row.ok, row.fail, row.info)), *_latencies(row)
         )
     return table
 

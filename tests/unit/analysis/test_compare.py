@@ -157,6 +157,17 @@ def test_another_arm_or_seed_is_named_but_is_the_same_experiment(tmp_path: Path)
     assert found.notes == ()
 
 
+def test_another_version_or_server_is_said_beforehand(tmp_path: Path) -> None:
+    first = lognormal_run(tmp_path / "one", seed=1, messages=20)
+    second = lognormal_run(tmp_path / "two", seed=1, messages=20)
+    info = json.loads((second / "run.json").read_text(encoding="utf-8"))
+    changed = {**info, "zonelab_version": "0.0.9", "server": "redis 7.2"}
+    (second / "run.json").write_text(json.dumps(changed), encoding="utf-8")
+    assert compare(first, second).notes == (
+        "also different: server (valkey 9.1.2 / redis 7.2), zonelab_version (0.1.0 / 0.0.9)",
+    )
+
+
 def test_what_makes_a_run_doubtful_is_noted(tmp_path: Path) -> None:
     whole = lognormal_run(tmp_path / "whole", seed=1, messages=20)
     part = RunBuilder(tmp_path / "part")

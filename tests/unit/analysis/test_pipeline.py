@@ -17,8 +17,9 @@ from support.analysis.runs import eventful_run
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.runs.directory import RunError
-from analysis.spark.pipeline import Aggregates, LevelFigures, aggregate
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.spark.groups import grouped
+from analysis.spark.pipeline import Aggregates, SettingFigures, aggregate
 from analysis.spark.session import JavaMissing, SparkFailed, spark_session
 from analysis.summary.queue_summary import Summary, summarise
 
@@ -37,8 +38,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def aggregates(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
-    return aggregate(runs, master="local[2]", out=tmp_path_factory.getbasetemp() / "out")
+def unusable(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("unusable")
+    broken = eventful_run(folder / "broken").write()
+    history = broken / "history" / "operations.parquet"
+    history.write_bytes(history.read_bytes()[:-100])
+    registers = eventful_run(folder / "registers").write(
+        workload={"kind": "register", "forbid": [], "budget_configurations": 1}
+    )
+    return [broken, registers, folder]
+
+
+@pytest.fixture(scope="module")
+def aggregates(runs: list[Path], unusable: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
+    return aggregate([*runs, *unusable], master="local[2]", out=tmp_path_factory.getbasetemp() / "out")
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +59,8 @@ def checked(runs: list[Path]) -> dict[Path, tuple[Verdict, Summary]]:
     return {run: (check(run), summarise(run)) for run in runs}
 
 
-def level(aggregates: Aggregates, name: str) -> LevelFigures:
-    (figures,) = (row for row in aggregates.levels if row.level == name)
+def figures_of(aggregates: Aggregates, name: str) -> SettingFigures:
+    (figures,) = (row for row in aggregates.settings if row.setting == name)
     return figures
 
 
@@ -56,16 +69,17 @@ def test_the_counts_of_every_class_equal_those_of_the_checker(
     aggregates: Aggregates, runs: list[Path], checked: dict[Path, tuple[Verdict, Summary]]
 ) -> None:
     for name, members in (("DC_QUORUM", runs[:1]), ("DC_ONE", runs[1:])):
-        figures, verdicts = level(aggregates, name), [checked[run][0] for run in members]
+        figures, verdicts = figures_of(aggregates, name), [checked[run][0] for run in members]
         assert figures.runs == len(members)
         assert figures.counts == {cls: sum(verdict.counts[cls] for verdict in verdicts) for cls in COMPARED}
+        assert figures.runs_with == {cls: sum(verdict.counts[cls] > 0 for verdict in verdicts) for cls in COMPARED}
         totals = sum((verdict.totals for verdict in verdicts), start=type(verdicts[0].totals)())
         assert figures.totals == {total: getattr(totals, total) for total in figures.totals}
 
 
 @pytest.mark.java
 def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
-    counts = level(aggregates, "DC_QUORUM").counts
+    counts = figures_of(aggregates, "DC_QUORUM").counts
     assert counts == {
         "lost": 3,
         "stuck": 3,
@@ -78,7 +92,7 @@ def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
         "concurrent": 6,  # in the lease, and in its extension
         "resurrected": 3,
     }
-    assert level(aggregates, "DC_ONE").counts["undecided"] > 0
+    assert figures_of(aggregates, "DC_ONE").counts["undecided"] > 0
 
 
 @pytest.mark.java
@@ -86,7 +100,7 @@ def test_latency_errors_and_lateness_equal_those_of_the_summary(
     aggregates: Aggregates, runs: list[Path], checked: dict[Path, tuple[Verdict, Summary]]
 ) -> None:
     summary = checked[runs[0]][1]
-    mine = [row for row in aggregates.operations if row.level == "DC_QUORUM"]
+    mine = [row for row in aggregates.operations if row.setting == "DC_QUORUM"]
     assert {(row.f, row.zone) for row in mine} == {(o.f, o.zone) for o in summary.operations if o.zone != "all"}
     for row in mine:
         other = summary.operation(row.f, row.zone)
@@ -106,7 +120,7 @@ def test_the_seconds_add_up_to_the_run(aggregates: Aggregates) -> None:
     assert len({row.second for row in aggregates.seconds}) > 3
     for whole in aggregates.operations:
         parts = [
-            row for row in aggregates.seconds if (row.level, row.f, row.zone) == (whole.level, whole.f, whole.zone)
+            row for row in aggregates.seconds if (row.setting, row.f, row.zone) == (whole.setting, whole.f, whole.zone)
         ]
         for kind in ("invoke", "ok", "fail", "info"):
             assert sum(getattr(row, kind) for row in parts) == getattr(whole, kind)
@@ -123,13 +137,13 @@ def test_the_tables_are_on_disk_as_parquet_and_json(aggregates: Aggregates, tmp_
         "aggregates.json",
         "seconds.parquet",
         "operations.parquet",
-        "levels.parquet",
+        "settings.parquet",
     ]
     stored = json.loads(paths[0].read_text(encoding="utf-8"))
-    assert [row["level"] for row in stored["levels"]] == ["DC_ONE", "DC_QUORUM"]
+    assert [row["setting"] for row in stored["settings"]] == ["DC_ONE", "DC_QUORUM"]
     seconds = pq.read_table(paths[1])
     assert seconds.num_rows == len(aggregates.seconds)
-    assert {"level", "f", "zone", "second", "latency_ms_p99", "delivery_duplicates_concurrent"} <= {
+    assert {"setting", "f", "zone", "second", "latency_ms_p99", "delivery_duplicates_concurrent"} <= {
         *seconds.column_names
     }
 
@@ -138,7 +152,7 @@ def test_the_tables_are_on_disk_as_parquet_and_json(aggregates: Aggregates, tmp_
 def test_spark_is_silent_and_leaves_nothing_behind(runs: list[Path], tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from analysis.spark.pipeline import aggregate;"
-        "print(len(aggregate([pathlib.Path(sys.argv[1])], master='local[1]').levels))"
+        "print(len(aggregate([pathlib.Path(sys.argv[1])], master='local[1]').settings))"
     )
     (tmp_path / "cwd").mkdir()
     (tmp_path / "tmp").mkdir()
@@ -182,12 +196,37 @@ def test_a_java_that_is_too_old_is_named_with_its_version(monkeypatch: pytest.Mo
         aggregate([run])
 
 
-def test_a_broken_run_is_named_before_spark_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.java
+def test_what_cannot_be_used_is_left_out_by_name(aggregates: Aggregates, unusable: list[Path]) -> None:
+    broken, registers, no_run = unusable
+    assert list(aggregates.left_out) == unusable
+    assert "operations.parquet: truncated" in aggregates.left_out[broken]
+    assert "used no queue but registers" in aggregates.left_out[registers]
+    assert "not a run directory" in aggregates.left_out[no_run]
+
+
+def test_with_nothing_that_can_be_used_spark_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, unusable: list[Path]
+) -> None:
     monkeypatch.setenv("PATH", "")
-    run = eventful_run(tmp_path / "run").write()
-    history = run / "history" / "operations.parquet"
-    history.write_bytes(history.read_bytes()[:-100])
-    with pytest.raises(RunError, match=r"operations\.parquet: truncated"):
-        aggregate([run])
+    with pytest.raises(RunError, match=r"operations\.parquet: truncated.*; .*used no queue.*; .*not a run directory"):
+        aggregate(unusable)
     with pytest.raises(RunError, match="no run directory was given"):
         aggregate([])
+
+
+def test_runs_that_differ_in_more_than_their_seed_are_apart(tmp_path: Path) -> None:
+    def run(name: str, scenario: str = "queue: {engine: dyno}", **changes: object) -> RunDirectory:
+        level, seed = str(changes.pop("level", "DC_ONE")), int(str(changes.pop("seed", 1)))
+        path = eventful_run(tmp_path / name, level=level, seed=seed).write(**changes)
+        (path / "scenario.yaml").write_text(scenario)
+        return RunDirectory.open(path)
+
+    alike = [run("one"), run("two", seed=2), run("three", level="DC_QUORUM")]
+    assert grouped(alike) == (["DC_ONE", "DC_ONE", "DC_QUORUM"], {"DC_ONE": "", "DC_QUORUM": ""})
+    unlike = [run("v2", "queue: {engine: dyno-v2}"), run("arm", arm="sim"), run("long", "faults: [{kind: kill}]")]
+    names, differs = grouped([*alike, *unlike, run("old", zonelab_version="0.0.9", seed=3)])
+    assert names == ["DC_ONE #1", "DC_ONE #1", "DC_QUORUM", "DC_ONE #2", "DC_ONE #3", "DC_ONE #4", "DC_ONE #5"]
+    assert differs["DC_ONE #2"] == "arm real, zonelab_version 0.1.0, queue.engine dyno-v2, faults null"
+    assert differs["DC_ONE #4"] == "arm real, zonelab_version 0.1.0, queue.engine null, faults #2"
+    assert differs["DC_ONE #5"] == "arm real, zonelab_version 0.0.9, queue.engine dyno, faults null"

@@ -1,0 +1,69 @@
+"""Which runs may be added up: those that differ in nothing but their seed."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.runs.directory import RunDirectory
+from analysis.runs.settings import settings_of
+
+_LIKE = ("seed", "status", "scenario.yaml found")
+"""What runs of one group may differ in."""
+
+_NAMED_MAX = 6
+_CHARACTERS_MAX = 40
+
+
+def grouped(runs: Sequence[RunDirectory]) -> tuple[list[str], dict[str, str]]:
+    """The setting of each run, called by its level, and by a number where a level has several; and what they differ in.
+
+    Raises ``RunError``.
+    """
+    settings = [settings_of(run) for run in runs]
+    unlike = _unlike(settings)
+    values = [tuple(_text(one.get(name)) for name in unlike) for one in settings]
+    several = _several(settings, values)
+    names: dict[tuple[str, ...], str] = {}
+    told: dict[str, str] = {}
+    for one, value in zip(settings, values, strict=True):
+        if value not in names:
+            level = str(one["level"])
+            number = 1 + sum(name.partition(" ")[0] == level for name in names.values())
+            names[value] = f"{level} #{number}" if several[level] else level
+            told[names[value]] = _differences(one, settings, [name for name in unlike if name != "level"])
+    return [names[value] for value in values], told if len(told) > 1 else {}
+
+
+def _unlike(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = dict.fromkeys(name for one in settings for name in one if not name.startswith(_LIKE))
+    return [name for name in names if len({_text(one.get(name)) for one in settings}) > 1]
+
+
+def _several(settings: Sequence[Mapping[str, Any]], values: Sequence[tuple[str, ...]]) -> dict[str, bool]:
+    """By level, whether it has more than one setting."""
+    pairs = {(str(one["level"]), value) for one, value in zip(settings, values, strict=True)}
+    levels = [level for level, _ in pairs]
+    return {level: levels.count(level) > 1 for level in levels}
+
+
+def _differences(one: Mapping[str, Any], settings: Sequence[Mapping[str, Any]], unlike: Sequence[str]) -> str:
+    return ", ".join(_shown(one, settings, unlike))
+
+
+def _shown(one: Mapping[str, Any], settings: Sequence[Mapping[str, Any]], unlike: Sequence[str]) -> Iterator[str]:
+    for name in unlike[:_NAMED_MAX]:
+        yield f"{name.removeprefix('scenario.yaml ')} {_value(one.get(name), [other.get(name) for other in settings])}"
+    if len(unlike) > _NAMED_MAX:
+        yield f"and {len(unlike) - _NAMED_MAX} more (zonelab compare names them)"
+
+
+def _value(value: Any, all_values: Sequence[Any]) -> str:
+    """A value that is too long to be shown has a number."""
+    text = _text(value)
+    if len(text) <= _CHARACTERS_MAX and not text.startswith(("[", "{")):
+        return text
+    return f"#{list(dict.fromkeys(map(_text, all_values))).index(text) + 1}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
