@@ -73,6 +73,7 @@ class PortHost:
         self.held_bytes = 0
         self.waiting = 0
         """Clients that wait in a blocking command."""
+        self.waiting_turns = 0  # clients that have had their turn of the loop and want another
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()

@@ -25,10 +25,12 @@ WINDOW_BEGIN = 64
 TURN_MAX = 32
 """Commands of one client, other than those simply forwarded, that are carried out in one turn of the loop."""
 
-_FORWARDED_PER_OTHER = 32
-"""So many forwarded commands count as one of the others: they cost less."""
+_FORWARDED_PER_OTHER = 8
+"""So many forwarded commands count as one of the others: many of them are handed on at once."""
 
 _TURN = TURN_MAX * _FORWARDED_PER_OTHER
+_TURNS = 8 * _TURN
+"""Of all clients together that have more than a turn's worth to do."""
 
 GUEST_BYTES_MAX = 64 * 1024
 """What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
@@ -273,12 +275,15 @@ class Session(Client, asyncio.Protocol):
         finally:
             self._pumping = False
         if self._turn_left <= 0 and not waiting:
+            self.host.waiting_turns += 1
             self.loop.call_soon(self._go_on)
         self._regulate()
 
     def _go_on(self) -> None:
         """Take further commands in a new turn of the loop, after the other clients had theirs."""
-        self._turn_left = _TURN
+        host = self.host
+        self._turn_left = max(_FORWARDED_PER_OTHER, min(_TURN, _TURNS // host.waiting_turns))
+        host.waiting_turns -= 1
         if not self.closing:
             self._pump()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -23,6 +24,10 @@ What it gives when entered, for example its own address, is added to the line th
 """
 
 _FILES_SPARE = 256
+
+_COLLECTION_THRESHOLDS = (10_000, 10, 50)
+"""Objects made and not freed, and multiples of that, until the garbage collector looks for cycles among the young ones,
+the older ones, and all. Clients leave few cycles behind, and to look through commands in flight stops the loop."""
 
 
 def run(configuration: GatewayConfiguration, *, companions: Sequence[Companion] = ()) -> None:
@@ -51,6 +56,9 @@ async def _serve(configuration: GatewayConfiguration, companions: Sequence[Compa
         for companion in companions:
             said = await beside.enter_async_context(companion(gateway))
             ready.update(said or {})
+        gc.collect()
+        gc.freeze()  # what was made until here stays
+        gc.set_threshold(*_COLLECTION_THRESHOLDS)
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         await ending.wait()

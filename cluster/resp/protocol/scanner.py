@@ -27,6 +27,9 @@ _HTTP = (b"POST", b"HOST:")
 _EMPTY = re.compile(rb"(?:\*(?:0|-[1-9][0-9]{0,17})\r\n|[ \t\r\v\f]*+\n)++")
 """Commands without a single word, which are not answered."""
 
+_PIECE_BYTES_MAX = 16 * 1024
+"""So much of what has arrived is unpacked at a time; it takes less than a millisecond."""
+
 _EMPTY_BYTES_MAX = 64 * 1024
 """So many bytes of them are passed over at a time."""
 
@@ -177,18 +180,26 @@ class CommandScanner:
         self._rest, self._retry, self._stalled = rest, False, False
         self._at, self._left = 0, -1
 
-    def _parsed(self, data: bytes) -> bool:
-        """``data`` is made of usual commands only, but for the end of it, which is kept; they are ready now."""
-        if len(data) > self._argument_bytes or self._arguments < _USUAL_ARGUMENTS_MAX or _UNUSUAL.search(data):
+    def _parsed(self, data: bytes | bytearray) -> bool:
+        """``data`` begins with usual commands, which are ready now, and what follows them is kept."""
+        if len(data) > self._argument_bytes or self._arguments < _USUAL_ARGUMENTS_MAX:
+            return False
+        piece = bytes(data[:_PIECE_BYTES_MAX])
+        if _UNUSUAL.search(piece):
             return False
         try:
-            names, raws, packed = self._unpacked(data)
+            names, raws, packed = self._unpacked(piece)
         except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
             return False
-        if packed != data:
-            if not data.startswith(packed):
+        if len(packed) != len(data):
+            if not piece.startswith(packed):
                 return False
-            self._keep(bytearray(data[len(packed) :]))
+            rest = bytearray(data) if isinstance(data, bytes) else data
+            del rest[: len(packed)]
+            self._keep(rest)
+            self._retry = len(data) > len(piece)
+        elif packed != data:
+            return False
         self._names, self._raws, self._index = names, raws, 0
         count = len(names)
         self._whole = (names[0], packed, count) if count and names.count(names[0]) == count else None
@@ -210,7 +221,7 @@ class CommandScanner:
             found = self._found(raw)
             if self._retry or not rest:
                 self._rest = None
-                if rest and not self._parsed(bytes(rest)):
+                if rest and not self._parsed(rest):
                     self._keep(rest)
             if found is not None:
                 return found

@@ -45,7 +45,7 @@ def test_a_client_with_too_much_under_way_is_not_read_from(runner):
     ("command", "most"),
     [
         pytest.param(wire.command(b"ECHO", b"x"), 2 * TURN_MAX, id="answered by the port"),
-        pytest.param(wire.command(b"GET", b"k"), 2_048, id="forwarded and answered at once"),
+        pytest.param(wire.command(b"GET", b"k"), 16 * TURN_MAX, id="forwarded and answered at once"),
     ],
 )
 def test_what_one_client_gets_in_a_turn_of_the_loop_is_bounded(runner, command, most):
@@ -64,6 +64,28 @@ def test_what_one_client_gets_in_a_turn_of_the_loop_is_bounded(runner, command, 
                     before = session.commands
             assert max(turns) <= most
             assert [await client.reply() for _ in range(total)] == [b"x"] * total
+
+    runner.run(program())
+
+
+def test_clients_that_all_have_much_to_do_share_a_turn_of_the_loop(runner):
+    async def program():
+        count, total = 64, 600
+        async with opened() as port:
+            clients = [await port.client() for _ in range(count)]
+            await until(lambda: len(port.server.clients) == count)
+            for client in clients:
+                client.send_raw(wire.command(b"ECHO", b"x") * total)
+            sessions, shared = port.server.clients, []
+            before = [0] * count
+            async with asyncio.timeout(DEADLINE_S):
+                while sum(before) < count * total:
+                    await asyncio.sleep(0)
+                    now = [session.commands for session in sessions]
+                    if min(before) >= TURN_MAX and max(now) < total:
+                        shared.append(sum(now) - sum(before))
+                    before = now
+            assert max(shared) <= 16 * TURN_MAX < count * TURN_MAX
 
     runner.run(program())
 
