@@ -1,8 +1,9 @@
 """A coordinator that sends other commands to the zones than clients gave: what its options have in common."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cluster.commands.routes import upper
 from cluster.connections.batch import Channel
@@ -13,7 +14,9 @@ from cluster.votes.pipeline import Done, Outcome
 from cluster.votes.rules import Rule
 from cluster.votes.shared_batch import Member
 from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import Command, Runtime, ServerError
+from engine.ports import Command, Reply, Runtime, ServerError
+
+_IN_SCRIPT = re.compile(r" script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +83,21 @@ class RewritingCoordinator(PlainCoordinator):
         def answered(outcome: Outcome) -> None:
             answers = outcome if isinstance(outcome, list) else outcome.answers
             told = [
-                answer
-                if its.value is None or isinstance(answer, ServerError)
-                else self.codec.encoded(upper(command[0]), its.value(answer), commands)
+                self._told(command, its, answer, commands)
                 for command, its, answer in zip(given, rewritten, answers, strict=True)
             ]
             done(told if isinstance(outcome, list) else outcome.with_answers(told))
 
         asked = self.codec.like([its.command for its in rewritten], commands)
         self._send_mixed([its.rule for its in rewritten], given, tally, answered, None, asked=asked)
+
+    def _told(self, command: Command, its: Rewritten, answer: Any, model: Sequence[Command]) -> Reply:
+        """What the client is told; an error of a command inside a script as if it had been sent by itself."""
+        if type(answer) is ServerError and its.command is not command:
+            return ServerError(_IN_SCRIPT.sub("", str(answer)))
+        if its.value is None or isinstance(answer, ServerError):
+            return cast(Reply, answer)
+        return self.codec.encoded(upper(command[0]), its.value(answer), model)
 
     def _rewritten(
         self, given: Sequence[Command], rules: Sequence[Rule], done: Done

@@ -6,7 +6,8 @@ Cassandra's (https://cassandra.apache.org/doc/latest/cassandra/architecture/dyna
 the answer (its ``read_repair = BLOCKING``); a register that is read and written so is that of Attiya, Bar-Noy and
 Dolev (J. ACM 42, 1995) with clocks in place of its first phase.
 
-Only the commands of ``script_commands`` have versions. All others go past them.
+Only the commands of ``script_commands`` have versions. All others go past them. The records of versions are keys, too,
+which ``KEYS``, ``SCAN``, ``DBSIZE`` and ``RANDOMKEY`` do not show.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,13 @@ from cluster.options.codec import Codec
 from cluster.options.rewriting import RewritingCoordinator, Rewritten
 from cluster.options.versions import scripts
 from cluster.options.versions.clock import VersionClock
-from cluster.options.versions.script_commands import VersionedRead, VersionedWrite, may_have_version, rewritten
+from cluster.options.versions.script_commands import (
+    VersionedRead,
+    VersionedWrite,
+    hiding,
+    may_have_version,
+    rewritten,
+)
 from cluster.options.versions.settings import VoteBy
 from cluster.votes.levels import Level, Setting
 from cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
@@ -150,6 +157,10 @@ class VersionedCoordinator(RewritingCoordinator):
 
     def _one_rewritten(self, index: int, command: Command, rule: Rule, votes: dict[int, "_ReadVote"]) -> Rewritten:
         """``votes`` gets the vote of a read of versions, by its place in the pipeline."""
+        listed = hiding(command)
+        if listed is not None:
+            asked, told = listed
+            return Rewritten(asked, rule, None if told is None else lambda reply: told(self.codec.decoded(reply)))
         found = rewritten(command, self.clock.next)
         if isinstance(found, VersionedWrite):
             version = found.version

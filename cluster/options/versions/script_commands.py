@@ -11,7 +11,8 @@ from cluster.options.versions import scripts
 from engine.ports import Command
 
 _EXPIRIES = frozenset({"EX", "PX", "EXAT", "PXAT"})
-_NAMES = frozenset({"SET", "MSET", "DEL", "UNLINK", *READS, *MEMBER_WRITES})
+_LISTS = frozenset({"KEYS", "SCAN", "DBSIZE", "RANDOMKEY"})
+_NAMES = frozenset({"SET", "MSET", "DEL", "UNLINK", *READS, *MEMBER_WRITES}) | _LISTS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +52,27 @@ class VersionedRead:
 
 
 def may_have_version(command: Command) -> bool:
+    """The command may have a version, or may tell the names of the records of versions."""
     return upper(command[0]) in _NAMES
+
+
+def hiding(command: Command) -> tuple[Command, Callable[[Any], Any] | None] | None:
+    """How a zone is asked ``command`` and what is told of its answer, so that no record of versions shows in it.
+
+    None for commands in which none does.
+    """
+    name = upper(command[0])
+    if name == "KEYS":
+        return command, _shown
+    if name == "SCAN":
+        return command, lambda reply: [reply[0], _shown(reply[1])]
+    if name in _LISTS and len(command) == 1:
+        return ("EVAL", scripts.COUNT if name == "DBSIZE" else scripts.RANDOM, 0), None
+    return None
+
+
+def _shown(keys: list[Any]) -> list[Any]:
+    return [key for key in keys if not key_bytes(key).startswith((scripts.PLACE.encode(), scripts.DIGESTS.encode()))]
 
 
 def rewritten(command: Command, version: Callable[[], int]) -> VersionedWrite | VersionedRead | None:

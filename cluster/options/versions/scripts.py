@@ -23,6 +23,14 @@ _EXCHANGE = (*_RECORDS, "_exchange")
 PLACE = "._versions:"
 """What the names of the 256 hashes begin with."""
 
+DIGESTS = "._digests"
+
+COUNT = _text("count")
+"""How many keys there are beside those of the versions."""
+
+RANDOM = _text("_shown", "random")
+"""Some key that is none of the versions', nil if there is none."""
+
 SET = _text(*_RECORDS, "set")
 """KEYS: one or more keys. ARGV: version, a value for each, options of SET for all of them."""
 

@@ -1,7 +1,7 @@
 """Commands and replies as the bytes that clients and servers sent, for coordinators that have to understand them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import hiredis
 
@@ -44,6 +44,8 @@ class WireCodec:
         protocol = _protocol(model)
         if value is None:
             return wire.NIL[protocol]
+        if isinstance(value, list):
+            return wire.array(cast(bytes, self.encoded("", item, model)) for item in value)
         if isinstance(value, int):
             return wire.integer(value)
         if name in _STATUSES:

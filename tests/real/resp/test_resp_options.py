@@ -37,9 +37,46 @@ def answers(client):
     transaction = client.pipeline(transaction=True)
     transaction.set("t", 1).get("t").zadd("tz", {"m": 1}).zscore("tz", "m")
     found += transaction.execute()
-    with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
-        client.execute_command("SADD", "x", "m")
+    for line in ("SADD x m", "GET h", "ZSCORE s m"):
+        with pytest.raises(redis.ResponseError, match="WRONGTYPE") as wrong:
+            client.execute_command(*line.split())
+        found.append(str(wrong.value))
     return found
+
+
+LISTS = ("DBSIZE", "KEYS *", "KEYS .*", "SCAN 0 COUNT 10000", "SCAN 0 MATCH .* COUNT 10000", "SCAN x", "KEYS")
+
+
+def listed(client):
+    """What lists of keys tell, and which keys are chosen at random."""
+    for line in LISTS:
+        try:
+            found = client.execute_command(*line.split())
+        except redis.ResponseError as error:
+            found = str(error)
+        yield (
+            [found[0], sorted(found[1])]
+            if isinstance(found, tuple)
+            else sorted(found)
+            if isinstance(found, list)
+            else found
+        )
+    yield {client.randomkey() for _ in range(100)}
+
+
+@pytest.mark.parametrize("name", ["votes by version", "versions for anti-entropy only"])
+@pytest.mark.parametrize("keys", [0, 1, 4])
+def test_records_of_versions_show_in_no_list_of_keys(cluster, quorum, name, keys):
+    with cluster.gateway("a", **OPTIONS[name]) as gateway:
+        for protocol in (2, 3):
+            with gateway.client(protocol=protocol) as client, quorum.client(protocol=protocol) as plain:
+                told = []
+                for one in (client, plain):
+                    one.flushall()
+                    one.mset({f"k{number}": number for number in range(4)})
+                    one.delete("k9", *(f"k{number}" for number in range(keys, 4)))
+                    told.append(list(listed(one)))
+                assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))

@@ -58,6 +58,7 @@ def test_replies_are_read_in_both_protocols(reply, value):
         ("ZSCORE", b"inf", b"$3\r\ninf\r\n", b",inf\r\n"),
         ("ZSCORE", None, b"$-1\r\n", b"_\r\n"),
         ("SISMEMBER", 1, b":1\r\n", b":1\r\n"),
+        ("SCAN", [b"0", [b"k"]], b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\nk\r\n", b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\nk\r\n"),
     ],
 )
 def test_answers_are_in_the_form_that_the_client_speaks(name, value, two, three):
