@@ -75,6 +75,11 @@ class ReplyForm(Form):
     fits: Callable[[str, Any], bool]
 
 
+_TO_DESTINATION = frozenset({"STORE", "STOREDIST"})
+_STORING = {"GEORADIUS": _TO_DESTINATION, "GEORADIUSBYMEMBER": _TO_DESTINATION, "SORT": frozenset({"STORE"})}
+"""Commands that store their result only with one of these options."""
+
+
 def _has_large_value(request: Request) -> bool:
     values = request.words[2::2] if request.name == "MSET" else ()
     return any(len(key_bytes(value)) > VALUE_BYTES_MAX for value in values)
@@ -86,7 +91,8 @@ def _stores_what_it_reads(request: Request) -> bool:
         return False
     if request.name in ("SUNIONSTORE", "ZINTERSTORE", "ZUNIONSTORE"):
         return True
-    return request.name == "SORT" and "STORE" in map(upper, request.words[2:])
+    options = _STORING.get(request.name, frozenset())
+    return not options.isdisjoint(map(upper, request.words[2:]))
 
 
 def _has_array_before_the_end(name: str, value: Any) -> bool:

@@ -77,6 +77,10 @@ EXAMPLES = (
     Example(STORED, ("ZUNIONSTORE", "t", "1", "z"), level=Level.DC_ONE, at_port=True),
     Example(STORED, ("ZINTERSTORE", "t", "1", "z"), level=Level.DC_ONE, at_port=True),
     Example(STORED, ("SORT", "list", "STORE", "t"), level=Level.DC_ONE, planted=everywhere(_LIST), at_port=True),
+    *(
+        Example(STORED, tuple(line.split()), level=Level.DC_ONE, planted=everywhere(_PLACES), at_port=True)
+        for line in ("GEORADIUS geo 1 1 9 km STORE t", "GEORADIUSBYMEMBER geo x 9 km STOREDIST t")
+    ),
     Example(BY_ELEMENT, ("MGET", "k", "l"), planted={zone: [("SET", "k", zone)] for zone in THREE}),
     Example(NO_MAJORITY, ("EXISTS", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
     Example(NO_MAJORITY, ("DEL", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
