@@ -130,8 +130,12 @@ class Network:
         else:
             coordinator = make(zone=name, channels=channels, runtime=self._run, statistics=statistics)
         if self._settings.strict:
-            zones = len(self.topology.positions[name].dc.racks)
-            coordinator.door = StrictDoor(zones=zones, codec=self._codec, count=statistics.count)
+            coordinator.door = StrictDoor(
+                zones=len(self.topology.positions[name].dc.racks),
+                data_centres=len(self.topology.dcs),
+                codec=self._codec,
+                count=statistics.count,
+            )
         self.coordinators[name] = coordinator
         return coordinator
 

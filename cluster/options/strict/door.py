@@ -18,15 +18,19 @@ REFUSED = "refused by strict mode"
 
 
 class StrictDoor:
-    """Of a coordinator whose data centre has so many ``zones``. ``count``: told what was refused, and how often."""
+    """Of a coordinator whose data centre, one of ``data_centres``, has so many ``zones``.
 
-    def __init__(self, *, zones: int, codec: Codec, count: Callable[[str, int], None]) -> None:
+    ``count``: told what was refused, and how often.
+    """
+
+    def __init__(self, *, zones: int, data_centres: int, codec: Codec, count: Callable[[str, int], None]) -> None:
         self._zones = zones
+        self._data_centres = data_centres
         self._codec = codec
         self._count = count
 
     def refusal(self, command: Command, level: Setting) -> str | None:
-        found = refused_request(Request(command, level, self._zones))
+        found = refused_request(Request(command, level, self._zones, self._data_centres))
         self._count(REFUSED, int(found is not None))
         return found
 

@@ -29,11 +29,15 @@ _CLOSES = "closes the connection without a reply"
 
 @dataclass(frozen=True)
 class Request:
-    """A command that a client has sent at ``setting`` to the coordinator of a data centre with so many ``zones``."""
+    """A command that a client has sent at ``setting``.
+
+    ``zones``: so many are in the data centre of the coordinator, one of ``data_centres``.
+    """
 
     words: Command
     setting: Setting
     zones: int
+    data_centres: int
 
     @cached_property
     def name(self) -> str:
@@ -44,9 +48,10 @@ class Request:
         return keys_of(self.words)
 
     @property
-    def needs_quorum(self) -> bool:
+    def level(self) -> Level:
+        """What its answer takes."""
         levels = {Route.READ: read_level(self.setting), Route.WRITE: write_level(self.setting)}
-        return levels.get(route(self.words), Level.DC_ONE) is not Level.DC_ONE
+        return levels.get(route(self.words), Level.DC_ONE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,12 +135,17 @@ REQUESTS = (
     RequestForm(
         what="a quorum level with one zone",
         does="fails at DC_SAFE_QUORUM after carrying it out, and counts it as without a quorum at DC_QUORUM",
-        fits=lambda request: request.zones == 1 and request.needs_quorum,
+        fits=lambda request: request.zones == 1 and request.level is not Level.DC_ONE,
     ),
     RequestForm(
         what="a quorum level with more than three zones",
         does="writes past the end of its arrays of three replies",
-        fits=lambda request: request.zones > 3 and request.needs_quorum,
+        fits=lambda request: request.zones > 3 and request.level is not Level.DC_ONE,
+    ),
+    RequestForm(
+        what="DC_EACH_SAFE_QUORUM with several data centres",
+        does="applies a write once for each zone of another data centre, and waits for ever for one that is away",
+        fits=lambda request: request.data_centres > 1 and request.level is Level.DC_EACH_SAFE_QUORUM,
     ),
     RequestForm(what="a result stored at DC_ONE", does="stores it in the own zone only", fits=_stores_what_it_reads),
 )

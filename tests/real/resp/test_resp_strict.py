@@ -9,7 +9,8 @@ from contextlib import ExitStack
 
 import pytest
 import redis
-from support.cluster.strict_forms import EXAMPLES, TAKEN, THREE
+from support.cluster.strict_forms import EXAMPLES, TAKEN
+from support.cluster.zones import peers
 
 from cluster.options.strict.forms import PREFIX
 from cluster.votes.levels import Level
@@ -19,19 +20,27 @@ pytestmark = pytest.mark.real
 
 ERR = "ERR "
 DEADLINE_S = 60
+PLAIN = EXAMPLES[0]
 
 
 @pytest.fixture(scope="module")
 def gateways(cluster):
-    """By the names of its zones and whether it is strict, a gateway of zone a; a fourth zone shares c's server."""
+    """By its zones, those of another data centre, and whether it is strict: a gateway of zone a.
+
+    A fourth zone shares c's server, and there is no other coordinator.
+    """
     made = {}
     with ExitStack() as stack:
 
-        def gateway(zones, strict):
-            if (zones, strict) not in made:
-                addresses = {zone: str(cluster.addresses[zone if zone in THREE else "c"]) for zone in zones}
-                made[zones, strict] = stack.enter_context(cluster.gateway("a", zones=addresses, strict=strict))
-            return made[zones, strict]
+        def gateway(example, strict):
+            wanted = (example.zones, example.far, strict)
+            if wanted not in made:
+                options = {"zones": {zone: str(cluster.addresses[min(zone, "c")]) for zone in example.zones}}
+                if example.far:
+                    options["topology"] = {"data_centres": example.data_centres}
+                    options["peers"] = stack.enter_context(peers("a", *example.far))
+                made[wanted] = stack.enter_context(cluster.gateway("a", strict=strict, **options))
+            return made[wanted]
 
         yield gateway
 
@@ -51,7 +60,7 @@ def planted(cluster, gateways, request):
     for zone in example.down:
         cluster.run(cluster.zone(zone).restart(Restart.KEEP))
     for strict in (True, False) if example.down else ():
-        until_a_quorum_is_reached(gateways(THREE, strict))
+        until_a_quorum_is_reached(gateways(example, strict))
 
 
 def until_a_quorum_is_reached(gateway):
@@ -76,16 +85,15 @@ def answer(gateway, level, command):
 
 @pytest.mark.parametrize("planted", EXAMPLES, indirect=True, ids=str)
 def test_each_form_is_refused_in_strict_mode_and_only_there(gateways, planted):
-    zones = tuple(planted.zones)
-    refused = answer(gateways(zones, True), planted.level, planted.command)
+    refused = answer(gateways(planted, True), planted.level, planted.command)
     assert ERR + str(refused) == planted.form.refusal(str(planted.command[0]))
-    assert PREFIX.removeprefix(ERR) not in str(answer(gateways(zones, False), planted.level, planted.command))
+    assert PREFIX.removeprefix(ERR) not in str(answer(gateways(planted, False), planted.level, planted.command))
 
 
 def test_what_dynomite_takes_as_well_is_answered_as_without_strict_mode(cluster, gateways):
     def answers(strict):
         cluster.flush()
-        with gateways(THREE, strict).client(protocol=2) as client:
+        with gateways(PLAIN, strict).client(protocol=2) as client:
             apart = [client.execute_command(*command) for command in TAKEN]
             pipeline = client.pipeline(transaction=False)
             for command in TAKEN:
@@ -97,7 +105,7 @@ def test_what_dynomite_takes_as_well_is_answered_as_without_strict_mode(cluster,
 
 def test_clients_that_speak_at_once_are_each_told_of_their_own_commands(cluster, gateways):
     cluster.flush()
-    gateway = gateways(THREE, True)
+    gateway = gateways(PLAIN, True)
     clients = [gateway.client(protocol=2) for _ in range(8)]
     pipelines = [client.pipeline(transaction=False) for client in clients]
     for number, pipeline in enumerate(pipelines):

@@ -7,29 +7,18 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
 import redis
+from support.cluster.zones import peers
 
-from cluster.real.zones.port import PortReservation
 from cluster.resp.commands.command_table import table_from
 
 pytestmark = pytest.mark.real
 
 DEADLINE_S = 60
 PLACED = {"data_centres": {"east": {"a": ["a"], "b": ["b"]}, "west": {"c": ["c"]}}}
-
-
-@contextmanager
-def peers(*names):
-    """Free ports for coordinators of other data centres."""
-    with ExitStack() as stack:
-        reserved = {name: PortReservation(None) for name in names}
-        for one in reserved.values():
-            stack.callback(one.release)
-        yield {name: f"127.0.0.1:{one.port}" for name, one in reserved.items()}
 
 
 def until(condition):

@@ -8,7 +8,7 @@ from cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
 from cluster.votes.levels import Level
 from engine.ports import Command
 
-(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, STORED) = REQUESTS
+(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED) = REQUESTS
 (BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE) = VOTES
 (NESTED, LARGE_READ) = REPLIES
 
@@ -21,17 +21,24 @@ THREE = ("a", "b", "c")
 class Example:
     """``command`` is refused for ``form``.
 
-    ``planted``: what single zones have been sent before, past every coordinator. ``down``: zones whose servers are
-    away. ``at_port``: the simulated servers do not know it.
+    ``far``: those of ``zones`` that are in another data centre. ``planted``: what single zones have been sent before,
+    past every coordinator. ``down``: zones whose servers are away. ``at_port``: the simulated servers do not know it.
     """
 
     form: Form
     command: Command
     level: Level = Level.DC_QUORUM
     zones: Sequence[str] = THREE
+    far: Sequence[str] = ()
     planted: Mapping[str, Sequence[Command]] = field(default_factory=dict)
     down: Sequence[str] = ()
     at_port: bool = False
+
+    @property
+    def data_centres(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Their zones, and the servers of these."""
+        near = {zone: [zone] for zone in self.zones if zone not in self.far}
+        return {"east": near} | ({"west": {zone: [zone] for zone in self.far}} if self.far else {})
 
     def __str__(self) -> str:
         return " ".join(str(word)[:30] for word in self.command) + f" ({self.level}, {len(self.zones)})"
@@ -73,6 +80,8 @@ EXAMPLES = (
     Example(ONE_ZONE, ("SET", "k", "v"), zones=("a",)),
     Example(ONE_ZONE, ("GET", "k"), level=Level.DC_SAFE_QUORUM, zones=("a",)),
     Example(MANY_ZONES, ("SET", "k", "v"), zones=("a", "b", "c", "d")),
+    Example(EACH, ("INCR", "k"), level=Level.DC_EACH_SAFE_QUORUM, far=("c",)),
+    Example(EACH, ("GET", "k"), level=Level.DC_EACH_SAFE_QUORUM, far=("c",)),
     Example(STORED, ("SUNIONSTORE", "t", "s"), level=Level.DC_ONE),
     Example(STORED, ("ZUNIONSTORE", "t", "1", "z"), level=Level.DC_ONE, at_port=True),
     Example(STORED, ("ZINTERSTORE", "t", "1", "z"), level=Level.DC_ONE, at_port=True),

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 from docker.client import DockerClient
@@ -14,6 +14,7 @@ from redis.backoff import NoBackoff
 from support.programs import Program
 
 from cluster.real.zones import DockerZone, DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
+from cluster.real.zones.port import PortReservation
 from cluster.zone import Address, Persistence
 
 DEADLINE_S = 30.0
@@ -70,6 +71,16 @@ async def is_refused(address: Address) -> bool:
         return True
     writer.close()
     return False
+
+
+@contextlib.contextmanager
+def peers(*names: str) -> Iterator[dict[str, str]]:
+    """Free ports for coordinators of other data centres."""
+    with contextlib.ExitStack() as stack:
+        reserved = {name: PortReservation(None) for name in names}
+        for one in reserved.values():
+            stack.callback(one.release)
+        yield {name: f"127.0.0.1:{one.port}" for name, one in reserved.items()}
 
 
 def is_alive(pid: int) -> bool:

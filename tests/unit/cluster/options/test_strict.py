@@ -5,7 +5,7 @@ Method: examples of every form, through the coordinator of zone a of a simulated
 """
 
 import pytest
-from support.cluster.strict_forms import ERROR_ELSEWHERE, EXAMPLES, TAKEN
+from support.cluster.strict_forms import ERROR_ELSEWHERE, EXAMPLES, TAKEN, THREE
 from support.project_files import ROOT
 
 from cluster.links.lag import Constant
@@ -13,6 +13,7 @@ from cluster.options.strict.door import REFUSED
 from cluster.options.strict.forms import FORMS, PREFIX, REQUESTS, VOTES
 from cluster.options.versions.settings import VoteBy
 from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.topology.described import topology_of
 from cluster.votes.levels import Level
 from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError
@@ -22,9 +23,10 @@ PAGE = ROOT / "docs/strict.md"
 IN_PROCESS = [example for example in EXAMPLES if not example.at_port]
 
 
-def play(program, *, strict, zones=("a", "b", "c"), lag_ms=0):
+def play(program, *, strict, zones=THREE, data_centres=None, lag_ms=0):
     lag = Constant(lag_ms)
-    cluster = SimCluster(zones, SimSettings(seed=1, strict=strict, lag=lag))
+    topology = topology_of(data_centres or {"dc": {zone: [zone] for zone in zones}})
+    cluster = SimCluster(zones, SimSettings(seed=1, strict=strict, lag=lag, topology=topology))
 
     async def whole():
         async with cluster:
@@ -53,7 +55,7 @@ def tried(example, *, strict):
         (held,) = await cluster.direct("a").execute(("DBSIZE",))
         return told, held, cluster.coordinators["a"].statistics.options.get(REFUSED, 0)
 
-    return play(program, strict=strict, zones=example.zones)
+    return play(program, strict=strict, zones=example.zones, data_centres=example.data_centres)
 
 
 @pytest.mark.parametrize("example", IN_PROCESS, ids=str)

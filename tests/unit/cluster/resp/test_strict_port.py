@@ -35,7 +35,7 @@ def packed(*lines):
 def test_clients_that_travel_together_are_each_told_of_their_own_commands():
     channels = {zone: NotingChannel() for zone in "abc"}
     coordinator = PlainCoordinator(zone="a", channels=channels, runtime=SimRuntime(seed=1), rules=StrictRules)
-    coordinator.door = StrictDoor(zones=3, codec=WireCodec(), count=coordinator.statistics.count)
+    coordinator.door = StrictDoor(zones=3, data_centres=1, codec=WireCodec(), count=coordinator.statistics.count)
     first = packed("SET a 1", "HSET h f 1 g 2")
     second = packed("MSET x 1 y 2", "SET b 1", "SET c 1", "LPOP l 2")
     told = []
