@@ -63,6 +63,15 @@ class HardenedLab:
             metrics=metrics,
         )
 
+    def run(self, program: Coroutine[Any, Any, Any]) -> Any:
+        """Run ``program`` between start and stop of the zones."""
+
+        async def whole() -> Any:
+            async with self.cluster:
+                return await program
+
+        return self.runtime.run_until_complete(whole())
+
     async def sleep(self, ms: float) -> None:
         await self.runtime.sleep(round(ms * MS))
 
@@ -117,11 +126,3 @@ def commands_of(queue: HardenedQueue) -> list[tuple[str, tuple[Command, ...]]]:
 @contextmanager
 def hardened_lab(*, seed: int = 1) -> Iterator[HardenedLab]:
     yield HardenedLab(SimCluster(ZONES, SimSettings(seed=seed, timeouts=Timeouts(factor=0.1))))
-
-
-def run_in(lab: HardenedLab, program: Coroutine[Any, Any, Any]) -> Any:
-    async def whole() -> Any:
-        async with lab.cluster:
-            return await program
-
-    return lab.runtime.run_until_complete(whole())

@@ -7,7 +7,7 @@ import pytest
 from support.engine.dyno import Interceptor
 from support.engine.dyno_bench import ids, messages
 from support.engine.dyno_v2 import LEASE_MS, REFUSAL, CuttingConnection, PipelinedBench, Refusing
-from support.engine.hardened import ZONES, hardened_lab, message, run_in
+from support.engine.hardened import ZONES, hardened_lab, message
 
 from engine.dyno.errors import AckFailure, PushFailure, ack_failure, batch_ack_failure, batch_push_failure, push_failure
 from engine.dyno.v2 import BatchPushIndeterminate
@@ -20,58 +20,47 @@ def zones():
         yield made
 
 
-def test_a_repair_leaves_a_zone_alone_that_has_changed_since_it_was_read(zones):
+async def test_a_repair_leaves_a_zone_alone_that_has_changed_since_it_was_read(zones):
     """Written blindly it would lease again what was acknowledged between the two, and somebody would get it."""
+    worker = zones.queue("a")
+    await worker.push([message()])
+    (delivery,) = await worker.pop(1)
+    await zones.ask("c", "FLUSHALL")
 
-    async def program():
-        worker = zones.queue("a")
-        await worker.push([message()])
-        (delivery,) = await worker.pop(1)
-        await zones.ask("c", "FLUSHALL")
+    async def acknowledge():
+        assert await worker.ack(delivery) is True
 
-        async def acknowledge():
-            assert await worker.ack(delivery) is True
-
-        keeper = zones.queue("b", through=lambda level: Interceptor(level, "EVAL", acknowledge))
-        while keeper.counters.repaired == 0:
-            await keeper.compare()
-        await zones.sleep(20)
-        assert await zones.statuses("m") == ["d", "d", "d"]
-        await zones.sleep(500)
-        assert ids(await zones.queue("a").pop(1)) == []
-
-    run_in(zones, program())
+    keeper = zones.queue("b", through=lambda level: Interceptor(level, "EVAL", acknowledge))
+    while keeper.counters.repaired == 0:
+        await keeper.compare()
+    await zones.sleep(20)
+    assert await zones.statuses("m") == ["d", "d", "d"]
+    await zones.sleep(500)
+    assert ids(await zones.queue("a").pop(1)) == []
 
 
-def test_an_extension_that_the_zones_refuse_is_told_as_refused(zones):
+async def test_an_extension_that_the_zones_refuse_is_told_as_refused(zones):
     """The holder's own notes say that the lease lasts; only the answer tells that the message is gone."""
-
-    async def program():
-        holder = zones.queue()
-        await holder.push([message()])
-        (delivery,) = await holder.pop(1)
-        assert await zones.queue().remove(["m"]) == [True]
-        assert await holder.extend(delivery, lease_ms=LEASE_MS) is False
-        assert holder.counters.refused == 1
-
-    run_in(zones, program())
+    holder = zones.queue()
+    await holder.push([message()])
+    (delivery,) = await holder.pop(1)
+    assert await zones.queue().remove(["m"]) == [True]
+    assert await holder.extend(delivery, lease_ms=LEASE_MS) is False
+    assert holder.counters.refused == 1
 
 
 @pytest.mark.parametrize("lost", [1, 2])
-def test_an_extension_without_an_answer_is_not_told_as_done(zones, lost):
-    async def program():
-        holder = zones.queue()
-        await holder.push([message()])
-        (delivery,) = await holder.pop(1)
-        for zone in ZONES[-lost:]:
-            await zones.cluster.zones[zone].kill()
-        if lost == 1:
-            assert await holder.extend(delivery, lease_ms=LEASE_MS) is True
-        else:
-            with pytest.raises(Indeterminate):
-                await holder.extend(delivery, lease_ms=LEASE_MS)
-
-    run_in(zones, program())
+async def test_an_extension_without_an_answer_is_not_told_as_done(zones, lost):
+    holder = zones.queue()
+    await holder.push([message()])
+    (delivery,) = await holder.pop(1)
+    for zone in ZONES[-lost:]:
+        await zones.cluster.zones[zone].kill()
+    if lost == 1:
+        assert await holder.extend(delivery, lease_ms=LEASE_MS) is True
+    else:
+        with pytest.raises(Indeterminate):
+            await holder.extend(delivery, lease_ms=LEASE_MS)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ a test, each mechanism that keeps leases on and off.
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import message, run_in
+from support.engine.hardened import message
 
 from engine.dyno.hardened import Hardening
 from engine.dyno.hardened.context import HardenedCounters
@@ -12,160 +12,127 @@ from engine.ports import Indeterminate
 
 
 @pytest.mark.parametrize(("without", "refused"), [((), True), ((Hardening.DELIVERY_TOKENS,), False)])
-def test_an_ack_of_a_lost_lease_is_refused_and_says_so(lab, without, refused):
-    async def program():
-        first, second = lab.queue(without=without), lab.queue(without=without)
-        await first.push([message()])
-        (late,) = await first.pop(1)
-        await lab.sleep(230)
-        (delivery,) = await second.pop(1)
-        assert await first.ack(late) is not refused
-        assert first.counters == HardenedCounters(refused=refused)
-        assert await second.ack(delivery) is True
-        assert await second.ack(delivery) is (not refused)
-
-    run_in(lab, program())
+async def test_an_ack_of_a_lost_lease_is_refused_and_says_so(lab, without, refused):
+    first, second = lab.queue(without=without), lab.queue(without=without)
+    await first.push([message()])
+    (late,) = await first.pop(1)
+    await lab.sleep(230)
+    (delivery,) = await second.pop(1)
+    assert await first.ack(late) is not refused
+    assert first.counters == HardenedCounters(refused=refused)
+    assert await second.ack(delivery) is True
+    assert await second.ack(delivery) is (not refused)
 
 
-def test_an_extension_of_a_lost_lease_is_refused_and_one_in_time_is_kept(lab):
-    async def program():
-        first, second = lab.queue(), lab.queue()
-        await first.push([message("kept"), message("lost")])
-        kept, lost = await first.pop(2)
-        assert await first.extend(kept, lease_ms=1000) is True
-        await lab.sleep(230)
-        assert ids(await second.pop(2)) == ["lost"]
-        assert await first.extend(lost, lease_ms=1000) is False
-        assert await first.ack(kept) is True
-
-    run_in(lab, program())
+async def test_an_extension_of_a_lost_lease_is_refused_and_one_in_time_is_kept(lab):
+    first, second = lab.queue(), lab.queue()
+    await first.push([message("kept"), message("lost")])
+    kept, lost = await first.pop(2)
+    assert await first.extend(kept, lease_ms=1000) is True
+    await lab.sleep(230)
+    assert ids(await second.pop(2)) == ["lost"]
+    assert await first.extend(lost, lease_ms=1000) is False
+    assert await first.ack(kept) is True
 
 
 @pytest.mark.parametrize(("without", "kept"), [((), True), ((Hardening.LEASE_HEARTBEAT,), False)])
-def test_work_may_outlast_its_lease_while_its_program_lives(lab, without, kept):
-    async def program():
-        async with lab.queue(without=without) as worker:
-            other = lab.queue()
-            await worker.push([message()])
-            (delivery,) = await worker.pop(1)
-            await lab.sleep(900)
-            assert (await other.pop(1) == []) is kept
-            assert await worker.ack(delivery) is kept
-            assert (worker.counters.extended > 0) is kept
-            assert worker.counters.refused == (not kept)
-
-    run_in(lab, program())
-
-
-def test_the_heartbeat_ends_with_its_program_and_at_its_limit(lab):
-    async def program():
+async def test_work_may_outlast_its_lease_while_its_program_lives(lab, without, kept):
+    async with lab.queue(without=without) as worker:
         other = lab.queue()
-        async with lab.queue(hold_max_ms=300) as worker:
-            await worker.push([message("a"), message("b")])
-            await worker.pop(1)
-            await lab.sleep(700)
-            assert ids(await other.pop(1)) == ["a"]
-            await worker.pop(1)
-        await lab.sleep(230)
-        assert "b" in ids(await other.pop(2))
-
-    run_in(lab, program())
+        await worker.push([message()])
+        (delivery,) = await worker.pop(1)
+        await lab.sleep(900)
+        assert (await other.pop(1) == []) is kept
+        assert await worker.ack(delivery) is kept
+        assert (worker.counters.extended > 0) is kept
+        assert worker.counters.refused == (not kept)
 
 
-def test_a_lease_that_ended_needs_no_handler(lab):
-    async def program():
-        queue = lab.queue()
-        await queue.push([message()])
-        assert ids(await queue.pop(1)) == ["m"]
-        await lab.sleep(215)
-        assert await queue.pop(1) == []  # within the margin for clocks
-        await lab.sleep(10)
-        (again,) = await queue.pop(1)
-        assert await queue.ack(again) is True
+async def test_the_heartbeat_ends_with_its_program_and_at_its_limit(lab):
+    other = lab.queue()
+    async with lab.queue(hold_max_ms=300) as worker:
+        await worker.push([message("a"), message("b")])
+        await worker.pop(1)
+        await lab.sleep(700)
+        assert ids(await other.pop(1)) == ["a"]
+        await worker.pop(1)
+    await lab.sleep(230)
+    assert "b" in ids(await other.pop(2))
 
-    run_in(lab, program())
+
+async def test_a_lease_that_ended_needs_no_handler(lab):
+    queue = lab.queue()
+    await queue.push([message()])
+    assert ids(await queue.pop(1)) == ["m"]
+    await lab.sleep(215)
+    assert await queue.pop(1) == []  # within the margin for clocks
+    await lab.sleep(10)
+    (again,) = await queue.pop(1)
+    assert await queue.ack(again) is True
 
 
 @pytest.mark.parametrize(("without", "free"), [((), True), ((Hardening.HEAD_OF_LINE_REPAIR,), False)])
-def test_a_lease_that_nobody_won_is_given_back_at_once(lab, without, free):
+async def test_a_lease_that_nobody_won_is_given_back_at_once(lab, without, free):
     """One zone is dead, and the second thinks that another consumer has the message."""
-
-    async def program():
-        queue = lab.queue("a", without=without)
-        await queue.push([message()])
-        await lab.sleep(20)
-        await lab.take_elsewhere("b", "m", for_ms=40)
-        await lab.cluster.zones["c"].kill()
-        with pytest.raises(Indeterminate):
-            await queue.pop(1)
-        assert queue.counters == HardenedCounters(given_back=free)
-        await lab.sleep(80)
-        assert (ids(await queue.pop(1)) == ["m"]) is free
-
-    run_in(lab, program())
+    queue = lab.queue("a", without=without)
+    await queue.push([message()])
+    await lab.sleep(20)
+    await lab.take_elsewhere("b", "m", for_ms=40)
+    await lab.cluster.zones["c"].kill()
+    with pytest.raises(Indeterminate):
+        await queue.pop(1)
+    assert queue.counters == HardenedCounters(given_back=free)
+    await lab.sleep(80)
+    assert (ids(await queue.pop(1)) == ["m"]) is free
 
 
-def test_a_lease_that_the_vote_cannot_confirm_is_proven_by_two_zones(lab):
+async def test_a_lease_that_the_vote_cannot_confirm_is_proven_by_two_zones(lab):
     """Three zones answer a batch in three ways; each message has its majority nevertheless."""
-
-    async def program():
-        queue = lab.queue("a")
-        await queue.push([message("m1"), message("m2")])
-        await lab.sleep(20)
-        await lab.take_elsewhere("b", "m1", for_ms=100)
-        await lab.take_elsewhere("c", "m2", for_ms=100)
-        deliveries = await queue.pop(2)
-        assert sorted(ids(deliveries)) == ["m1", "m2"]
-        assert queue.counters == HardenedCounters(proven=2)
-        assert await queue.ack_all(deliveries) == [True, True]
-
-    run_in(lab, program())
+    queue = lab.queue("a")
+    await queue.push([message("m1"), message("m2")])
+    await lab.sleep(20)
+    await lab.take_elsewhere("b", "m1", for_ms=100)
+    await lab.take_elsewhere("c", "m2", for_ms=100)
+    deliveries = await queue.pop(2)
+    assert sorted(ids(deliveries)) == ["m1", "m2"]
+    assert queue.counters == HardenedCounters(proven=2)
+    assert await queue.ack_all(deliveries) == [True, True]
 
 
 @pytest.mark.parametrize(("without", "overlaps"), [((), False), ((Hardening.CLOCK_MARGIN,), True)])
-def test_a_clock_that_is_ahead_within_the_margin_takes_no_lease(lab, without, overlaps):
-    async def program():
-        lab.cluster.clocks["b"].jump(15 * 1_000_000)
-        first, second = lab.queue("a", without=without), lab.queue("b", without=without)
-        await first.push([message()])
-        await first.pop(1)
-        await lab.sleep(190)
-        assert bool(await second._popper._take_of("a", 1)) is overlaps
-
-    run_in(lab, program())
+async def test_a_clock_that_is_ahead_within_the_margin_takes_no_lease(lab, without, overlaps):
+    lab.cluster.clocks["b"].jump(15 * 1_000_000)
+    first, second = lab.queue("a", without=without), lab.queue("b", without=without)
+    await first.push([message()])
+    await first.pop(1)
+    await lab.sleep(190)
+    assert bool(await second._popper._take_of("a", 1)) is overlaps
 
 
-def test_given_back_is_ready_at_once_and_removed_is_gone_even_while_leased(lab):
-    async def program():
-        queue = lab.queue()
-        await queue.push([message()])
-        (delivery,) = await queue.pop(1)
-        await queue.give_back(delivery)
-        await lab.sleep(1)  # versions are times: a newer lease ends later
-        (again,) = await queue.pop(1)
-        assert await queue.ack(delivery) is False
-        assert await queue.remove(["m", "unknown"]) == [True, False]
-        assert await queue.ack(again) is False
-        await lab.sleep(250)
-        assert await queue.pop(1) == []
-        assert await queue.size() == 0
-
-    run_in(lab, program())
+async def test_given_back_is_ready_at_once_and_removed_is_gone_even_while_leased(lab):
+    queue = lab.queue()
+    await queue.push([message()])
+    (delivery,) = await queue.pop(1)
+    await queue.give_back(delivery)
+    await lab.sleep(1)  # versions are times: a newer lease ends later
+    (again,) = await queue.pop(1)
+    assert await queue.ack(delivery) is False
+    assert await queue.remove(["m", "unknown"]) == [True, False]
+    assert await queue.ack(again) is False
+    await lab.sleep(250)
+    assert await queue.pop(1) == []
+    assert await queue.size() == 0
 
 
-def test_the_heartbeat_does_not_shorten_what_was_extended(lab):
+async def test_the_heartbeat_does_not_shorten_what_was_extended(lab):
     """A zone keeps the later end, so nobody else can have the message; its ack is no late one."""
-
-    async def program():
-        queue, told = lab.queue(), []
-        queue.tell_extensions(lambda message_id, ends_ms: told.append(message_id))
-        await queue.push([message()])
-        (delivery,) = await queue.pop(1)
-        assert await queue.extend(delivery, lease_ms=2000) is True
-        await queue._beat()
-        assert (told, queue.counters.extended) == ([], 0)
-        await lab.sleep(1000)
-        assert await lab.queue().pop(1) == []
-        assert await queue.ack(delivery) is True
-
-    run_in(lab, program())
+    queue, told = lab.queue(), []
+    queue.tell_extensions(lambda message_id, ends_ms: told.append(message_id))
+    await queue.push([message()])
+    (delivery,) = await queue.pop(1)
+    assert await queue.extend(delivery, lease_ms=2000) is True
+    await queue._beat()
+    assert (told, queue.counters.extended) == ([], 0)
+    await lab.sleep(1000)
+    assert await lab.queue().pop(1) == []
+    assert await queue.ack(delivery) is True

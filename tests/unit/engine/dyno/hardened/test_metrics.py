@@ -7,7 +7,7 @@ moves. What is sent, and how often the time is read, is compared with and withou
 from dataclasses import fields
 
 import pytest
-from support.engine.hardened import KEYS, commands_of, hardened_lab, message, run_in
+from support.engine.hardened import KEYS, commands_of, hardened_lab, message
 from support.engine.metrics_page import Page
 
 from engine.common.prometheus import Metrics
@@ -53,7 +53,7 @@ async def using(lab, course=idle, **options):
 
 def test_a_queue_that_did_nothing_shows_every_name_at_zero(lab):
     metrics = Metrics()
-    run_in(lab, using(lab, metrics=metrics))
+    lab.run(using(lab, metrics=metrics))
     for name in (*TIMERS, *PER_MESSAGE, *SIZES):
         for part in ("count", "sum", "min", "max", "mean"):
             assert shown(metrics, f"{name}_{part}") == 0
@@ -63,7 +63,7 @@ def test_a_queue_that_did_nothing_shows_every_name_at_zero(lab):
 
 def test_each_operation_counts_under_its_name_and_batches_by_what_was_asked_for(lab):
     metrics = Metrics()
-    run_in(lab, using(lab, use, metrics=metrics))
+    lab.run(using(lab, use, metrics=metrics))
     expected = {"push": 1, "pop": 2, "ack": 4, "get": 1, "size": 1, "remove": 1, "batchSize": 3, "peek": 0}
     assert {name: shown(metrics, f"{name}_count") for name in expected} == expected
     assert [shown(metrics, f"batchSize_{part}") for part in ("min", "max", "sum")] == [2, 5, 10]
@@ -71,17 +71,14 @@ def test_each_operation_counts_under_its_name_and_batches_by_what_was_asked_for(
     assert moved(metrics) == {"ack_refused": 1}
 
 
-def test_an_operation_that_fails_counts_too(lab):
-    async def program():
-        metrics = Metrics()
-        queue = lab.queue(metrics=metrics)
-        for zone in ("b", "c"):
-            await lab.cluster.zones[zone].kill()
-        with pytest.raises(Indeterminate):
-            await queue.push([message()])
-        assert shown(metrics, "push_count") == 1
-
-    run_in(lab, program())
+async def test_an_operation_that_fails_counts_too(lab):
+    metrics = Metrics()
+    queue = lab.queue(metrics=metrics)
+    for zone in ("b", "c"):
+        await lab.cluster.zones[zone].kill()
+    with pytest.raises(Indeterminate):
+        await queue.push([message()])
+    assert shown(metrics, "push_count") == 1
 
 
 def test_every_counter_of_the_queue_is_on_the_page():
@@ -92,42 +89,33 @@ def test_every_counter_of_the_queue_is_on_the_page():
     assert len(TOTALS) == len(dict.fromkeys(TOTALS)) == len(names)
 
 
-def test_takeovers_are_counted_where_they_happen(lab):
-    async def program():
-        metrics = Metrics()
-        async with lab.queue("a", metrics=metrics):
-            await lab.sleep(800)
-        assert moved(metrics) == {"shard_takeover": 2}
-
-    run_in(lab, program())
+async def test_takeovers_are_counted_where_they_happen(lab):
+    metrics = Metrics()
+    async with lab.queue("a", metrics=metrics):
+        await lab.sleep(800)
+    assert moved(metrics) == {"shard_takeover": 2}
 
 
-def test_candidates_that_another_consumer_has_are_misses(lab):
-    async def program():
-        metrics = Metrics()
-        queue = lab.queue(metrics=metrics)
-        await queue.push([message()])
-        await lab.sleep(20)
-        for zone in ("b", "c"):
-            await lab.take_elsewhere(zone, "m", for_ms=100)
-        assert await queue.pop(1) == []
-        assert moved(metrics) == {"queue_miss": queue.counters.misses} == {"queue_miss": 1}
-
-    run_in(lab, program())
+async def test_candidates_that_another_consumer_has_are_misses(lab):
+    metrics = Metrics()
+    queue = lab.queue(metrics=metrics)
+    await queue.push([message()])
+    await lab.sleep(20)
+    for zone in ("b", "c"):
+        await lab.take_elsewhere(zone, "m", for_ms=100)
+    assert await queue.pop(1) == []
+    assert moved(metrics) == {"queue_miss": queue.counters.misses} == {"queue_miss": 1}
 
 
-def test_objects_of_one_shard_count_together_and_others_for_themselves(lab):
-    async def program():
-        metrics = Metrics()
-        queues = [lab.queue(zone, metrics=metrics) for zone in "aab"]
-        for queue in queues:
-            await queue.get("m")
-            queue.counters.repaired += 2
-        assert (shown(metrics, "get_count"), shown(metrics, "record_mended_total")) == (2, 4)
-        assert (shown(metrics, "get_count", shard="b"), shown(metrics, "record_mended_total", shard="b")) == (1, 2)
-        assert Page(metrics).text.count("# TYPE dyno_queue_record_mended_total counter") == 1
-
-    run_in(lab, program())
+async def test_objects_of_one_shard_count_together_and_others_for_themselves(lab):
+    metrics = Metrics()
+    queues = [lab.queue(zone, metrics=metrics) for zone in "aab"]
+    for queue in queues:
+        await queue.get("m")
+        queue.counters.repaired += 2
+    assert (shown(metrics, "get_count"), shown(metrics, "record_mended_total")) == (2, 4)
+    assert (shown(metrics, "get_count", shard="b"), shown(metrics, "record_mended_total", shard="b")) == (1, 2)
+    assert Page(metrics).text.count("# TYPE dyno_queue_record_mended_total counter") == 1
 
 
 class CountingTime:
@@ -161,7 +149,7 @@ def course(metrics):
             await use(queue)
             return queue, sent, reading.reads, clockwork.now_ns()
 
-        return run_in(lab, program())
+        return lab.run(program())
 
 
 def test_metrics_change_nothing_that_is_sent_and_without_them_no_time_is_read_for_them():
@@ -182,7 +170,7 @@ def test_without_metrics_nothing_is_registered(lab):
         await using(lab, zone="b", metrics=metrics)
         await using(lab, use, zone="a")
 
-    run_in(lab, program())
+    lab.run(program())
     assert [shard for _, _, shard in Page(metrics).samples if shard != "b"] == []
     assert moved(metrics, shard="b") == {}
 
@@ -191,48 +179,42 @@ def test_a_page_without_hardened_queues_has_none_of_their_totals():
     assert not any(name in Page(Metrics()).text for name in TOTALS)
 
 
-def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeypatch):
-    async def program():
-        metrics = Metrics()
-        queue = lab.queue(metrics=metrics)
-        await queue.push([message("unreadable"), message("whole")])
-        await lab.sleep(20)
-        await lab.ask("a", "HSET", KEYS.messages, "unreadable", "{")
-        await lab.ask("b", "DEL", KEYS.records, KEYS.messages, KEYS.ready("a"), KEYS.queue_of("a"))
+async def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeypatch):
+    metrics = Metrics()
+    queue = lab.queue(metrics=metrics)
+    await queue.push([message("unreadable"), message("whole")])
+    await lab.sleep(20)
+    await lab.ask("a", "HSET", KEYS.messages, "unreadable", "{")
+    await lab.ask("b", "DEL", KEYS.records, KEYS.messages, KEYS.ready("a"), KEYS.queue_of("a"))
 
-        async def failing(*_, **__):
-            raise Indeterminate("no answer")
+    async def failing(*_, **__):
+        raise Indeterminate("no answer")
 
-        with monkeypatch.context() as patch:
-            patch.setattr(queue._steps, "set_aside", failing)
-            patch.setattr(queue._steps, "repair", failing)
-            for _ in range(2):
-                with pytest.raises(Indeterminate):
-                    await queue.pop(1)
-                with pytest.raises(Indeterminate):
-                    await queue.compare()
-        assert moved(metrics) == {}
-        await queue.compare()
-        await lab.sleep(20)
-        await queue.pop(2)
-        assert moved(metrics) == {"record_mended": 2, "dead_letter": 1}
-
-    run_in(lab, program())
+    with monkeypatch.context() as patch:
+        patch.setattr(queue._steps, "set_aside", failing)
+        patch.setattr(queue._steps, "repair", failing)
+        for _ in range(2):
+            with pytest.raises(Indeterminate):
+                await queue.pop(1)
+            with pytest.raises(Indeterminate):
+                await queue.compare()
+    assert moved(metrics) == {}
+    await queue.compare()
+    await lab.sleep(20)
+    await queue.pop(2)
+    assert moved(metrics) == {"record_mended": 2, "dead_letter": 1}
 
 
-def test_a_heartbeat_that_meets_an_ack_of_the_same_object_refuses_nothing(lab, monkeypatch):
-    async def program():
-        queue = lab.queue(lease_ms=60_000)
-        await queue.push([message()])
-        (delivery,) = await queue.pop(1)
-        extend = queue._steps.extend
+async def test_a_heartbeat_that_meets_an_ack_of_the_same_object_refuses_nothing(lab, monkeypatch):
+    queue = lab.queue(lease_ms=60_000)
+    await queue.push([message()])
+    (delivery,) = await queue.pop(1)
+    extend = queue._steps.extend
 
-        async def after_an_ack(held, *, ends_ms):
-            assert await queue.ack(delivery) is True
-            return await extend(held, ends_ms=ends_ms)
+    async def after_an_ack(held, *, ends_ms):
+        assert await queue.ack(delivery) is True
+        return await extend(held, ends_ms=ends_ms)
 
-        monkeypatch.setattr(queue._steps, "extend", after_an_ack)
-        await queue._beat()
-        assert queue.counters.refused == 0
-
-    run_in(lab, program())
+    monkeypatch.setattr(queue._steps, "extend", after_an_ack)
+    await queue._beat()
+    assert queue.counters.refused == 0

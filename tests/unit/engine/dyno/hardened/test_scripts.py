@@ -9,7 +9,7 @@ import asyncio
 import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, ZONES, message, run_in
+from support.engine.hardened import KEYS, ZONES, message
 
 from cluster.links.link import Cut
 from engine.dyno.hardened import HardenedSettings
@@ -120,56 +120,45 @@ def test_a_shard_is_its_servers_until_the_margin_after_the_end_of_its_lease(step
     assert steps.run(serve("b", 530)) is True  # the own zone is never refused
 
 
-def test_what_cannot_be_copied_whole_is_not_copied(lab):
+async def test_what_cannot_be_copied_whole_is_not_copied(lab):
     """Listed without its payload it would be a phantom, which nobody can deliver."""
-
-    async def program():
-        queue = lab.queue("a")
-        await queue.push([message()])
-        for zone in ZONES:
-            await lab.ask(zone, "HDEL", KEYS.messages, "m")
-        await lab.ask("c", "FLUSHALL")
-        for _ in range(4):
-            await queue.compare()
-        await lab.sleep(20)
-        assert await lab.statuses("m") == ["w", "w", "-"]
-
-    run_in(lab, program())
+    queue = lab.queue("a")
+    await queue.push([message()])
+    for zone in ZONES:
+        await lab.ask(zone, "HDEL", KEYS.messages, "m")
+    await lab.ask("c", "FLUSHALL")
+    for _ in range(4):
+        await queue.compare()
+    await lab.sleep(20)
+    assert await lab.statuses("m") == ["w", "w", "-"]
 
 
-def test_an_orphan_is_left_while_the_only_zone_with_its_tombstone_does_not_answer(lab):
+async def test_an_orphan_is_left_while_the_only_zone_with_its_tombstone_does_not_answer(lab):
     """Two zones took the ack; then one of them came back empty, and the other is cut off."""
-
-    async def program():
-        queue = lab.queue("a")
-        await queue.push([message()])
-        (delivery,) = await queue.pop(1)
-        assert await queue.ack(delivery) is True
-        await lab.sleep(20)
-        await lab.ask("a", "HDEL", KEYS.records, "m")
-        await lab.ask("a", "ZREM", KEYS.tombstones, "m")
-        await lab.ask("a", "HSET", KEYS.messages, "m", encode(message()))
-        await lab.ask("b", "FLUSHALL")
-        lab.cluster.links["a", "c"].cut(Cut.DROP)
-        async with lab.queue("a", grace_ms=100) as keeper:
-            await lab.sleep(2_000)
-            assert keeper.counters.adopted == 0
-            assert await keeper.pop(1) == []
-        assert await lab.statuses("m") == ["-", "-", "d"]
-
-    run_in(lab, program())
+    queue = lab.queue("a")
+    await queue.push([message()])
+    (delivery,) = await queue.pop(1)
+    assert await queue.ack(delivery) is True
+    await lab.sleep(20)
+    await lab.ask("a", "HDEL", KEYS.records, "m")
+    await lab.ask("a", "ZREM", KEYS.tombstones, "m")
+    await lab.ask("a", "HSET", KEYS.messages, "m", encode(message()))
+    await lab.ask("b", "FLUSHALL")
+    lab.cluster.links["a", "c"].cut(Cut.DROP)
+    async with lab.queue("a", grace_ms=100) as keeper:
+        await lab.sleep(2_000)
+        assert keeper.counters.adopted == 0
+        assert await keeper.pop(1) == []
+    assert await lab.statuses("m") == ["-", "-", "d"]
 
 
-def test_a_lease_whose_answer_takes_longer_than_it_lasts_is_no_delivery(lab):
-    async def program():
-        queue = lab.queue("a", lease_ms=1)
-        await queue.push([message()])
-        for zone in ZONES:
-            lab.cluster.zones[zone].slow_down(1_000)
-        assert ids(await queue.pop(1)) == []
-        assert await lab.statuses("m") == ["l", "l", "l"]
-
-    run_in(lab, program())
+async def test_a_lease_whose_answer_takes_longer_than_it_lasts_is_no_delivery(lab):
+    queue = lab.queue("a", lease_ms=1)
+    await queue.push([message()])
+    for zone in ZONES:
+        lab.cluster.zones[zone].slow_down(1_000)
+    assert ids(await queue.pop(1)) == []
+    assert await lab.statuses("m") == ["l", "l", "l"]
 
 
 def test_what_the_first_attempt_may_have_done_is_not_told_as_certainly_not_done():

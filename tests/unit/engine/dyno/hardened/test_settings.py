@@ -5,7 +5,6 @@ can be switched off is, in some test. Method: a table; the texts of the tests.
 from pathlib import Path
 
 import pytest
-from support.engine.hardened import run_in
 
 from engine.dyno.hardened import HardenedSettings, Hardening
 from engine.message import Message
@@ -32,14 +31,11 @@ def test_settings_are_checked(wrong, told):
         HardenedSettings(**settings)
 
 
-def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
-    async def program():
-        queue = lab.queue()
-        with pytest.raises(ValueError, match="one of a, b, c, got 'z'"):
-            await queue.push([Message(id="m"), Message(id="n", shard="z")])
-        assert await lab.statuses("m") == ["-", "-", "-"]
-
-    run_in(lab, program())
+async def test_a_shard_that_nobody_serves_is_refused_before_anything_is_pushed(lab):
+    queue = lab.queue()
+    with pytest.raises(ValueError, match="one of a, b, c, got 'z'"):
+        await queue.push([Message(id="m"), Message(id="n", shard="z")])
+    assert await lab.statuses("m") == ["-", "-", "-"]
 
 
 @pytest.mark.parametrize("mechanism", Hardening)
