@@ -1,12 +1,9 @@
 """A V1 queue on one server with a clock that stands still, and what the tests of its further operations share."""
 
-import inspect
-
-import pytest
+from support.engine.differences import outcome_of
 from support.engine.dyno import EPOCH_MS, SettableClock, content, fresh_name, make_queue
 
 from engine.dyno import LocalOnly
-from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS
 from engine.message import Message
 
 LEASE_MS = 1000
@@ -48,6 +45,19 @@ class Bench:
     def peek(self, count):
         return [message.id for message in self(self.queue.peek(count))]
 
+    def outcome(self, operation):
+        """What it returned, ids of what has any, or the name of its error."""
+        return outcome_of(self, operation)
+
+    def later(self, delay_ms, operation):
+        """Do it while something else runs."""
+
+        async def wait():
+            await self.lab.runtime.sleep(delay_ms * 1_000_000)
+            await operation()
+
+        self.lab.runtime.spawn(wait(), name="later")
+
     def redis(self, *command):
         (reply,) = self(self.direct.execute(command))
         return reply
@@ -80,16 +90,3 @@ def ids(deliveries):
 async def consume(queue, message_id):
     assert await queue.pop_with_id(message_id) is not None
     assert await queue.ack(message_id)
-
-
-def assert_planted_bug_fails(lab, monkeypatch, scripts, planted):
-    """``planted``: name of a script, a text in it and another instead, and a test that must fail then.
-
-    A test also fails by unpacking nothing, or by looking into a delivery that is None.
-    """
-    name, text, instead, test = planted
-    assert scripts[name].count(text) == 1
-    monkeypatch.setitem(scripts, name, scripts[name].replace(text, instead))
-    takes_a_bench = inspect.getfullargspec(test).args != ["lab"]
-    with pytest.raises((AssertionError, ValueError, AttributeError)):
-        test(Bench(lab, compat=scripts is ORIGINAL_SCRIPTS) if takes_a_bench else lab)

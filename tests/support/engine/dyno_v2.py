@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
+from support.engine.differences import outcome_of
 from support.engine.dyno import SHARDS, SettableClock, fresh_name
 
 from engine.dyno import LocalOnly
@@ -147,10 +148,11 @@ class PipelinedBench:
         self._name = fresh_name()
         self.queue = self.instance(self.connection)
 
-    def instance(self, connection=None):
+    def instance(self, connection=None, **options):
         """Another program on the same shard."""
         return make_pipelined(
             connection or self.direct,
+            **options,
             name=self._name,
             runtime=self.lab.runtime,
             clock=self.clock,
@@ -161,6 +163,10 @@ class PipelinedBench:
 
     def run(self, operation):
         return self.lab.run(operation)
+
+    def outcome(self, operation):
+        """What it returned, ids of what has any, or the name of its error."""
+        return outcome_of(self.run, operation)
 
     def push(self, *ids, **fields):
         self.run(self.queue.push([Message(id=each, **fields) for each in ids]))
@@ -218,6 +224,9 @@ class MultiBench:
 
     def run(self, operation):
         return self.lab.run(operation)
+
+    def outcome(self, operation):
+        return outcome_of(self.run, operation)
 
     def push(self, *ids, queue=None):
         return self.run((queue or self.queue).push([Message(id=each) for each in ids]))

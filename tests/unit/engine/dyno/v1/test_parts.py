@@ -100,14 +100,6 @@ def test_a_waiting_pop_polls_every_50_ms_and_in_compat_every_200(change, poll_ms
     assert DynoSettings(prefix="p", shards=("a",), shard="a", **change).pop_poll_ms == poll_ms
 
 
-@pytest.mark.parametrize(
-    ("change", "unack_ms"),
-    [({}, 60_000), ({"compat": True}, 60), ({"unack_ms": 7}, 7), ({"unack_ms": 7, "compat": True}, 7)],
-)
-def test_a_lease_that_is_not_set_lasts_a_minute_and_in_compat_60_milliseconds(change, unack_ms):
-    assert DynoSettings(prefix="p", shards=("a",), shard="a", **change).unack_ms == unack_ms
-
-
 @pytest.mark.parametrize("path", SCRIPT_FILES, ids=lambda path: path.relative_to(LUA).as_posix())
 def test_a_script_begins_with_its_keys_arguments_answer_and_atomicity(path):
     opening = "".join(takewhile(lambda line: line.startswith("-- "), path.read_text(encoding="utf-8").splitlines(True)))

@@ -1,13 +1,14 @@
-"""Expired leases come back, all of them, with their priority; and nothing short of closing ends the handler.
+"""Expired leases come back; and nothing short of closing ends the handler, which keeps its rhythm.
 
-Method: a simulated server with a clock that stands still for what is moved; for the rhythm of the handler a scripted
-runtime whose sleeps take no time, and a connection that fails when told.
+Method: a simulated server with a clock that stands still for what is moved; for the rhythm of the handler the virtual
+time of the simulation, and a connection that takes its time and fails when told.
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
+from support.engine.dyno import SettableClock, make_queue
 from support.engine.dyno_bench import LEASE_MS, Bench
 
+from cluster.sim.runtime import SimRuntime
 from engine.dyno import UnackResult
 from engine.message import Message
 from engine.ports import Indeterminate, ServerError, Unavailable
@@ -22,22 +23,7 @@ def test_a_lease_is_left_alone_until_the_millisecond_in_which_it_ends(either):
     either.clock.advance(1)
     assert either(either.queue.process_unacks()) == UnackResult(requeued=1, stale=0, queue_depth=0)
     assert either(either.queue.process_unacks()) == UnackResult(requeued=0, stale=0, queue_depth=1)
-
-
-def test_a_requeued_message_keeps_its_priority(bench):
-    bench.lease(Message(id="p9", priority=9), Message(id="p3", priority=3))
-    bench.clock.advance(LEASE_MS)
-    bench(bench.queue.process_unacks())
-    ends = EPOCH_MS + LEASE_MS
-    assert bench.content().waiting == {"a": {"p3": pytest.approx(ends + 0.03, abs=3e-4), "p9": ends + 0.09}}
-    assert bench.pop(2) == ["p3", "p9"]
-
-
-def test_in_the_original_a_requeued_message_has_no_priority_left(original):
-    original.lease(Message(id="p9", priority=9), Message(id="p3", priority=3))
-    original.clock.advance(LEASE_MS)
-    original(original.queue.process_unacks())
-    assert original.content().waiting == {"a": {"p3": EPOCH_MS + LEASE_MS, "p9": EPOCH_MS + LEASE_MS}}
+    assert either.queue.counters.requeued == 1
 
 
 def test_a_requeued_message_with_an_unreadable_payload_is_not_dropped(bench):
@@ -46,28 +32,6 @@ def test_a_requeued_message_with_an_unreadable_payload_is_not_dropped(bench):
     bench.clock.advance(LEASE_MS)
     assert bench(bench.queue.process_unacks()).requeued == 1
     assert bench.content().state("x") == "H Q:a"
-
-
-def test_one_run_brings_back_more_than_a_batch(lab):
-    bench = Bench(lab, unack_batch=10)
-    bench.lease(*map(str, range(35)))
-    bench.clock.advance(LEASE_MS)
-    assert bench(bench.queue.process_unacks()).requeued == 35
-    assert bench.queue.counters.requeued == 35
-
-
-def test_one_run_of_the_original_brings_back_one_batch(lab):
-    bench = Bench(lab, unack_batch=10, compat=True)
-    bench.lease(*map(str, range(35)))
-    bench.clock.advance(LEASE_MS)
-    assert [bench(bench.queue.process_unacks()).requeued for _ in range(5)] == [10, 10, 10, 5, 0]
-
-
-def test_only_the_own_shard_is_looked_after(bench):
-    bench.lease("x")
-    bench.clock.advance(LEASE_MS)
-    assert bench(bench.another(shard="b").process_unacks()).requeued == 0
-    assert bench(bench.queue.process_unacks()).requeued == 1
 
 
 def test_what_a_lagging_local_replica_still_lists_is_not_requeued_twice_in_a_run(lab):
@@ -96,67 +60,20 @@ class Frozen:
         return self._first
 
 
-class Ended(BaseException):
-    """The script of the runtime is over."""
+class Scripted:
+    """Answers with nothing, raises or returns in turn what it is given; each command takes ``takes_ms``.
 
-
-class ScriptedRuntime:
-    """Sleeps at once, and ends the only task at the sleep after ``sleeps``."""
-
-    def __init__(self, sleeps):
-        self.slept_ms = []
-        self._sleeps = sleeps
-        self._now_ns = 0
-        self.task = None
-
-    def now_ns(self):
-        return self._now_ns
-
-    def take(self, duration_ms):
-        self._now_ns += duration_ms * MS
-
-    async def sleep(self, duration_ns):
-        if len(self.slept_ms) == self._sleeps:
-            raise Ended
-        self.slept_ms.append(duration_ns / MS)
-        self._now_ns += duration_ns
-
-    def spawn(self, coroutine, *, name):
-        self.task = ScriptedTask(coroutine)
-        return self.task
-
-    def run(self):
-        with pytest.raises(Ended):
-            self.task.coroutine.send(None)
-
-
-class ScriptedTask:
-    def __init__(self, coroutine):
-        self.coroutine = coroutine
-        self.error = None
-        self.cancelled = False
-
-    def cancel(self):
-        self.cancelled = True
-        self.coroutine.close()
-
-    def done(self):
-        return self.error is not None
-
-    async def join(self):
-        raise self.error
-
-
-class ScriptedConnection:
-    """Answers with nothing, raises or returns in turn what it is given, and lets each command take ``takes_ms``."""
+    ``runs_ms``: when each run of the handler began.
+    """
 
     def __init__(self, runtime, outcomes=(), takes_ms=0):
-        self._runtime = runtime
-        self._outcomes = list(outcomes)
-        self._takes_ms = takes_ms
+        self._runtime, self._outcomes, self._takes_ms = runtime, list(outcomes), takes_ms
+        self._begin_ns, self.runs_ms = runtime.now_ns(), []
 
     async def execute(self, *commands):
-        self._runtime.take(self._takes_ms)
+        if commands[0][0] == "ZCARD":
+            self.runs_ms.append((self._runtime.now_ns() - self._begin_ns) // MS)
+        await self._runtime.sleep(self._takes_ms * MS)
         outcome = self._outcomes.pop(0) if self._outcomes else None
         if isinstance(outcome, ServerError):
             return [outcome]
@@ -165,70 +82,62 @@ class ScriptedConnection:
         return [[] if commands[0][0] == "ZRANGEBYSCORE" else 0]
 
 
-def scripted_queue(runtime, **connection):
-    connection = ScriptedConnection(runtime, **connection)
-    return make_queue(connection, runtime=runtime, clock=SettableClock(), shards=("a",), unack_interval_ms=100)
+@pytest.fixture
+def handled(lab):
+    """Connection and handler of a queue whose handler had every 100 ms for a run, ``for_ms`` long."""
+
+    def handled(*, for_ms, **connection):
+        scripted = Scripted(lab.runtime, **connection)
+        queue = make_queue(scripted, runtime=lab.runtime, clock=SettableClock(), shards=("a",), unack_interval_ms=100)
+
+        async def program():
+            await queue.start()
+            with pytest.raises(RuntimeError, match="already running"):
+                await queue.start()
+            await lab.runtime.sleep(for_ms * MS)
+            for _ in range(2):
+                await queue.close()
+            runs = len(scripted.runs_ms)
+            await lab.runtime.sleep(300 * MS)
+            assert len(scripted.runs_ms) == runs
+
+        lab.run(program())
+        return scripted, queue.unack_handler
+
+    return handled
 
 
-def start(queue):
-    with pytest.raises(StopIteration):
-        queue.start().send(None)
-
-
-def test_the_handler_runs_at_a_fixed_rate_beginning_after_one_interval():
-    runtime = ScriptedRuntime(sleeps=4)
-    queue = scripted_queue(runtime, takes_ms=15)  # two commands a run
-    start(queue)
-    runtime.run()
-    assert runtime.slept_ms == [100, 70, 70, 70]
-    assert (queue.unack_handler.runs, queue.unack_handler.failures) == (4, 0)
-
-
-def test_runs_that_are_overdue_are_skipped_and_the_rhythm_is_kept():
-    runtime = ScriptedRuntime(sleeps=3)
-    queue = scripted_queue(runtime, takes_ms=125)
-    start(queue)
-    runtime.run()
-    assert runtime.slept_ms == [100, 50, 50]
+@pytest.mark.parametrize(
+    ("takes_ms", "runs_ms"),
+    [
+        (15, [100, 200, 300, 400]),  # two commands a run
+        (125, [100, 400]),  # those that are overdue are skipped
+    ],
+)
+def test_the_handler_runs_at_a_fixed_rate_beginning_after_one_interval(handled, takes_ms, runs_ms):
+    scripted, handler = handled(for_ms=450, takes_ms=takes_ms)
+    assert scripted.runs_ms == runs_ms
+    assert handler.failures == 0
 
 
 @pytest.mark.parametrize("error", [Unavailable("down"), Indeterminate("timed out"), ServerError("LOADING")])
-def test_the_handler_survives_every_failure_of_a_command_and_remembers_it(error):
-    runtime = ScriptedRuntime(sleeps=5)
-    queue = scripted_queue(runtime, outcomes=[None, error, error, None, None])
-    start(queue)
-    runtime.run()
-    handler = queue.unack_handler
+def test_the_handler_survives_every_failure_of_a_command_and_remembers_it(handled, error):
+    _, handler = handled(for_ms=550, outcomes=[None, error, error, None, None])
     assert (handler.runs, handler.failures, handler.last_error) == (5, 2, error)
 
 
-def test_a_defect_ends_the_handler_and_close_raises_it():
-    runtime = ScriptedRuntime(sleeps=5)
-    queue = scripted_queue(runtime, outcomes=[ZeroDivisionError("a defect")])
-    start(queue)
-    with pytest.raises(ZeroDivisionError) as raised:
-        runtime.task.coroutine.send(None)
-    runtime.task.error = raised.value
+def test_a_defect_ends_the_handler_and_is_raised():
+    runtime = SimRuntime(seed=1)
+    scripted = Scripted(runtime, outcomes=[ZeroDivisionError("a defect")])
+    queue = make_queue(scripted, runtime=runtime, clock=SettableClock(), shards=("a",), unack_interval_ms=100)
+
+    async def program():
+        await queue.start()
+        await runtime.sleep(500 * MS)
+
     with pytest.raises(ZeroDivisionError, match="a defect"):
-        queue.close().send(None)
-
-
-def test_close_stops_the_handler_and_may_be_repeated():
-    runtime = ScriptedRuntime(sleeps=5)
-    queue = scripted_queue(runtime)
-    start(queue)
-    for _ in range(2):
-        with pytest.raises(StopIteration):
-            queue.close().send(None)
-    assert runtime.task.cancelled
-
-
-def test_the_handler_cannot_be_started_twice():
-    queue = scripted_queue(ScriptedRuntime(sleeps=0))
-    start(queue)
-    with pytest.raises(RuntimeError, match="already running"):
-        queue.start().send(None)
-    queue.unack_handler._task.coroutine.close()
+        runtime.run_until_complete(program())
+    assert scripted.runs_ms == [100]
 
 
 def test_the_handler_brings_messages_back_while_the_program_goes_on(lab):

@@ -5,7 +5,7 @@ import pytest
 
 from cluster.sim.runtime import SimRuntime
 from engine.common.mutex import Mutex
-from engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedSettings, bucket_of
+from engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedQueue, PipelinedSettings, bucket_of
 
 
 @pytest.mark.parametrize(("message_id", "bucket"), [("0", 31), ("1", 19), ("id1", 17), ("x001yx", 30)])
@@ -47,6 +47,12 @@ def test_every_key_of_a_shard_carries_its_hash_tag():
 def test_settings_that_make_no_sense_are_refused_with_the_value(changes, words):
     with pytest.raises(ValueError, match=words):
         PipelinedSettings(**{"prefix": "p", "shard": "a", **changes})
+
+
+def test_a_queue_needs_a_name():
+    settings = PipelinedSettings(prefix="p", shard="a")
+    with pytest.raises(ValueError, match="name must be a non-empty string, got ''"):
+        PipelinedQueue("", runtime=None, clock=None, quorum=None, local=None, settings=settings)
 
 
 def test_a_mutex_lets_one_through_at_a_time_in_order_and_survives_a_cancelled_wait():
