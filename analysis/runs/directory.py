@@ -191,11 +191,8 @@ class RunDirectory:
 
     def depth(self) -> pa.Table:
         """Queue depth samples, columns as in ``history.DEPTH``; empty if the run ended before they were written."""
-        path = self.path / "depth.parquet"
-        if self.info.status != "complete" and not path.exists():
-            return DEPTH.empty_table()
-        batches = list(_batches(path, DEPTH, None, ROWS_PER_BATCH))
-        return pa.Table.from_batches(batches) if batches else DEPTH.empty_table()
+        found = self.table("depth", DEPTH)
+        return DEPTH.empty_table() if found is None else found
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
         """The table ``name`` of this directory, or None if the run ended before it was written."""

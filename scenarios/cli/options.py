@@ -30,12 +30,25 @@ RunsOn = Annotated[
         "--on", help="Simulation, or real servers in processes or containers; what the scenario says if not given."
     ),
 ]
+OwnQueue = Annotated[
+    str | None,
+    typer.Option(
+        "--queue",
+        metavar="MODULE:FUNCTION",
+        help="A queue of your own, in place of the scenario's; see docs/properties.md.",
+    ),
+]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
 Name = TypeVar("Name", bound=StrEnum)
+
+
+def with_own_queue(named: str | None) -> list[str]:
+    """The override of a scenario that ``--queue`` is short for."""
+    return [] if named is None else [f"queue.factory={named}"]
 
 
 def one_of(kind: type[Name], option: str, text: str) -> Name:

@@ -7,7 +7,7 @@ import typer
 
 from scenarios.arms import On
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
-from scenarios.cli.options import AsJson, AtLevel, RunsDirectory, RunsOn, Seed, Source
+from scenarios.cli.options import AsJson, AtLevel, OwnQueue, RunsDirectory, RunsOn, Seed, Source, with_own_queue
 from scenarios.terminal.json_output import print_json, show
 
 
@@ -41,6 +41,7 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
     ] = None,
+    queue: OwnQueue = None,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
@@ -49,7 +50,7 @@ def run(
     from scenarios.terminal.progress import Display
     from scenarios.verbs.run import perform, run_command
 
-    overrides = list(set_ or [])
+    overrides = [*(set_ or []), *with_own_queue(queue)]
     given = [f"level={level}"] if level is not None else []
     given += [f"seed={seed}"] if seed is not None else []
     given += [f"arm={on.arm}"] if on is not None else []

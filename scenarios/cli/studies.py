@@ -7,7 +7,7 @@ import typer
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson, AtLevel, Jobs, Page, RunsDirectory, Source, one_of
+from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, Source, one_of, with_own_queue
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -23,6 +23,7 @@ def hunt(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
     ] = None,
+    queue: OwnQueue = None,
     directory: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +36,7 @@ def hunt(
     from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
 
-    overrides = list(set_ or [])
+    overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
     seeds = range(seed_from, seed_from + runs)
     command = hunt_command(
@@ -116,9 +117,9 @@ def matrix(
         raise NotAccepted(f"--level: got {', '.join(level or ())}; accepted: {', '.join(LEVELS_OF_ONE_DC)}")
     report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     show(report, as_json=as_json)
-    if report.matrix.problems:
-        raise LabError(report.matrix.problems[0])
-    raise typer.Exit(EXIT_VALID if report.matrix.complete else EXIT_UNKNOWN)
+    if report.study.problems:
+        raise LabError(report.study.problems[0])
+    raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)
 
 
 def ablate(

@@ -38,17 +38,44 @@ class Popped:
     deliveries: tuple[Delivery, ...]
 
 
-class Recorder:
-    """The one way from the load to the queues. ``counts`` counts messages by operation and outcome, for progress.
+class OperationRecorder:
+    """Writes the begin and the end of each operation into the history.
+
+    ``counts`` counts by operation and outcome, for progress: messages, or operations that touch none.
+    """
+
+    def __init__(self, history: History, runtime: Runtime) -> None:
+        self._history = history
+        self._runtime = runtime
+        self.counts: dict[tuple[str, Outcome], int] = {}
+
+    def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
+        return self._history.invoke(
+            time_ns=self._runtime.now_ns(),
+            process=actor.process,
+            zone=actor.zone,
+            f=f,
+            intended_ns=intended_ns,
+            messages=messages,
+        )
+
+    def _end(
+        self, op: int, f: str, outcome: Outcome, messages: Sequence[Touched] | None = None, *, error: str | None = None
+    ) -> None:
+        touched = 1 if messages is None else len(messages)
+        self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
+        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, messages=messages, error=error)
+
+
+class Recorder(OperationRecorder):
+    """The one way from the load to the queues.
 
     ``clock`` is that of a zone. What programs read from a clock that is wrong goes into the history as true time.
     """
 
     def __init__(self, history: History, runtime: Runtime, *, clock: Callable[[str], NodeClock] | None = None) -> None:
-        self._history = history
-        self._runtime = runtime
+        super().__init__(history, runtime)
         self._clock = clock or _true_clock
-        self.counts: dict[tuple[str, Outcome], int] = {}
 
     async def push(
         self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
@@ -67,9 +94,9 @@ class Recorder:
             failed_ids = getattr(error, "failed_ids", None) or [messages[index].id for index in unpushed[:1]]
             for index in unpushed:
                 # The error speaks of the messages that it stopped at; the others were never tried.
-                outcome = _outcome(error) if messages[index].id in failed_ids else "fail"
+                outcome = outcome_of(error) if messages[index].id in failed_ids else "fail"
                 touched = [_doubtful(messages[index], reading)] if outcome == "info" else None
-                self._end(ops[index], "push", outcome, touched, error=_text(error))
+                self._end(ops[index], "push", outcome, touched, error=text_of(error))
         except ProgramCrashed:
             # Whatever was confirmed to it, it can tell nobody.
             for op, message in zip(ops, messages, strict=True):
@@ -95,7 +122,7 @@ class Recorder:
         try:
             deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms=wait_ms))
         except OPERATION_ERRORS as error:
-            self._end(op, "pop", _outcome(error), error=_text(error))
+            self._end(op, "pop", outcome_of(error), error=text_of(error))
             return None
         except ProgramCrashed:
             self._end(op, "pop", "info", error=CRASHED)
@@ -108,7 +135,7 @@ class Recorder:
         try:
             acknowledged = await queue.ack(delivery.message.id)
         except OPERATION_ERRORS as error:
-            self._end(op, "ack", _outcome(error), error=_text(error))
+            self._end(op, "ack", outcome_of(error), error=text_of(error))
         except ProgramCrashed:
             self._end(op, "ack", "info", error=CRASHED)
             raise
@@ -128,29 +155,13 @@ class Recorder:
             for message in messages
         ]
 
-    def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
-        return self._history.invoke(
-            time_ns=self._runtime.now_ns(),
-            process=actor.process,
-            zone=actor.zone,
-            f=f,
-            intended_ns=intended_ns,
-            messages=messages,
-        )
 
-    def _end(
-        self, op: int, f: str, outcome: Outcome, messages: Sequence[Touched] | None = None, *, error: str | None = None
-    ) -> None:
-        touched = 1 if messages is None else len(messages)
-        self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
-        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, messages=messages, error=error)
-
-
-def _outcome(error: Exception) -> Outcome:
+def outcome_of(error: Exception) -> Outcome:
+    """What is known of an operation that ended with one of ``OPERATION_ERRORS``."""
     return "info" if isinstance(error, Indeterminate) else "fail"
 
 
-def _text(error: Exception) -> str:
+def text_of(error: Exception) -> str:
     """The words of the server or the coordinator, without the engine's own around them: reports group by them."""
     cause = error.__cause__ if isinstance(error.__cause__, OPERATION_ERRORS) else error
     return str(cause) or type(cause).__name__

@@ -7,79 +7,63 @@ from dataclasses import replace
 from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS, History, Table
 from analysis.workloads import WorkloadKind
-from engine.ports import Connection, Indeterminate, PortError, Runtime, ServerError
+from engine.ports import Connection, Runtime, ServerError
 from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
-from scenarios.clients.recorder import Actor, Outcome
+from scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
 from scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
 from scenarios.consistency.plan import PlannedAccess
 from scenarios.run_files.tables import OPERATIONS_NAME, OpenTable
 from scenarios.tasks import Halt, TaskGroup
 
+_NO_ANSWER = AccessAnswer()
 
-class AccessRecorder:
+
+class AccessRecorder(OperationRecorder):
     """Writes operations and their values; what is still open at the end is written as what it is: unknown."""
 
     def __init__(self, open_table: OpenTable, runtime: Runtime, *, kind: WorkloadKind) -> None:
-        self._history = History(open_table(OPERATIONS_NAME, OPERATIONS))
+        super().__init__(History(open_table(OPERATIONS_NAME, OPERATIONS)), runtime)
         self._values: Table = open_table(VALUES_NAME, VALUES)
-        self._runtime = runtime
         self._open: dict[int, Request] = {}
         self._kind = kind
-        self.counts: dict[tuple[str, Outcome], int] = {}
         self.keys: dict[str, None] = {}
 
     async def perform(
         self, connection: Connection, actor: Actor, request: Request, *, intended_ns: int
     ) -> AccessAnswer | None:
         """Carry out one operation. What it was told, or None if it got no answer."""
-        op = self._begin(actor, request, intended_ns)
+        op = self._begun(actor, request, intended_ns)
         try:
             (reply,) = await connection.execute(command(self._kind, request))
             if isinstance(reply, ServerError):
                 raise reply
-        except (PortError, ServerError) as error:
-            outcome: Outcome = "info" if isinstance(error, Indeterminate) else "fail"
-            self._end(op, request, outcome, error=str(error) or type(error).__name__)
+        except OPERATION_ERRORS as error:
+            self._ended(op, outcome_of(error), error=text_of(error))
             return None
         answer = answer_of(request, reply)
-        self._end(op, request, "ok", answer)
+        self._ended(op, "ok", answer)
         return answer
 
     def refuse(self, actor: Actor, request: Request, *, intended_ns: int, error: str) -> None:
         """Record an operation that the load generator itself could not begin."""
-        self._end(self._begin(actor, request, intended_ns), request, "fail", error=error)
+        self._ended(self._begun(actor, request, intended_ns), "fail", error=error)
 
     def close(self) -> None:
         for op, request in self._open.items():
-            self._write(op, request, AccessAnswer())
+            self._write(op, request, _NO_ANSWER)
         with closing(self._values):
             self._history.close()
 
-    def _begin(self, actor: Actor, request: Request, intended_ns: int) -> int:
-        op = self._history.invoke(
-            time_ns=self._runtime.now_ns(),
-            process=actor.process,
-            zone=actor.zone,
-            f=request.f,
-            intended_ns=intended_ns,
-        )
+    def _begun(self, actor: Actor, request: Request, intended_ns: int) -> int:
+        op = self._begin(actor, request.f, intended_ns=intended_ns)
         self._open[op] = request
         self.keys[request.key] = None
         return op
 
-    def _end(
-        self,
-        op: int,
-        request: Request,
-        outcome: Outcome,
-        answer: AccessAnswer | None = None,
-        *,
-        error: str | None = None,
-    ) -> None:
-        del self._open[op]
-        self.counts[request.f, outcome] = self.counts.get((request.f, outcome), 0) + 1
-        self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, error=error)
-        self._write(op, request, answer or AccessAnswer())
+    def _ended(self, op: int, outcome: Outcome, answer: AccessAnswer = _NO_ANSWER, *, error: str | None = None) -> None:
+        request = self._open.pop(op)
+        self._end(op, request.f, outcome, error=error)
+        self._write(op, request, answer)
 
     def _write(self, op: int, request: Request, answer: AccessAnswer) -> None:
         members = None if answer.members is None else list(answer.members)

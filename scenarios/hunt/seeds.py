@@ -66,7 +66,8 @@ class HuntTarget:
     def fingerprint(self) -> str:
         """Differs whenever a seed could show something else."""
         queue = f"{self.make_queue.__module__}.{getattr(self.make_queue, '__qualname__', self.make_queue)}"
-        text = f"{program_fingerprint()}\n{queue}\n{self.messages}\n{dump_scenario(self.scenario)}"
+        program = program_fingerprint(factory=self.scenario.queue.factory)
+        text = f"{program}\n{queue}\n{self.messages}\n{dump_scenario(self.scenario)}"
         return sha256(text.encode()).hexdigest()[:12]
 
     def run_of(self, seed: int) -> Scenario:

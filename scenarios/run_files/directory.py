@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cluster.votes.levels import Level
+from scenarios.spec.queue_factory import sources
 
 LATEST = "latest"
 
@@ -63,14 +64,19 @@ def environment() -> dict[str, Any]:
     }
 
 
-def program_fingerprint() -> str:
-    """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same."""
+def program_fingerprint(*, factory: str | None = None) -> str:
+    """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same.
+
+    The files of a queue of the user's own, made by ``factory``, count as well.
+    """
     root = Path(__file__).resolve().parents[2]
     digest = sha256()
     for package in ("engine", "cluster", "scenarios", "analysis"):
         for path in sorted((root / package).rglob("*")):
             if path.suffix in (".py", ".lua"):
                 digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    for path in () if factory is None else sources(factory):
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -64,14 +64,13 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
 
     async def restart(request: Request) -> Response:
         wanted = RestartRequest.model_validate_json(await body_of(request))
-        board = session.board
-
-        async def work() -> list[str]:
-            if wanted.what == "coordinator":
-                return await board.restart_coordinator(wanted.target)
-            return await board.restart(wanted.target, wanted.mode)
-
-        return await recorded("restart", wanted.model_dump(mode="json"), work)
+        of_coordinator = wanted.what == "coordinator"
+        mode = Restart.KEEP if of_coordinator else wanted.mode
+        return await recorded(
+            "restart",
+            wanted.model_dump(mode="json"),
+            lambda: session.board.restart(wanted.target, mode, of_coordinator=of_coordinator),
+        )
 
     async def heal(_: Request) -> Response:
         return await recorded("heal", {}, session.board.heal)

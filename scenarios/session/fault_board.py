@@ -26,7 +26,7 @@ from scenarios.session.targets import Places
 
 LOGGER = logging.getLogger("zonelab.session")
 
-_KILLS = (FaultKind.COORDINATOR_KILL, FaultKind.PORT_KILL)
+_KILLS = (FaultKind.KILL, FaultKind.COORDINATOR_KILL, FaultKind.PORT_KILL)
 
 SLOW_PERIOD_S = 0.1
 """As the kernel's own quota of processor time has it (CFS bandwidth control)."""
@@ -138,47 +138,30 @@ class Board:
             await self._push()
             return done
 
-    async def restart(self, target: str, mode: Restart) -> list[str]:
-        """Servers as after a crash; ends whatever faults they are under, those of other servers under them included.
+    async def restart(self, target: str, mode: Restart = Restart.KEEP, *, of_coordinator: bool = False) -> list[str]:
+        """Servers, or coordinators, as after a crash; ends whatever faults they are under, those of others included.
 
         What does not come up again stays killed, which is then a fault in force.
         """
         nodes = self._places.nodes_of(target)
+        kill = FaultKind.COORDINATOR_KILL if of_coordinator else FaultKind.KILL
         async with self._verbs:
-            faults = self._holding_any(nodes, of_coordinator=False)
+            faults = self._holding_any(nodes, of_coordinator=of_coordinator)
+            killed = [fault for fault in faults if fault.request.kind in _KILLS]
             if mode is Restart.WARM:
-                self._check_warm(nodes)
-                for killed in (fault.nodes for fault in faults if fault.request.kind is FaultKind.KILL):
-                    self._check_warm(killed)
-            done, left = [], list(nodes)
+                for each in (nodes, *(fault.nodes for fault in killed)):
+                    self._check_warm(each)
             for fault in faults:
-                if fault.request.kind is FaultKind.KILL:
+                if fault in killed:
                     fault.request = fault.request.model_copy(update={"restart": mode})
-                    left = [node for node in left if node not in fault.nodes]
                 await self._end(fault)
-                done.append(f"ended {fault.name}")
+            left = tuple(node for node in nodes if not any(node in fault.nodes for fault in killed))
             if left:
-                death = self._begun(FaultRequest(kind=FaultKind.KILL, target=target, restart=mode), nodes=nodes)
-                alive = [self._zones[node] for node in left if self._zones[node].state is not ZoneState.DEAD]
-                await asyncio.gather(*(zone.kill() for zone in alive))
-                await self._end(death)
-            return [*done, *(f"restarted zone {node}" for node in left)]
-
-    async def restart_coordinator(self, target: str) -> list[str]:
-        """Ends whatever faults they are under."""
-        nodes = self._places.nodes_of(target)
-        async with self._verbs:
-            done, left = [], list(nodes)
-            for fault in self._holding_any(nodes, of_coordinator=True):
-                await self._end(fault)
-                done.append(f"ended {fault.name}")
-                if fault.request.kind in _KILLS:
-                    left = [node for node in left if node not in fault.nodes]
-            if left:
-                death = self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=target), nodes=tuple(left))
+                death = self._begun(FaultRequest(kind=kill, target=target, restart=mode), nodes=left)
                 await self._enforce(death)
                 await self._end(death)
-            return [*done, *(f"restarted coordinator {node}" for node in left)]
+            words = [_words(node, of_coordinator=of_coordinator) for node in left]
+            return [*(f"ended {fault.name}" for fault in faults), *(f"restarted {one}" for one in words)]
 
     async def close(self) -> None:
         """Nothing more happens by itself; what is in force is recorded as ended now."""
@@ -192,14 +175,14 @@ class Board:
         nodes, of_coordinator = self._places.nodes_of(request.target), request.kind.of_coordinator
         for node in nodes:
             under = self._holding(node, of_coordinator=of_coordinator)
-            what = f"coordinator {node}" if of_coordinator else f"zone {node}"
+            what = _words(node, of_coordinator=of_coordinator)
             if under is not None:
                 raise Conflict(
                     f"{what} is under {under.name} already: zonelab fault end {under.number}, or zonelab heal"
                 )
-            thing = self._coordinators[node] if of_coordinator else self._zones[node]
-            if thing.state is not ZoneState.RUNNING:
-                raise Conflict(f"{what} is {thing.state}; it must be running: zonelab heal")
+            state = self._thing(node, of_coordinator=of_coordinator).state
+            if state is not ZoneState.RUNNING:
+                raise Conflict(f"{what} is {state}; it must be running: zonelab heal")
         if request.restart is Restart.WARM:
             self._check_warm(nodes)
         return nodes
@@ -207,6 +190,9 @@ class Board:
     def _check_warm(self, nodes: Sequence[str]) -> None:
         for node in nodes:
             self._warm_source(node, besides=nodes)
+
+    def _thing(self, node: str, *, of_coordinator: bool) -> RealZone | CoordinatorProcess:
+        return self._coordinators[node] if of_coordinator else self._zones[node]
 
     def _holding(self, node: str, *, of_coordinator: bool) -> Fault | None:
         return next(iter(self._holding_any((node,), of_coordinator=of_coordinator)), None)
@@ -224,7 +210,7 @@ class Board:
         if kind.of_links:
             await self._push()
         elif isinstance(same, OfServer):
-            await asyncio.gather(*(same.strike(server) for server in servers))
+            await asyncio.gather(*(same.strike(one) for one in servers if one.state is not ZoneState.DEAD))
         elif kind is FaultKind.SLOW:
             assert request.factor is not None
             fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
@@ -269,13 +255,11 @@ class Board:
         if zone.state is ZoneState.PAUSED:
             await zone.resume()
         elif zone.state is ZoneState.DEAD:
-            await self._restart(zone, fault.request.restart, besides=fault.nodes)
+            mode = fault.request.restart
+            source = self._warm_source(zone.name, besides=fault.nodes) if mode is Restart.WARM else None
+            await zone.restart(mode, warm_from=source)
 
-    async def _restart(self, zone: RealZone, mode: Restart, *, besides: Sequence[str] = ()) -> None:
-        source = self._warm_source(zone.name, besides=besides) if mode is Restart.WARM else None
-        await zone.restart(mode, warm_from=source)
-
-    def _warm_source(self, name: str, *, besides: Sequence[str] = ()) -> RealZone:
+    def _warm_source(self, name: str, *, besides: Sequence[str]) -> RealZone:
         """A running server that has the same keys, and is none of ``besides``."""
         for other in self._places.twins_of(name):
             if other not in besides and self._zones[other].state is ZoneState.RUNNING:
@@ -288,25 +272,24 @@ class Board:
     def _healing(self) -> Iterator[Callable[[], Awaitable[str]]]:
         """Everything that healing tries; each says what it has done, or nothing."""
         yield from (partial(self._ended, fault) for fault in list(self._faults.values()))
-        yield from (partial(self._revived, zone) for zone in self._zones)
-        yield from (partial(self._replaced, coordinator) for coordinator in self._coordinators.values())
+        for of_coordinator in (False, True):
+            yield from (partial(self._revived, node, of_coordinator=of_coordinator) for node in self._zones.names)
 
     async def _ended(self, fault: Fault) -> str:
         await self._end(fault)
         return f"ended {fault.name}"
 
-    async def _revived(self, zone: RealZone) -> str:
-        if zone.state is not ZoneState.DEAD or self.fault_on(zone.name) is not None:
+    async def _revived(self, node: str, *, of_coordinator: bool) -> str:
+        """What died by itself is started again."""
+        dead = self._thing(node, of_coordinator=of_coordinator).state is ZoneState.DEAD
+        if not dead or self._holding(node, of_coordinator=of_coordinator) is not None:
             return ""
-        await self._restart(zone, Restart.KEEP)
-        return f"restarted zone {zone.name}"
-
-    async def _replaced(self, coordinator: CoordinatorProcess) -> str:
-        if coordinator.state is not ZoneState.DEAD or self._holding(coordinator.zone, of_coordinator=True) is not None:
-            return ""
-        await coordinator.start()
-        await self._push()
-        return f"restarted coordinator {coordinator.zone}"
+        if of_coordinator:
+            await self._coordinators[node].start()
+            await self._push()
+        else:
+            await self._zones[node].restart(Restart.KEEP)
+        return f"restarted {_words(node, of_coordinator=of_coordinator)}"
 
     async def _push(self, *, without: Fault | None = None) -> None:
         """Tell every coordinator how its links are to be."""
@@ -351,6 +334,10 @@ class Board:
             detail=json.dumps(request.model_dump(mode="json", exclude_defaults=True)),
         )
         return fault
+
+
+def _words(node: str, *, of_coordinator: bool) -> str:
+    return f"{'coordinator' if of_coordinator else 'zone'} {node}"
 
 
 async def _all_of(works: Iterable[Awaitable[None]]) -> None:

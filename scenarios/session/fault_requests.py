@@ -1,8 +1,7 @@
 """What can be asked of a cluster that is up: faults, by kind and target."""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -17,23 +16,35 @@ from scenarios.faults.zones import Kill, Pause, SlowZone
 
 
 class FaultKind(StrEnum):
-    CUT = "cut"  # links are cut and their connections reset
-    HOLD = "hold"  # links are black holes; what was sent arrives when they are mended
-    LAG = "lag"
-    LOSS = "loss"
-    DUPLICATE = "duplicate"
-    SLOW = "slow"  # a zone's server runs for a share of the time only
-    PAUSE = "pause"  # SIGSTOP of a zone's server
-    KILL = "kill"  # SIGKILL of a zone's server
-    COORDINATOR_PAUSE = "coordinator pause"  # SIGSTOP, and the others' links to that zone stand still
-    COORDINATOR_KILL = "coordinator kill"  # SIGKILL, and the others' links to that zone are cut
-    PORT_PAUSE = "port pause"  # SIGSTOP of a zone's coordinator; the others still reach the zone's server
-    PORT_KILL = "port kill"
+    """All kinds.
 
-    @property
-    def fault_class(self) -> type[Fault]:
-        """The kind of a scenario's faults that does the same, or for a port what comes nearest to it."""
-        return _CLASSES[self]
+    ``fault_class``: the kind of a scenario's faults that does the same, or for a port what comes nearest to it.
+    ``needs``: the amount that it needs. ``cut``: what it does to the links of the node whose process it is on.
+    Coordinators here ask the other zones' servers themselves, while Dynomite passes all of that through the zone's
+    process (``dyn_dnode_peer.c``), so for the others the zone goes with it.
+    """
+
+    fault_class: type[Fault]
+    needs: str | None
+    cut: Cut | None
+
+    def __new__(cls, name: str, fault_class: type[Fault], needs: str | None = None, cut: Cut | None = None) -> Self:
+        kind = str.__new__(cls, name)
+        kind._value_, kind.fault_class, kind.needs, kind.cut = name, fault_class, needs, cut
+        return kind
+
+    CUT = "cut", CutFault  # links are cut and their connections reset
+    HOLD = "hold", Clog  # links are black holes; what was sent arrives when they are mended
+    LAG = "lag", LagFault, "lag"
+    LOSS = "loss", LossFault, "share"
+    DUPLICATE = "duplicate", DuplicateFault, "share"
+    SLOW = "slow", SlowZone, "factor"  # a zone's server runs for a share of the time only
+    PAUSE = "pause", Pause  # SIGSTOP of a zone's server
+    KILL = "kill", Kill  # SIGKILL of a zone's server
+    COORDINATOR_PAUSE = "coordinator pause", CoordinatorCrash, None, Cut.FREEZE  # SIGSTOP
+    COORDINATOR_KILL = "coordinator kill", CoordinatorCrash, None, Cut.DROP  # SIGKILL
+    PORT_PAUSE = "port pause", CoordinatorCrash  # of a zone's coordinator; the others still reach the zone's server
+    PORT_KILL = "port kill", CoordinatorCrash
 
     @property
     def of_links(self) -> bool:
@@ -42,32 +53,6 @@ class FaultKind(StrEnum):
     @property
     def of_coordinator(self) -> bool:
         return self.fault_class is CoordinatorCrash
-
-    @property
-    def cut(self) -> Cut | None:
-        """What it does to the links of the node whose process it is on.
-
-        Coordinators here ask the other zones' servers themselves, while Dynomite passes all of that through the zone's
-        process (``dyn_dnode_peer.c``), so for the others the zone goes with it.
-        """
-        return {FaultKind.COORDINATOR_PAUSE: Cut.FREEZE, FaultKind.COORDINATOR_KILL: Cut.DROP}.get(self)
-
-
-_CLASSES: Mapping[FaultKind, type[Fault]] = {
-    FaultKind.CUT: CutFault,
-    FaultKind.HOLD: Clog,
-    FaultKind.LAG: LagFault,
-    FaultKind.LOSS: LossFault,
-    FaultKind.DUPLICATE: DuplicateFault,
-    FaultKind.SLOW: SlowZone,
-    FaultKind.PAUSE: Pause,
-    FaultKind.KILL: Kill,
-    FaultKind.COORDINATOR_PAUSE: CoordinatorCrash,
-    FaultKind.COORDINATOR_KILL: CoordinatorCrash,
-    FaultKind.PORT_PAUSE: CoordinatorCrash,
-    FaultKind.PORT_KILL: CoordinatorCrash,
-}
-_NEEDS = {FaultKind.LAG: "lag", FaultKind.LOSS: "share", FaultKind.DUPLICATE: "share", FaultKind.SLOW: "factor"}
 
 
 def _lag(text: str) -> str:
@@ -94,10 +79,9 @@ class FaultRequest(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> "FaultRequest":
-        needed = _NEEDS.get(self.kind)
         for name in ("lag", "share", "factor"):
-            if (getattr(self, name) is not None) is not (name == needed):
-                raise ValueError(f"{self.kind} {'needs' if name == needed else 'takes no'} {name}")
+            if (getattr(self, name) is not None) is not (name == self.kind.needs):
+                raise ValueError(f"{self.kind} {'needs' if name == self.kind.needs else 'takes no'} {name}")
         return self
 
     @property

@@ -12,6 +12,7 @@ from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
+from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.scenario import Mode, Scenario
 
 RECONNECT_MAX_S = 10.0
@@ -38,7 +39,7 @@ def problems(scenario: Scenario) -> list[Problem]:
         _ = scenario.servers
     except TopologyError as error:
         return [Problem("topology.data_centres", str(error))]
-    found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
+    found = [*_shared_zones(scenario), *_own_queue(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if not found:
@@ -54,6 +55,14 @@ def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
         yield Problem.of("replication.anti_entropy", "a section", accepted)
     if scenario.queue.mode is Mode.HARDENED and scenario.servers != scenario.zones:
         yield Problem.of("queue.mode", scenario.queue.mode.value, "default; hardened needs zones of one server")
+
+
+def _own_queue(scenario: Scenario) -> Iterator[Problem]:
+    if scenario.queue.factory is not None:
+        try:
+            load_factory(scenario.queue.factory)
+        except ValueError as error:
+            yield Problem("queue.factory", str(error))
 
 
 def _links(scenario: Scenario) -> Iterator[Problem]:

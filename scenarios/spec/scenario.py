@@ -88,6 +88,8 @@ class QueueSettings(Section):
     """Reproduce the defects of the original dyno-queues."""
     deliveries_max: Count | None = None
     """Hardened: a message that was delivered so often is set aside as a dead letter; none: never."""
+    factory: str | None = None
+    """A queue of the user's own, ``MODULE:FUNCTION``, in place of ``engine`` and ``mode`` (docs/properties.md)."""
     v1_producers: Flag = False
     """Hardened: producers are clients of dyno-queues V1, on the same keys."""
 

@@ -67,7 +67,8 @@ def _touches(sent: Sent, message_id: str) -> bool:
     """Whether the command names the message, or a zone's reply to it does."""
     replies = (answer.reply for answer in sent.answers.values() if answer is not None)
     listed = (reply for reply in replies if isinstance(reply, list))
-    return message_id in sent.command or any(message_id.encode() in reply for reply in listed)
+    named = message_id in sent.command or message_id.encode() in sent.command
+    return named or any(message_id.encode() in reply for reply in listed)
 
 
 def _end_state(trial: QueueTrial, ids: list[str]) -> list[str]:

@@ -1,11 +1,9 @@
 """The guarantee matrix as a table on the terminal, as a page of the documentation, and as JSON."""
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from rich.table import Table
@@ -27,8 +25,8 @@ from scenarios.studies.matrix import (
     share_bound,
 )
 from scenarios.studies.page import effort, provenance, share
+from scenarios.studies.study_report import StudyReport
 from scenarios.terminal.console import console
-from scenarios.terminal.progress import RunBar
 
 _SMALL = 0.01
 """Shares below this need more digits."""
@@ -95,15 +93,13 @@ TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MatrixReport:
-    """``took_s``: of the runs, without the search for smaller counterexamples."""
+class MatrixReport(StudyReport[Matrix]):
+    """``known``: runs that had been made before, and were read from a state."""
 
-    matrix: Matrix
     files: Mapping[Failure, Path] = field(default_factory=dict)
-    command: str
-    took_s: float
     known: int = 0
-    """Runs that had been made before, and were read from a state."""
+
+    _TITLE = "matrix"
 
     def print(self) -> None:
         for mode in EngineMode:
@@ -114,11 +110,10 @@ class MatrixReport:
             console().print(sentence, highlight=False, soft_wrap=True)
 
     def page(self, path: Path) -> str:
-        """Markdown; files are named as seen from ``path``."""
         return _PAGE.format(
-            provenance=provenance(self.command, runs=self.matrix.runs, took_s=self.took_s, known=self.known),
+            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.known),
             interrupted="".join(self._remarks()),
-            seeds=max((result.runs for result in self.matrix.cells.values()), default=0),
+            seeds=max((result.runs for result in self.study.cells.values()), default=0),
             classes=", ".join(FORBIDDEN_DEFAULT),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
             faults="\n".join(f"- **{name}**: {words}." for name, words in ABOUT.items()),
@@ -127,18 +122,12 @@ class MatrixReport:
         )
 
     def _remarks(self) -> Iterator[str]:
-        if not self.matrix.complete:
+        if not self.study.complete:
             yield " It was broken off, so some cells have fewer seeds."
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "command": self.command,
-            "runs": self.matrix.runs,
-            "complete": self.matrix.complete,
-            "took_s": round(self.took_s, 3),
-            "problems": self.matrix.problems,
-            "cells": [self._cell_json(cell, result) for cell, result in self.matrix.cells.items()],
-        }
+    def _results(self) -> dict[str, Any]:
+        cells = [self._cell_json(cell, result) for cell, result in self.study.cells.items()]
+        return {"problems": self.study.problems, "cells": cells}
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
         judged = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
@@ -166,13 +155,13 @@ class MatrixReport:
 
     @property
     def _modes(self) -> list[EngineMode]:
-        return [mode for mode in EngineMode if any(cell.mode is mode for cell in self.matrix.cells)]
+        return [mode for mode in EngineMode if any(cell.mode is mode for cell in self.study.cells)]
 
     def _rows(self, mode: EngineMode) -> Iterator[tuple[str, list[str]]]:
-        cells = {(cell.fault_class, cell.level): cell for cell in self.matrix.cells if cell.mode is mode}
+        cells = {(cell.fault_class, cell.level): cell for cell in self.study.cells if cell.mode is mode}
         for fault_class in dict.fromkeys(fault_class for fault_class, _ in cells):
             row = (cells.get((fault_class, level)) for level in LEVELS_OF_ONE_DC)
-            yield fault_class, [_words(self.matrix.cells[cell]) if cell else "" for cell in row]
+            yield fault_class, [_words(self.study.cells[cell]) if cell else "" for cell in row]
 
     def _table(self, mode: EngineMode) -> Table:
         table = Table(title=TITLES[mode], title_justify="left", show_edge=False, pad_edge=False)
@@ -195,8 +184,8 @@ class MatrixReport:
     def _details(self, path: Path) -> Iterator[str]:
         yield "| faults | level | mode | class | failing seeds | share (95 %) | first seed | file |"
         yield "|---" * 8 + "|"
-        for failure in self.matrix.failures():
-            cell, result = failure.cell, self.matrix.cells[failure.cell]
+        for failure in self.study.failures():
+            cell, result = failure.cell, self.study.cells[failure.cell]
             hits = len(result.seeds(failure.message_class))
             interval = proportion_interval(hits, result.runs)
             file = self.files.get(failure)
@@ -206,7 +195,7 @@ class MatrixReport:
             yield f"| {where} | {hits} of {result.runs} | {interval_words} | {failure.seed} | {link} |"
 
     def _sentences(self) -> Iterator[str]:
-        matrix = self.matrix
+        matrix = self.study
         yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.known)}."
         yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
         if not matrix.complete:
@@ -242,25 +231,21 @@ def fill_matrix(
 
     With ``state`` a matrix that was broken off goes on from there.
     """
-    if out is not None:
-        out.touch()  # a file that cannot be written is reported before the runs, not after them
     files.mkdir(parents=True, exist_ok=True)
-    begin_s = monotonic()
-    with RunBar("matrix") as bar:
-        kept = MatrixState(state) if state is not None else None
-        matrix = fill(cells, runs=runs, jobs=jobs, progress=bar.show, state=kept)
-    took_s = monotonic() - begin_s
-    written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
-    words = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--dir", str(files)]
-    words += ["--shrink-runs", str(shrink_runs)]
-    words += ["--state", str(state)] if state else []
-    words += ["--out", str(out)] if out else []
-    command = shlex.join(words)
-    known = kept.known_of(matrix) if kept is not None else 0
-    report = MatrixReport(matrix=matrix, files=written, command=command, took_s=took_s, known=known)
-    if out is not None:
-        out.write_text(report.page(out), encoding="utf-8")
-    return report
+    kept = MatrixState(state) if state is not None else None
+    command = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--dir", str(files)]
+    command += ["--shrink-runs", str(shrink_runs), *(["--state", str(state)] if state else [])]
+
+    def further(matrix: Matrix) -> dict[str, Any]:
+        written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
+        return {"files": written, "known": kept.known_of(matrix) if kept is not None else 0}
+
+    return MatrixReport.of(
+        lambda progress: fill(cells, runs=runs, jobs=jobs, progress=progress, state=kept),
+        command=command,
+        out=out,
+        further=further,
+    )
 
 
 def _choice(cells: Sequence[Cell]) -> Iterator[str]:

@@ -1,60 +1,33 @@
 """A study of twins as a table on the terminal, as a page of the documentation, and as JSON."""
 
-import shlex
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic
 
 from analysis.statistics import proportion_interval
 from scenarios.studies.page import markdown_rows, provenance
 from scenarios.studies.paired import PairedStudy, Row, RowResult
+from scenarios.studies.study_report import StudyReport
 from scenarios.terminal.console import print_rows
-from scenarios.terminal.progress import RunBar
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairedReport(ABC, Generic[Row]):
+class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
     """What every such report has; one kind of study adds its columns and its words.
 
     ``_PAGE`` has a place for ``{provenance}``, ``{interrupted}``, ``{seeds}``, ``{table}`` and for each of ``_words``.
     """
 
-    study: PairedStudy[Row]
-    command: str
-    took_s: float
-
-    _TITLE: ClassVar[str]
     _HEADINGS: ClassVar[tuple[str, ...]]
     _PAGE: ClassVar[str]
     _INTERRUPTED: ClassVar[str]
 
-    @classmethod
-    def of(
-        cls,
-        measure: Callable[[Callable[[int, int], None]], PairedStudy[Row]],
-        *,
-        command: Sequence[str],
-        out: Path | None,
-    ) -> Self:
-        """Make the study, showing its progress, and write its page to ``out``. Raises ``OSError``."""
-        if out is not None:
-            out.touch()  # a file that cannot be written is reported before the runs, not after them
-        begin_s = monotonic()
-        with RunBar(cls._TITLE) as bar:
-            study = measure(bar.show)
-        words = [*command, *(["--out", str(out)] if out else [])]
-        report = cls(study=study, command=shlex.join(words), took_s=monotonic() - begin_s)
-        if out is not None:
-            out.write_text(report.page(), encoding="utf-8")
-        return report
-
     def print(self) -> None:
         print_rows(self._HEADINGS, self._rows(), self._sentences())
 
-    def page(self) -> str:
+    def page(self, path: Path) -> str:
         return self._PAGE.format(
             provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s),
             interrupted="" if self.study.complete else self._INTERRUPTED,
@@ -63,14 +36,8 @@ class PairedReport(ABC, Generic[Row]):
             **self._words(),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "command": self.command,
-            "runs": self.study.runs,
-            "complete": self.study.complete,
-            "took_s": round(self.took_s, 3),
-            "rows": [self._json(row, result) for row, result in self.study.rows.items()],
-        }
+    def _results(self) -> dict[str, Any]:
+        return {"rows": [self._json(row, result) for row, result in self.study.rows.items()]}
 
     @abstractmethod
     def _rows(self) -> Iterator[tuple[str, ...]]:

@@ -41,12 +41,13 @@ def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, show
         return Replayed(performed=performed, same=None, words="The file does not tell what the run was like before.")
     trace_hash = getattr(RunDirectory.open(performed.directory).info, "trace_hash", None)
     same = trace_hash == scenario.found.trace_hash
-    return Replayed(performed=performed, same=same, words=_words(scenario.found.program, str(trace_hash), same=same))
+    return Replayed(performed=performed, same=same, words=_words(scenario, str(trace_hash), same=same))
 
 
-def _words(program: str, trace_hash: str, *, same: bool) -> str:
+def _words(scenario: Scenario, trace_hash: str, *, same: bool) -> str:
     if same:
         return f"The same run, event by event: trace hash {trace_hash}."
-    changed = program != program_fingerprint()
+    before = scenario.found.program if scenario.found is not None else None
+    changed = before != program_fingerprint(factory=scenario.queue.factory)
     why = "the program has changed since" if changed else "although the program is the same: this is a bug in zonelab"
     return f"Another run: trace hash {trace_hash}, {why}."

@@ -1,16 +1,18 @@
 """Goal: the examples in docs/properties.md work as they stand. Method: they are cut out of the page and run."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
+from support.scenarios.commands import zonelab_here
 
 from scenarios.properties import Violation
 
 PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
-QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+HUNTED, QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 STORY = re.findall(r"(?:^ {4}.*\n)*^ {4}m0 is stuck.*\n(?:^ {4}.*\n)*", PAGE, re.MULTILINE)[0].splitlines()
 
 pytest_plugins = "pytester"
@@ -32,6 +34,25 @@ def machine_of(source):
     names = {}
     exec(source, names)
     return names["ListQueueMachine"]
+
+
+def hunted(folder):
+    words = ("--queue", "plain_queue:PlainQueueUnderTest", "--messages", "60", "--json")
+    done = zonelab_here("hunt", "steady", "--runs", "10", *words, cwd=folder)
+    assert done.returncode == 1, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_hunt_finds_what_the_page_says_of_the_first_example(tmp_path):
+    file = tmp_path / "plain_queue.py"
+    file.write_text(HUNTED)
+    found = hunted(tmp_path)["groups"]["lost"]["counterexample"]
+    assert json.loads(zonelab_here("replay", found, "--json", cwd=tmp_path).stdout)["same"] is True
+    story = (tmp_path / found).with_name("story.md")
+    zonelab_here("shrink", found, "--class", "lost", "--runs-max", "5", cwd=tmp_path)
+    assert " ZREM jobs " in story.read_text()
+    file.write_text(HUNTED + "# changed\n")
+    assert hunted(tmp_path)["resumed"] == 0
 
 
 def test_the_example_of_a_queue_is_short_and_passes():

@@ -75,10 +75,9 @@ class Deliveries:
     def zombie_acks(self) -> Iterator[tuple[Ack, str]]:
         """Confirmed acks that were invoked when their delivery's lease had ended, or after a later lease was held."""
         by_number = {lease.delivery: lease for lease in reversed(self.leases)}
-        last = self.leases[-1] if self.leases else None
         for ack in self.acks:
             lease = by_number.get(ack.delivery)
-            if lease is None or last is None:
+            if lease is None:
                 continue
             end_ms = max(self._ends(lease, ack.invoke_ms), default=None)
             if end_ms is not None and ack.invoke_ms > end_ms:

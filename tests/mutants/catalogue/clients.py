@@ -6,7 +6,7 @@ MUTANTS = (
     Mutant(
         id="recorder-doubt-told-as-failure",
         module="scenarios.clients.recorder",
-        function="_outcome",
+        function="outcome_of",
         old='"info" if isinstance(error, Indeterminate) else "fail"',
         new='"fail"',
         breaks="An ack or push with unknown effect goes into the history as certainly not applied.",

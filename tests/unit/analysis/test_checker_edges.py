@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.checkers.queue.deliveries import Deliveries, Extension, Lease
+from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
 from analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, Rows
 from analysis.checkers.queue.inversion import SERVED, passed_over
 from analysis.checkers.verdict import MessageClass
@@ -23,6 +23,20 @@ def test_a_delivery_at_the_earliest_end_of_the_lease_before_is_not_concurrent(le
     shortened = Extension(delivery=1, invoke_ms=50, ok_ms=None, end_ms=100)
     found = [(lease.delivery, name) for lease, name, _ in Deliveries(leases, [shortened]).duplicates()]
     assert found == [(2, cause)]
+
+
+def test_the_extension_that_was_confirmed_last_counts_and_what_has_no_lease_breaks_none():
+    leases = [
+        Lease(leased_ms=10, start_ms=9, index=0, delivery=1, end_ms=500),
+        Lease(leased_ms=200, start_ms=199, index=1, delivery=2, end_ms=None),
+        Lease(leased_ms=350, start_ms=349, index=2, delivery=3, end_ms=900),
+    ]
+    extensions = [Extension(delivery=1, invoke_ms=50, ok_ms=60, end_ms=300)]
+    extensions += [Extension(delivery=1, invoke_ms=40, ok_ms=55, end_ms=400)]
+    acks = [Ack(delivery=7, invoke_ms=700, ok_ms=701, index=3), Ack(delivery=2, invoke_ms=300, ok_ms=301, index=4)]
+    found = Deliveries(leases, extensions, acks)
+    assert [name for _, name, _ in found.duplicates()] == [MessageClass.CONCURRENT, MessageClass.RESURRECTED]
+    assert list(found.zombie_acks()) == []
 
 
 def rows(*events):

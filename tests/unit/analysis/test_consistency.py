@@ -179,6 +179,21 @@ def test_a_run_that_was_cut_short_is_unknown(options, reason):
     assert verdict.reasons[0].startswith(reason)
 
 
+def test_a_run_that_left_no_end_state_is_unknown_and_loses_nothing(tmp_path):
+    run = Story(SET, status="interrupted").add("add", 0, argument="x").directory(tmp_path / "told" / "1")
+    verdict = check_consistency(run)
+    assert verdict.reasons == ("the run was interrupted", "no end state was recorded")
+    assert not any(verdict.counts.values())
+
+
+def test_of_many_keys_that_break_a_few_get_a_smallest_counterexample():
+    story = Story(REGISTER).at_rest()
+    for key in "abcdef":
+        story.write("x", 0, key=key).read(None, 10, key=key)
+    verdict = story.verdict()
+    assert (verdict.counts["nonlinearizable"], len(verdict.counterexamples)) == (6, 5)
+
+
 def test_a_run_in_which_nothing_was_done_is_unknown():
     assert register().read("x", 0, type="fail").verdict().reasons == ("nothing was done",)
 

@@ -50,7 +50,7 @@ class Page(HTMLParser):
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     statistics = {"levels": {"DC_QUORUM": {"decisions": {"majority": 17, "no_quorum": 0}}}}
-    return eventful_run(tmp_path / "run").write(coordinators={"a": statistics, "b": {}})
+    return eventful_run(tmp_path / "run").write(coordinators={"a": statistics, "b": {"state": "whole"}})
 
 
 def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> None:

@@ -35,6 +35,14 @@ def test_the_comparison_as_json_holds_every_metric(runs):
     assert {metric["metric"] for metric in told["metrics"]} == {"push", "pop", "lease_step", "ack", "lateness"}
 
 
+def test_a_run_is_checked_and_reported_again_from_its_directory(runs):
+    checked = zonelab("check", runs[0])
+    assert (checked.returncode, "messages delivered" in checked.stdout) == (0, True)
+    page, *plots = zonelab("report", runs[0]).stdout.split()
+    assert Path(page).name == "report.html"
+    assert plots
+
+
 def test_what_is_no_run_is_refused_in_one_line(runs):
     ran = zonelab("compare", runs[0], "nowhere")
     assert (ran.returncode, ran.stdout) == (64, "")

@@ -25,6 +25,12 @@ def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch,
     assert capsys.readouterr().err == "zonelab: interrupted\n"
 
 
+def test_the_library_is_listed_with_loads_and_faults(capsys: pytest.CaptureFixture[str]):
+    assert cli.run_cli(["scenarios"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in ("every-fault", "swizzle_clog", "none"))
+
+
 @pytest.mark.parametrize("words", [["scenarios"], ["run", "--help"]])
 def test_a_closed_pipe_ends_with_141_and_without_a_word(words: list[str]):
     """1 would say that a run is invalid. The output is shorter than the pipe's buffer, so only a flush can fail."""

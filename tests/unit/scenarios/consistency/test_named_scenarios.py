@@ -124,6 +124,11 @@ def test_a_run_of_registers_is_the_same_twice_in_every_file(tmp_path, monkeypatc
         rows.append([pq.read_table(run / f"{name}.parquet").to_pylist() for name in tables])
     assert hashes[0] == hashes[1]
     assert rows[0] == rows[1]
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run_cli(["check", str(run)]) == 1
+    told = capsys.readouterr().out
+    shown = ("read: ok / fail / info", "stale read, share (95 %)", "no order of these")
+    assert [words for words in shown if words not in told] == []
 
 
 def test_every_scenario_that_the_page_names_is_in_the_library_and_every_workload_is_on_the_page():
@@ -145,6 +150,10 @@ def test_every_scenario_that_the_page_names_is_in_the_library_and_every_workload
         (
             "workload.operations=[{at_ms: 1, zone: a, f: read}]",
             "load.rate_per_s: got 100.0; accepted: nothing beside workload.operations",
+        ),
+        (
+            "load.operations=[{at_ms: 1, zone: a, id: m}]",
+            "load.operations: got pushes to a queue; accepted: workload",
         ),
         (
             "faults[0]={kind: consumer_crash, zone: a, at_s: 1, for_s: 1}",

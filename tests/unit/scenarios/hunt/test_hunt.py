@@ -170,6 +170,10 @@ def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     both = run_hunt(target, seeds=range(1, 9), **options)
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"small: 8 of 8 runs, {both.to_json()['failing']} failed"
+    both.print()
+    told = capsys.readouterr().out
+    assert "6 of the runs are from before." in told
+    assert "zonelab shrink " in told
 
 
 def test_a_hunt_draws_every_kind_of_fault_and_each_seed_leaves_some_out() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from cluster.sim.schedule import TieBreak
 from cluster.sim.trace import first_difference
 from cluster.votes.levels import Level
 from scenarios.run.simulated import run_in_sim
+from scenarios.run_files.directory import create_run_directory
 from scenarios.run_phases import PHASES
 
 FAULTS = [
@@ -78,6 +80,14 @@ def test_processes_with_different_hash_seeds_write_the_same_bytes(tmp_path: Path
         )
     assert told[0] == told[1]
     assert told[0][0] == run_in_memory(small(faults=FAULTS))[0].trace_hash
+
+
+def test_two_runs_of_one_second_get_directories_of_their_own(tmp_path: Path) -> None:
+    names = [create_run_directory(tmp_path, small(), datetime(2026, 1, 2, tzinfo=UTC)).name for _ in range(2)]
+    assert names == ["20260102T000000-DC_QUORUM-1", "20260102T000000-DC_QUORUM-1-2"]
+    (tmp_path / "small" / "20260102T000001-DC_QUORUM-1").touch()
+    with pytest.raises(FileExistsError):
+        create_run_directory(tmp_path, small(), datetime(2026, 1, 2, 0, 0, 1, tzinfo=UTC))
 
 
 def test_another_seed_and_another_order_of_ties_are_other_runs() -> None:

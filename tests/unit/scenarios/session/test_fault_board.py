@@ -54,7 +54,7 @@ def test_with_a_coordinator_its_zone_is_out_of_reach_for_the_others_until_that_e
         await lab.board.end(1)
         assert lab.coordinators["a"].cuts() == {"a>c": "drop", "c>a": "drop"}
         assert lab.coordinators["b"].cuts() == {"b>c": "drop", "c>b": "drop"}
-        await lab.board.restart_coordinator("c")
+        await lab.board.restart("c", of_coordinator=True)
         assert all(coordinator.cuts() == {} for coordinator in lab.coordinators.values())
 
     played(test)
@@ -68,7 +68,7 @@ def test_without_its_port_a_zone_is_still_reached_by_the_others(verb):
         assert lab.coordinators["a"].cuts() == lab.coordinators["c"].cuts() == {}
         with pytest.raises(Conflict, match=rf"coordinator b is under 1:port {verb} b already"):
             await lab.board.begin(fault("coordinator kill", "b"))
-        assert (await lab.board.restart_coordinator("b"))[0] == f"ended 1:port {verb} b"
+        assert (await lab.board.restart("b", of_coordinator=True))[0] == f"ended 1:port {verb} b"
         assert lab.coordinators["b"].state is ZoneState.RUNNING
 
     played(test)
@@ -84,7 +84,7 @@ def test_a_restart_of_a_coordinator_is_a_death_that_the_others_see():
             seen.append(lab.coordinators["a"].cuts())
 
         lab.coordinators["a"].set_links = noting
-        assert await lab.board.restart_coordinator("b") == ["restarted coordinator b"]
+        assert await lab.board.restart("b", of_coordinator=True) == ["restarted coordinator b"]
         assert seen == [{"a>b": "drop", "b>a": "drop"}, {}]
 
     played(test)
@@ -95,7 +95,7 @@ def test_a_coordinator_that_was_away_learns_how_its_links_are_to_be():
         await lab.board.begin(fault("coordinator kill", "a"))
         await lab.board.begin(fault("cut", "a:b"))
         assert lab.coordinators["a"].links == {}
-        await lab.board.restart_coordinator("a")
+        await lab.board.restart("a", of_coordinator=True)
         assert lab.coordinators["a"].cuts() == {"a>b": "drop", "b>a": "drop"}
         await lab.board.begin(fault("coordinator pause", "a"))
         await lab.board.end(2)
@@ -234,7 +234,7 @@ def test_a_coordinator_that_a_restart_did_not_bring_up_is_under_a_fault_until_it
     async def test(lab):
         start, lab.coordinators["b"].start = lab.coordinators["b"].start, refuse
         with pytest.raises(ClusterError, match="b could not start"):
-            await lab.board.restart_coordinator("b")
+            await lab.board.restart("b", of_coordinator=True)
         assert [one["fault"] for one in lab.board.active] == ["1:coordinator kill b"]
         assert lab.coordinators["a"].cuts() == {"a>b": "drop", "b>a": "drop"}
         lab.coordinators["b"].start = start

@@ -177,7 +177,7 @@ def test_a_zone_or_a_data_centre_is_one_fault_of_all_its_servers(on_board):
         assert [row["name"] for row in lab.notes.rows] == ["1:kill a", "2:pause west"]
         await lab.board.begin(fault("coordinator kill", "b"))
         assert [name for name, one in lab.coordinators.items() if one.state is ZoneState.DEAD] == ["b1", "b2"]
-        assert await lab.board.restart_coordinator("east") == [
+        assert await lab.board.restart("east", of_coordinator=True) == [
             "ended 3:coordinator kill b",
             "restarted coordinator a1",
             "restarted coordinator a2",

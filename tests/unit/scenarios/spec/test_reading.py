@@ -120,9 +120,11 @@ REFUSED = {
     "load=": "load: got None; accepted: a mapping",
     "links.overrides={q: 0}": "links.overrides.q: got 'q'; accepted: a link written FROM>TO, e.g. a>b",
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
+    "faults[0].foo=1": "faults[0].foo: unknown field, got 1; accepted fields: at_s, for_s, kind, zone, restart",
+    "faults[0]={zone: b}": f"faults[0].kind: missing; accepted: {', '.join(CLASSES)}",
     "queue.foo=1": (
         "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
-        "compat, deliveries_max, v1_producers"
+        "compat, deliveries_max, factory, v1_producers"
     ),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",

@@ -3,6 +3,7 @@
 import json
 import pickle
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -75,77 +76,58 @@ def altered(off, server, local=None):
     return queue._altered(wrapped, local)
 
 
-def test_with_nothing_off_commands_and_replies_pass_unchanged():
-    server = Server(1, 0, b"x")
-    bed = altered(DynoMechanism.WARM_RESTART, server)
-    commands = [("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m"), ("HGET", PAYLOADS, "m")]
-    assert answers(bed, *commands) == [1, 0, b"x"]
-    assert server.asked == commands
+LEASE, UNLIST, UNLEASE = ("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m"), ("ZREM", UNACK, "m")
+LIST, STORE, READ = ("ZADD", QUEUE, 5, "m"), ("HSET", PAYLOADS, "m", b"1"), ("HGET", PAYLOADS, "m")
+STORE_N, LIST_N = ("HSET", PAYLOADS, "n", b"2"), ("ZADD", QUEUE, 5, "n")
+REFUSED = ServerError("ERR no")
 
 
-def test_without_nx_a_lease_is_written_over_another_and_taken_for_new():
-    server = Server(0)
-    assert answers(altered(DynoMechanism.LEASE_NX, server), ("ZADD", UNACK, "NX", 5, "m")) == [1]
-    assert server.asked == [("ZADD", UNACK, 5, "m")]
-
-
-def test_an_error_stays_an_error_whatever_is_ignored():
-    refused = ServerError("ERR no")
-    assert answers(altered(DynoMechanism.LEASE_NX, Server(refused)), ("ZADD", UNACK, "NX", 5, "m")) == [refused]
-
-
-def test_without_the_check_a_removal_that_found_nothing_counts():
-    assert answers(altered(DynoMechanism.REMOVE_CHECK, Server(0, 0)), ("ZREM", QUEUE, "m"), ("ZREM", UNACK, "m")) == [
-        1,
-        0,
-    ]
+@pytest.mark.parametrize(
+    ("off", "commands", "replies", "answered", "asked"),
+    [
+        (DynoMechanism.WARM_RESTART, [LEASE, UNLIST, READ], [1, 0, b"x"], [1, 0, b"x"], [LEASE, UNLIST, READ]),
+        (DynoMechanism.LEASE_NX, [LEASE], [0], [1], [("ZADD", UNACK, 5, "m")]),
+        (DynoMechanism.LEASE_NX, [LEASE], [REFUSED], [REFUSED], [("ZADD", UNACK, 5, "m")]),
+        (DynoMechanism.REMOVE_CHECK, [UNLIST, UNLEASE], [0, 0], [1, 0], [UNLIST, UNLEASE]),
+        (DynoMechanism.REQUEUE_BEFORE_UNLEASE, [LIST, UNLEASE], [1, 1], [1, 1], [UNLEASE, LIST]),
+        (DynoMechanism.PAYLOAD_BEFORE_ID, [STORE, LIST], [1, 1], [1, 1], [LIST, STORE]),
+        (
+            DynoMechanism.PAYLOAD_BEFORE_ID,
+            [STORE, STORE_N, LIST_N, LIST],
+            [1, 1, 1, 1],
+            [1, 1, 1, 1],
+            [LIST_N, STORE_N, LIST, STORE],
+        ),
+    ],
+    ids=["nothing", "leased over", "an error stays", "removed or not", "requeue", "push", "pushes of two messages"],
+)
+def test_what_is_off_changes_commands_and_what_they_tell(off, commands, replies, answered, asked):
+    server = Server(*replies)
+    assert answers(altered(off, server), *commands) == answered
+    assert server.asked == asked
 
 
 def test_a_pop_that_removes_first_leases_only_what_it_removed():
     server = Server(1, 1, 0)
     bed = altered(DynoMechanism.LEASE_BEFORE_REMOVE, server)
-    lease, remove = ("ZADD", UNACK, "NX", 5, "m"), ("ZREM", QUEUE, "m")
-    assert answers(bed, lease, remove) == [1, 1]
-    assert answers(bed, lease, remove) == [1, 0]
-    assert server.asked == [remove, lease, remove]
+    assert [answers(bed, LEASE, UNLIST) for _ in range(2)] == [[1, 1], [1, 0]]
+    assert server.asked == [UNLIST, LEASE, UNLIST]
 
 
 def test_what_befalls_the_first_of_two_swapped_commands_leaves_the_other_unsent():
     server = Server(Unavailable("down"))
     bed = altered(DynoMechanism.LEASE_BEFORE_REMOVE, server)
-    answers(bed, ("ZADD", UNACK, "NX", 5, "m"))
+    answers(bed, LEASE)
     with pytest.raises(Unavailable):
-        answers(bed, ("ZREM", QUEUE, "m"))
-    assert server.asked == [("ZREM", QUEUE, "m")]
-
-
-def test_a_requeue_that_removes_the_lease_first_lists_the_id_afterwards():
-    server = Server(1, 1)
-    commands = [("ZADD", QUEUE, 5, "m"), ("ZREM", UNACK, "m")]
-    assert answers(altered(DynoMechanism.REQUEUE_BEFORE_UNLEASE, server), *commands) == [1, 1]
-    assert server.asked == commands[::-1]
-
-
-def test_a_push_that_lists_first_stores_the_payload_afterwards():
-    server = Server(1, 1)
-    commands = [("HSET", PAYLOADS, "m", b"{}"), ("ZADD", QUEUE, 5, "m")]
-    assert answers(altered(DynoMechanism.PAYLOAD_BEFORE_ID, server), *commands) == [1, 1]
-    assert server.asked == commands[::-1]
-
-
-def test_two_messages_do_not_mix_up_their_swapped_commands():
-    server = Server(1, 1, 1, 1)
-    bed = altered(DynoMechanism.PAYLOAD_BEFORE_ID, server)
-    first, second = ("HSET", PAYLOADS, "m", b"1"), ("HSET", PAYLOADS, "n", b"2")
-    answers(bed, first, second, ("ZADD", QUEUE, 5, "n"), ("ZADD", QUEUE, 5, "m"))
-    assert server.asked == [("ZADD", QUEUE, 5, "n"), second, ("ZADD", QUEUE, 5, "m"), first]
+        answers(bed, UNLIST)
+    assert server.asked == [UNLIST]
 
 
 def test_a_payload_is_read_from_the_own_zone_only():
     quorum, local = Server(1), Server(b"x")
     bed = altered(DynoMechanism.QUORUM_PAYLOAD_READ, quorum, local)
-    assert answers(bed, ("HGET", PAYLOADS, "m"), ("ZREM", QUEUE, "m")) == [b"x", 1]
-    assert (quorum.asked, local.asked) == ([("ZREM", QUEUE, "m")], [("HGET", PAYLOADS, "m")])
+    assert answers(bed, READ, UNLIST) == [b"x", 1]
+    assert (quorum.asked, local.asked) == ([UNLIST], [READ])
 
 
 @pytest.mark.parametrize(
@@ -285,7 +267,7 @@ def test_an_ablation_that_changes_nothing_is_not_detected():
     ablation = Ablation((DynoMechanism.WARM_RESTART,))
     found = ablate([ablation], under=[Conditions(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
     assert detected(found, ablation) == ()
-    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page()
+    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
     assert "warm-restart, 3 seeds: worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests" in page
 
 
@@ -318,7 +300,9 @@ def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
     report = AblationReport(study=found, command="zonelab ablate", took_s=1.0)
     failing = "| lease-nx | 1000 (832 to 1000) | 50 | stuck 1000 (zone-wiped, DC_ONE) |"
-    assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page()
+    assert f"{failing} 200 (0) | 1210 (1010) | 500 (500) | detected: stuck; dearer: late |" in report.page(
+        Path("page.md")
+    )
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
     assert (row["off"], row["failing"], row["failing_with_it_on"]) == (["lease-nx"], 20, 1)
     assert row["classes"] == {"stuck": {"failing": 20, "worse": 19, "better": 1}}

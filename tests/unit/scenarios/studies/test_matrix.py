@@ -183,7 +183,7 @@ def told(tmp_path):
     held.add(shown(1))
     broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
     return MatrixReport(
-        matrix=Matrix(cells={broken: result, cell(FaultClass.NONE): held}, complete=False),
+        study=Matrix(cells={broken: result, cell(FaultClass.NONE): held}, complete=False),
         files={Failure(cell=broken, message_class=MessageClass.LOST, seed=2): tmp_path / "files" / "lost.yaml"},
         command="zonelab matrix",
         took_s=2.0,
@@ -206,7 +206,7 @@ def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class)
     result = CellResult()
     for seed in range(1, 9):
         result.add(shown(seed))
-    report = MatrixReport(matrix=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
+    report = MatrixReport(study=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
     (told,) = report.to_json()["cells"]
     for seed in range(1, 9):
         assert set(told["classes"]) <= set(one.scenario(seed).checks.forbid)

@@ -61,6 +61,15 @@ def test_a_good_run_alone_is_told_in_two_sentences(tmp_path: Path) -> None:
     assert missing == "Every acknowledged message was delivered and acknowledged by its consumer."
 
 
+def test_what_is_not_known_of_a_run_is_said(tmp_path: Path) -> None:
+    run = good(tmp_path, level="DC_ONE")
+    run.push("gone", at_ms=50, took_ms=2, due_ms=60)
+    run.write(unread_zones=["c"])
+    promise, missing, *_ = conclusion([examine(tmp_path, title="DC_ONE")])
+    assert promise.startswith("DC_ONE left open the promise")
+    assert "1 undecided at DC_ONE, as its end state is not known" in missing
+
+
 def test_zones_that_hold_the_payload_only_do_not_list_a_message(tmp_path: Path) -> None:
     bad, _ = results(tmp_path)
     assert listed_by(bad.directory, MessageClass.STUCK) == "a and c"

@@ -1,0 +1,49 @@
+"""A queue of the user's own, which a scenario names as ``MODULE:FUNCTION``: finding it, and its source files."""
+
+import pkgutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_ACCEPTED = "MODULE:FUNCTION, e.g. my_queue:make_queue, where MODULE can be imported from the current directory"
+
+
+def load_factory(named: str) -> Callable[..., Any]:
+    """The callable that ``named`` means. The current directory is searched first, as by ``python -m``.
+
+    Raises ``ValueError`` if there is none; its text names what was given and what is accepted.
+    """
+    module, colon, function = named.partition(":")
+    if not (module and colon and function):
+        raise ValueError(f"got {named!r}; accepted: {_ACCEPTED}")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = pkgutil.resolve_name(named)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ValueError(f"got {named!r}: not found ({words}); accepted: {_ACCEPTED}") from error
+    if not callable(found):
+        raise ValueError(f"got {named!r}: {function} is no function; accepted: {_ACCEPTED}")
+    factory: Callable[..., Any] = found
+    return factory
+
+
+def sources(named: str) -> list[Path]:
+    """The files that ``named`` runs, as far as they lie beside its module, or in its package: those imported so far.
+
+    Raises ``ValueError`` as ``load_factory`` does.
+    """
+    load_factory(named)
+    root = _file(named.partition(":")[0].partition(".")[0])
+    if root is None:
+        return []
+    files = dict.fromkeys(file for name in list(sys.modules) if (file := _file(name)) is not None)
+    return sorted(file for file in files if file.is_relative_to(root.parent) and "site-packages" not in file.parts)
+
+
+def _file(module: str) -> Path | None:
+    name = getattr(sys.modules.get(module), "__file__", None)
+    return Path(name).resolve() if name is not None else None
