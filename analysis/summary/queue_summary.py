@@ -23,6 +23,7 @@ from analysis.checkers.verdict import Verdict
 from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory, RunError
 from analysis.statistics import Interval, proportion_interval, quantile_interval, quantiles, rate_interval
+from analysis.summary.overload import Overload, overloads
 
 ALL_ZONES = "all"
 NO_LEASE = "no lease"  # how the runner records an ack that was refused: an answer, not an outage
@@ -69,7 +70,7 @@ class Summary:
     """``summary.json``: who ran, the verdict's counts, and every operation in every zone.
 
     ``duplicates``: by cause, extra deliveries per delivered message. ``loss``: lost, stuck and abandoned messages per
-    acknowledged message.
+    acknowledged message. ``overloaded``: zones whose consumers could not serve what arrived.
     """
 
     run_id: str
@@ -85,9 +86,14 @@ class Summary:
     loss: Mapping[str, Rate]
     lateness_ms: Mapping[str, Mapping[str, float]]
     operations: tuple[OperationSummary, ...]
+    overloaded: tuple[Overload, ...] = ()
 
     def operation(self, f: str, zone: str = ALL_ZONES) -> OperationSummary | None:
         return next((row for row in self.operations if (row.f, row.zone) == (f, zone)), None)
+
+    @property
+    def has_consumers(self) -> bool:
+        return self.operation("pop") is not None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -98,6 +104,7 @@ class Summary:
             "operations": tuple(_operation_from_json(row) for row in value["operations"]),
             "duplicates": {name: _rate_from_json(row) for name, row in value["duplicates"].items()},
             "loss": {name: _rate_from_json(row) for name, row in value["loss"].items()},
+            "overloaded": tuple(Overload(**row) for row in value.get("overloaded", ())),
         }
         return cls(**{**value, **parts})
 
@@ -123,6 +130,7 @@ def summarise(run: Path) -> Summary:
         loss={name: _share(verdict.counts[name], totals.acknowledged) for name in LOSSES},
         lateness_ms=verdict.lateness_ms,
         operations=tuple(_operations(tallies, load_end_ns=load_ns[1])),
+        overloaded=overloads(directory),
     )
     directory.write_json("summary.json", summary.to_json())
     return summary

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,7 +19,7 @@ _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 def conclusion(results: Sequence[Result]) -> list[str]:
     """Two or three sentences about runs that differ in one setting, which their titles name."""
-    sentences = (_promise(results), _missing(results), _price(results), _starved(results))
+    sentences = (_promise(results), *_unserved(results), _missing(results), _price(results), _starved(results))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -45,8 +45,7 @@ def listed_by(run: Path, message_class: MessageClass) -> str:
 
     The checker writes where a message was left as ``a: queue, payload; c: queue, payload``.
     """
-    rows = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
-    cases = Counter(_listing_zones(row["detail"]) for row in rows if row["class"] == message_class)
+    cases = Counter(_listings(run, message_class))
     return _and(cases.most_common(1)[0][0]) if cases else ""
 
 
@@ -58,12 +57,45 @@ def _listing_zones(detail: str) -> tuple[str, ...]:
 def _promise(results: Sequence[Result]) -> str:
     by_validity: dict[str, list[str]] = {"kept": [], "broke": [], "left open": []}
     for result in results:
+        if _unjudged(result):
+            continue
         name = {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
         by_validity[name].append(result.title)
     parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
+    if not parts:
+        return ""
     return (
         f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time and by one lease at a time."
     )
+
+
+def _unjudged(result: Result) -> bool:
+    """Nothing but what consumers left behind is wrong: they could not serve what arrived, and every zone lists it."""
+    summary = result.summary
+    if (not summary.overloaded and summary.has_consumers) or set(result.verdict.violated) != {MessageClass.STUCK}:
+        return False
+    zones = RunDirectory.open(result.directory).info.zone_names
+    return all(sorted(listing) == list(zones) for listing in _listings(result.directory, MessageClass.STUCK))
+
+
+def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
+    """For each message of a class the zones that still list it at the end."""
+    rows = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
+    return [_listing_zones(row["detail"]) for row in rows if row["class"] == message_class]
+
+
+def _unserved(results: Sequence[Result]) -> Iterator[str]:
+    """What keeps a result from saying anything about its level, or a part of it."""
+    for result in results:
+        if not result.summary.has_consumers:
+            yield f"{result.title}: there were no consumers (consumers.per_zone: 0), so nothing could be delivered."
+        elif result.summary.overloaded:
+            zones = "; ".join(
+                f"{row.zone}, where {row.due:,} messages became due and {row.served:,} were delivered in "
+                f"{row.looked_at_s:.1f} s without a fault"
+                for row in result.summary.overloaded
+            )
+            yield f"{result.title}: overloaded were {zones}. What is stuck there says nothing about the level."
 
 
 def _missing(results: Sequence[Result]) -> str:

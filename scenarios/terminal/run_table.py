@@ -87,6 +87,12 @@ def _unavailable(f: str) -> _Row:
     return _Row(f"{f} unavailable, zone-seconds", value)
 
 
+def _overloaded(result: Result) -> str:
+    if not result.summary.has_consumers:
+        return "no consumers"
+    return " ".join(row.zone for row in result.summary.overloaded) or "none"
+
+
 _SECTIONS: tuple[tuple[_Row, ...], ...] = (
     (
         _total("messages pushed", "pushed"),
@@ -114,4 +120,5 @@ _SECTIONS: tuple[tuple[_Row, ...], ...] = (
         _Row("lateness p50 / p99, ms", _lateness),
     ),
     (_unavailable("push"), _unavailable("pop"), _unavailable("ack")),
+    (_Row("overloaded zones", _overloaded),),
 )

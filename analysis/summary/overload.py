@@ -1,0 +1,121 @@
+"""Zones whose consumers could not serve what arrived: what is left there says nothing about the consistency level.
+
+A zone is overloaded if, over the last half of the load and at times without a fault, 5 % more messages of its shards
+became due than were delivered, and its depth grew by at least half of these. (Messages that became due and are missing
+from the depth of their zone are not waiting there to be served: its server missed them.) The rule is ours.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from analysis.runs.directory import RunDirectory
+
+EXCESS = 1.05
+CASES_MIN = 10
+"""So many more must have become due than were delivered; fewer can be chance."""
+
+WAITING_SHARE = 0.5
+"""At least this share of the excess must be waiting in the zone."""
+
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+_COLUMNS = ("time_ns", "f", "type", "shard", "due_ms")
+
+_Spans = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overload:
+    """In ``looked_at_s``, ``due`` messages of the shards of ``zone`` became due, and ``served`` were delivered."""
+
+    zone: str
+    due: int
+    served: int
+    looked_at_s: float
+
+
+def overloads(run: RunDirectory) -> tuple[Overload, ...]:
+    """The overloaded zones of ``run``, by name; none if no time without a fault is left. Raises ``RunError``."""
+    spans = _quiet_spans(run)
+    looked_at_s = sum(end - begin for begin, end in spans) / _NS_PER_S
+    if not spans:
+        return ()
+    due, served = _counts(run, spans)
+    growing = _growing(run, spans)
+    return tuple(
+        Overload(zone=zone, due=due[zone], served=served[zone], looked_at_s=looked_at_s)
+        for zone in sorted(due)
+        if due[zone] > EXCESS * served[zone]
+        and due[zone] - served[zone] >= CASES_MIN
+        and growing[zone] >= WAITING_SHARE * (due[zone] - served[zone])
+    )
+
+
+def _quiet_spans(run: RunDirectory) -> list[tuple[int, int]]:
+    """The parts of the last half of the load in which no fault is in force, in ns of run time."""
+    if "load" not in run.info.phases:
+        return []
+    begin, end = run.info.phases["load"]
+    begin += (end - begin) // 2
+    spans = []
+    for fault in run.faults():
+        if fault.begin_ns > begin:
+            spans.append((begin, min(fault.begin_ns, end)))
+        begin = max(begin, end if fault.end_ns is None else fault.end_ns)
+    spans.append((begin, end))
+    return [(first, last) for first, last in spans if first < last]
+
+
+def _counts(run: RunDirectory, spans: _Spans) -> tuple[Counter[str], Counter[str]]:
+    """By zone: messages of its shards that became due, and deliveries."""
+    due: Counter[str] = Counter()
+    served: Counter[str] = Counter()
+    for batch in run.operations(_COLUMNS):
+        confirmed = batch.filter(pc.equal(batch["type"].dictionary_decode(), "ok"))
+        for f, counter in (("push", due), ("pop", served)):
+            rows = confirmed.filter(pc.equal(confirmed["f"].dictionary_decode(), f))
+            at_ns = _due_ns(run, rows) if f == "push" else rows["time_ns"].to_numpy()
+            for shard in rows.filter(pa.array(_within(at_ns, spans)))["shard"].to_pylist():
+                if shard in run.info.queue.shards:
+                    counter[run.info.queue.shards[shard]] += 1
+    return due, served
+
+
+def _due_ns(run: RunDirectory, pushes: pa.RecordBatch) -> NDArray[np.int64]:
+    """When each message may be delivered, in run time: a message with an old due time, when it was pushed."""
+    due_ms = pc.fill_null(pushes["due_ms"], 0).to_numpy(zero_copy_only=False)
+    due_ns = due_ms * _NS_PER_MS - run.info.epoch_ns
+    latest: NDArray[np.int64] = np.maximum(due_ns, pushes["time_ns"].to_numpy())
+    return latest
+
+
+def _within(at_ns: NDArray[np.int64], spans: _Spans) -> NDArray[np.bool_]:
+    inside = np.zeros(len(at_ns), dtype=np.bool_)
+    for begin, end in spans:
+        inside |= (at_ns >= begin) & (at_ns < end)
+    return inside
+
+
+def _growing(run: RunDirectory, spans: _Spans) -> Counter[str]:
+    """By how much the depth of each zone grew within ``spans``, added up."""
+    grown: Counter[str] = Counter()
+    for begin, end in spans:
+        for zone, depths in _depths(run, begin, end):
+            grown[zone] += depths[-1] - depths[0]
+    return grown
+
+
+def _depths(run: RunDirectory, begin: int, end: int) -> Iterator[tuple[str, list[int]]]:
+    table = run.depth()
+    table = table.filter(pc.and_(pc.greater_equal(table["time_ns"], begin), pc.less(table["time_ns"], end)))
+    by_zone: dict[str, list[int]] = {}
+    for row in table.sort_by("time_ns").to_pylist():
+        if row["waiting"] is not None and row["leased"] is not None:
+            by_zone.setdefault(row["zone"], []).append(row["waiting"] + row["leased"])
+    yield from by_zone.items()

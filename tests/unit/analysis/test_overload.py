@@ -1,0 +1,77 @@
+"""Goal: a zone is called overloaded if its consumers could not serve what arrived, and for no other reason.
+
+Method: runs made by hand in which one thing at a time is otherwise, and one simulated run of each kind.
+"""
+
+from pathlib import Path
+
+import pytest
+from support.scenarios.short_runs import scenario_file
+from support.scenarios.sim_runs import SMALL
+
+from analysis.runs.builder import RunBuilder
+from analysis.runs.directory import RunDirectory
+from analysis.summary.overload import Overload, overloads
+from scenarios.cli.main import run_cli
+
+
+def run(path: Path, *, pushed: int = 100, popped: int = 50, grown: int = 50) -> RunBuilder:
+    """Messages of shard a, due and popped in the last half of a load of 2 s, and the depth of zone a."""
+    made = RunBuilder(path)
+    made.load_ms = 2_000
+    for number in range(pushed):
+        made.push(f"m{number}", at_ms=1_000 + 9 * number)
+    for number in range(popped):
+        made.pop(f"m{number}", at_ms=1_010 + 9 * number)
+    made.depth("a", at_ms=1_001, waiting=10, leased=0)
+    made.depth("a", at_ms=1_990, waiting=10 + grown, leased=0)
+    return made
+
+
+def found(made: RunBuilder) -> tuple[Overload, ...]:
+    return overloads(RunDirectory.open(made.write()))
+
+
+def test_a_zone_with_more_arrivals_than_deliveries_and_a_growing_depth_is_overloaded(tmp_path: Path):
+    assert found(run(tmp_path)) == (Overload(zone="a", due=100, served=50, looked_at_s=1.0),)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"popped": 96}, {"pushed": 12, "popped": 4, "grown": 8}, {"grown": 20}, {"grown": 0}],
+    ids=["within 5 %", "too few to tell", "most have gone", "none waits"],
+)
+def test_a_zone_that_serves_what_arrives_is_not(tmp_path: Path, changes: dict[str, int]):
+    assert found(run(tmp_path, **changes)) == ()
+
+
+def test_what_arrives_under_a_fault_does_not_count(tmp_path: Path):
+    made = run(tmp_path)
+    made.fault("kill", "b", begin_ms=900, end_ms=None)
+    assert found(made) == ()
+
+
+def test_messages_count_when_they_become_due(tmp_path: Path):
+    made = run(tmp_path, pushed=0, popped=0)
+    for number in range(60):
+        made.push(f"late{number}", at_ms=1_100, due_ms=5_000)
+    assert found(made) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"load.rate_per_s": 700}, "overloaded were a, where "),
+        ({"consumers.per_zone": 0}, "there were no consumers (consumers.per_zone: 0)"),
+    ],
+)
+def test_what_could_not_be_served_breaks_no_promise(
+    tmp_path: Path, change: dict[str, int], said: str, capsys: pytest.CaptureFixture[str]
+):
+    file = scenario_file(tmp_path, **{**SMALL, "name": "short"})
+    sets = [word for path, value in change.items() for word in ("--set", f"{path}={value}")]
+    extra = ["--set", "load.duration_s=2", "--set", "drain.bound_s=2", "--dir", str(tmp_path)]
+    assert run_cli(["run", str(file), "--on", "sim", *sets, *extra]) == 1
+    out = capsys.readouterr().out
+    assert said in out
+    assert "broke the promise" not in out
