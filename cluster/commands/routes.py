@@ -1,8 +1,8 @@
 """How commands are routed: the classes of Netflix Dynomite's parser (``proto/dyn_redis.c`` at 2046b05).
 
 A command that is not listed is a write. That is the safe side: it goes to every zone. Dynomite sends the storing
-forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE and SORT … STORE as reads, which loses them on the other zones at
-DC_ONE; here they are writes.
+forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE, SORT … STORE and GEORADIUS … STORE as reads, which loses them on the other
+zones at DC_ONE; here they are writes.
 """
 
 from enum import Enum, auto
@@ -33,6 +33,11 @@ LOCAL_READS = _names(
 BROADCASTS = frozenset({"SCRIPT"})
 """Go to every zone and are answered by the coordinator's own, whatever the level."""
 
+MAY_STORE = frozenset({"GEORADIUS", "GEORADIUSBYMEMBER", "SORT"})
+"""Reads, unless they say where to store what they find."""
+
+_STORING = frozenset({"STORE", "STOREDIST"})
+
 SCRIPTS = frozenset({"EVAL", "EVALSHA", "FCALL"})
 """What they have written before an error stays."""
 
@@ -57,7 +62,10 @@ def route(command: Command) -> Route:
     name = command[0]
     if name in _ROUTES:
         return _ROUTES[name]
-    return _ROUTES.get(upper(name), Route.WRITE)
+    known = upper(name)
+    if known in MAY_STORE:
+        return Route.READ if _STORING.isdisjoint(map(upper, command[2:])) else Route.WRITE
+    return _ROUTES.get(known, Route.WRITE)
 
 
 def is_script(command: Command) -> bool:

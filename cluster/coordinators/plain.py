@@ -13,7 +13,7 @@ from cluster.coordinators.coordinator import Coordinator
 from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Setting
 from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
-from cluster.votes.rules import Rule, Rules, SortingRule
+from cluster.votes.rules import Rule, Rules
 from cluster.votes.shared_batch import Member, SharedBatch
 from cluster.votes.statistics import CoordinatorStatistics, Tally
 from engine.ports import Command, Runtime
@@ -51,8 +51,8 @@ class PlainCoordinator(Coordinator):
     def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         rules, tally = self._levels[level]
         rule = rules.common(commands)
-        if rule is None or type(rule) is SortingRule:
-            self._send_mixed([rules[command[0]] for command in commands], commands, tally, done, packed)
+        if rule is None or rule.apart:
+            self._send_mixed(list(map(rules.of, commands)), commands, tally, done, packed)
             return
         batch = UniformPipeline(commands, rule, tally, done, packed)
         answered = batch.answered

@@ -78,7 +78,7 @@ class RewritingCoordinator(PlainCoordinator):
     def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
         """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
         rules, tally = self._levels[level]
-        rewritten, done = self._rewritten(given, [rules[command[0]] for command in commands], done)
+        rewritten, done = self._rewritten(given, list(map(rules.of, commands)), done)
 
         def answered(outcome: Outcome) -> None:
             answers = outcome if isinstance(outcome, list) else outcome.answers

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from cluster.commands.routes import Route, route, upper
+from cluster.commands.routes import MAY_STORE, Route, route, upper
 from cluster.votes.levels import Level, Setting, read_level, write_level
 from cluster.votes.list_vote import ElementVote
 from cluster.votes.vote import Decision, Vote, quorum
@@ -19,6 +19,9 @@ class Rule:
     """
 
     __slots__ = ("decision", "level", "needed", "reads", "zones")
+
+    apart = False
+    """Not all commands of this rule go to the zones as they are, or to the same ones."""
 
     def __init__(self, level: Level, *, zones: int, reads: bool) -> None:
         self.level = level
@@ -57,8 +60,18 @@ class SortingRule(Rule):
 
     __slots__ = ()
 
+    apart = True
+
     def asked(self, command: Command) -> Command:
         return ("SORT", command[1], "ALPHA") if len(command) == 2 else command
+
+
+class StoringRule(Rule):
+    """Stands for a command whose arguments say whether it is a read or a write: ``Rules.of`` knows which."""
+
+    __slots__ = ()
+
+    apart = True
 
 
 class Rules(dict[Argument, Rule]):
@@ -79,6 +92,9 @@ class Rules(dict[Argument, Rule]):
             self._by_name["MGET"] = CustomVoteRule(whole, _by_element, reads=True)
         if reads is Level.DC_SAFE_QUORUM:
             self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)
+        self._by_name |= {
+            name: StoringRule(write_level(setting), zones=zones, reads=False) for name in sorted(MAY_STORE)
+        }
 
     def __missing__(self, name: Argument) -> Rule:
         rule = self._by_name.get(upper(name)) or self._by_route[route((name,))]
@@ -86,8 +102,13 @@ class Rules(dict[Argument, Rule]):
             self[name] = rule
         return rule
 
+    def of(self, command: Command) -> Rule:
+        """The rule of ``command``, whose arguments may decide."""
+        rule = self[command[0]]
+        return self._by_route[route(command)] if type(rule) is StoringRule else rule
+
     def common(self, commands: Sequence[Command]) -> Rule | None:
-        """One rule by which all of ``commands`` can be sent and voted on, if there is any.
+        """One rule by which all of ``commands`` can be sent and voted on, unless it is ``apart``, if there is any.
 
         Where reads go to the same zones as writes, the rule of writes serves for a pipeline of both.
         """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from cluster.commands.routes import BROADCASTS, LOCAL_READS, READING, READS, SCRIPTS, Route
+from cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, SCRIPTS, Route
 from cluster.resp.commands.key_specs import KeySpec, key_specs
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
@@ -25,6 +25,7 @@ class Treatment(Enum):
     PORT = auto()  # answers itself
     TRANSACTION = auto()  # MULTI, EXEC, DISCARD, WATCH, UNWATCH
     BLOCKING = auto()  # waits at the port, not at the server
+    STORING = auto()  # SORT, GEORADIUS: a read or a write, as its arguments say
     SORTED = auto()  # SMEMBERS: sent in another form at one level
     SUBSCRIPTION = auto()  # a connection of the client's own to the server of the own zone
     REFUSE = auto()
@@ -209,6 +210,8 @@ def _treatment(name: str, base: str, flags: frozenset[str], *, contains: bool) -
         return Treatment.SUBSCRIPTION, ""
     if base == "SMEMBERS":
         return Treatment.SORTED, ""
+    if base in MAY_STORE:
+        return Treatment.STORING, ""
     if base in _REFUSED:
         return Treatment.REFUSE, _REFUSED[base]
     if subcommand and base in _ALLOWED_SUBCOMMANDS and subcommand not in _ALLOWED_SUBCOMMANDS[base]:

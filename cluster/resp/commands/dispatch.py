@@ -1,9 +1,10 @@
 """What happens to a command that is not simply handed to the coordinator."""
 
+from cluster.commands.routes import route
 from cluster.resp.client import Client
 from cluster.resp.commands import connection_commands as port
 from cluster.resp.commands.blocking import wait_for
-from cluster.resp.commands.command_table import CommandSpec, Treatment
+from cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
 from cluster.resp.commands.subscribe import pong, subscribe
 from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, queue
 from cluster.resp.protocol import wire
@@ -71,6 +72,8 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
         wait_for(client, spec, arguments, raw)
     elif treatment is Treatment.SORTED and client.read_level is Level.DC_SAFE_QUORUM:
         client.submit_set(wire.command(b"SORT", arguments[1], b"ALPHA"))
+    elif treatment is Treatment.STORING:
+        client.submit(KINDS[route((spec.name, *arguments[1:]))], [raw])
     else:
         client.submit(spec.kind, [raw])
 

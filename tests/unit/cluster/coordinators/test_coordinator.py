@@ -27,11 +27,12 @@ class TestRouting:
         assert cluster.executed_at("SET", "k", "v") == ["a", "b", "c"]
 
     @pytest.mark.parametrize(("level", "zones"), [(ONE, ["b"]), (QUORUM, ["a", "b", "c"]), (SAFE, ["a", "b", "c"])])
-    def test_a_read_goes_to_the_own_zone_at_dc_one_and_to_every_zone_at_the_quorum_levels(self, level, zones):
+    @pytest.mark.parametrize("read", [("GET", "k"), ("SORT", "k", "ALPHA")])
+    def test_a_read_goes_to_the_own_zone_at_dc_one_and_to_every_zone_at_the_quorum_levels(self, level, zones, read):
         cluster = SteppedCluster()
-        cluster.send("b", level, ("GET", "k"))
+        cluster.send("b", level, read)
         cluster.run(1)
-        assert cluster.executed_at("GET", "k") == zones
+        assert cluster.executed_at(*read) == zones
 
     @pytest.mark.parametrize("level", LEVELS)
     def test_a_local_read_goes_to_the_own_zone_at_every_level(self, level):
@@ -51,10 +52,11 @@ class TestRouting:
     @pytest.mark.parametrize("level", LEVELS)
     def test_a_mixed_pipeline_keeps_its_order_in_every_zone(self, level):
         cluster = SteppedCluster()
-        pipeline = (("SET", "k", "1"), ("GET", "k"), ("SET", "k", "2"), ("GET", "k"), ("SCRIPT", "LOAD", "return 1"))
-        assert cluster.outcome("a", level, *pipeline) == [b"OK", b"1", b"OK", b"2", SHA]
+        pipeline = (("SET", "k", "1"), ("GET", "k"), ("SET", "k", "2"), ("GET", "k"), ("SORT", "l", "ALPHA"))
+        pipeline += (("SCRIPT", "LOAD", "return 1"),)
+        assert cluster.outcome("a", level, *pipeline) == [b"OK", b"1", b"OK", b"2", [], SHA]
         cluster.run(1)
-        elsewhere = [command for command in pipeline if level is not ONE or command[0] != "GET"]
+        elsewhere = [command for command in pipeline if level is not ONE or command[0] not in ("GET", "SORT")]
         assert [server.commands() for server in cluster.servers.values()] == [list(pipeline), elsewhere, elsewhere]
 
     def test_pipelines_of_one_coordinator_are_executed_in_their_order_in_every_zone(self):

@@ -26,6 +26,7 @@ COMMANDS = [
     ["mset", -3, ["write", "denyoom"], 1, -1, 2, ["@write"], [], [], []],
     ["mget", -2, ["readonly", "fast"], 1, -1, 1, ["@read"], [], [], []],
     ["smembers", 2, ["readonly"], 1, 1, 1, ["@read"], [], [], []],
+    ["sort", -2, ["write", "denyoom", "movablekeys"], 1, 1, 1, ["@write"], [], [], []],
     ["hstrlen", 3, ["readonly", "fast"], 1, 1, 1, ["@read"], [], [], []],
     ["hgetall", 2, ["readonly"], 1, 1, 1, ["@read"], [], [], []],
     ["dbsize", 1, ["readonly", "fast"], 0, 0, 0, ["@read"], [], [], []],

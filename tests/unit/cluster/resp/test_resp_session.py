@@ -62,6 +62,24 @@ def test_reads_and_writes_have_levels_of_their_own_and_a_client_may_choose_its_l
     runner.run(program())
 
 
+def test_what_stores_nothing_is_a_read_whatever_the_server_says_of_its_name(runner):
+    async def program():
+        async with opened() as port:
+            port.server.read_level, port.server.write_level = Level.DC_ONE, Level.DC_QUORUM
+            client = await port.client()
+            for words, example, level in (
+                ((b"SORT", b"l"), "GET", Level.DC_ONE),
+                ((b"sort", b"l", b"store", b"d"), "SET", Level.DC_QUORUM),
+            ):
+                client.send(*words)
+                call = await port.coordinator.call()
+                assert (call.commands[0], call.level) == ((example,), level)
+                call.answer(b":0\r\n")
+                assert await client.reply() == 0
+
+    runner.run(program())
+
+
 def test_several_values_travel_apart_from_other_reads_because_they_are_voted_on_differently(runner):
     async def program():
         async with opened() as port:

@@ -31,6 +31,16 @@ def test_each_kind_of_command_has_its_rule_at_each_level(level, read, write):
     assert described(rules["SCRIPT"]) == (ONE, 3, 0, False)
 
 
+def test_arguments_decide_where_the_name_does_not():
+    rules = Rules(ONE, zones=3)
+    sort, store = ("SORT", "l"), ("SORT", "l", "STORE", "d")
+    assert [described(rules.of(command)) for command in (sort, store, GET, SET)] == [
+        (ONE, 1, 0, True), (ONE, 3, 0, False), (ONE, 1, 0, True), (ONE, 3, 0, False)
+    ]  # fmt: skip
+    together = [rules.common(commands) for commands in ((sort,), (sort, store), (GET, sort), (store, SET))]
+    assert all(rule is None or rule.apart for rule in together)
+
+
 def test_equal_replies_end_a_vote_as_a_vote_on_them_ends():
     for level in LEVELS_OF_ONE_DC:
         for name in ("GET", "SET", "HGETALL", "SCRIPT"):
