@@ -1,8 +1,9 @@
 """The commands that Dynomite's parser takes, and with how many words after the name.
 
-Read in ``redis_arg0`` to ``redis_argeval`` of ``proto/dyn_redis.c`` (https://github.com/Netflix/dynomite), checked
-against the running program at 2046b05 on 2026-11-22. It has names of more, such as UNLINK, HSTRLEN and BITPOS, in no
-such group, and closes the connection of whoever sends them.
+Read in ``redis_arg0`` to ``redis_argeval`` of ``src/proto/dyn_redis.c`` (https://github.com/Netflix/dynomite at
+9eb2351). Of these, the forms that ``docs/strict.md`` calls measured were tried on the running program at 2046b05 on
+2026-11-22. It has names of more, such as UNLINK, HSTRLEN and BITPOS, in no such group, and closes the connection of
+whoever sends them.
 """
 
 from collections.abc import Mapping

@@ -103,25 +103,6 @@ def test_what_dynomite_takes_as_well_is_answered_as_without_strict_mode(cluster,
     assert answers(strict=True) == answers(strict=False)
 
 
-def test_clients_that_speak_at_once_are_each_told_of_their_own_commands(cluster, gateways):
-    cluster.flush()
-    gateway = gateways(PLAIN, True)
-    clients = [gateway.client(protocol=2) for _ in range(8)]
-    pipelines = [client.pipeline(transaction=False) for client in clients]
-    for number, pipeline in enumerate(pipelines):
-        pipeline.set(f"k{number}", number).execute_command("LPOP", "none", 2)
-        pipeline.mset({f"x{number}": number, f"y{number}": number}).mget(f"x{number}", f"k{number}")
-    for client in clients:
-        assert client.ping()
-    told = [pipeline.execute(raise_on_error=False) for pipeline in pipelines]
-    assert [(each[0], each[2], each[3]) for each in told] == [
-        (True, True, [b"%d" % number] * 2) for number in range(len(told))
-    ]
-    assert all(str(each[1]).startswith("strict: LPOP") for each in told)
-    for client in clients:
-        client.close()
-
-
 def test_a_client_with_a_password_logs_in(cluster):
     with cluster.gateway("a", strict=True, password="secret") as gateway:
         with gateway.client(protocol=2, password="secret") as client:
