@@ -17,11 +17,7 @@ import engine.dyno.v1.peek
 import engine.dyno.v1.pop
 import engine.dyno.v1.queue
 import engine.dyno.v1.unack
-from engine.dyno.scores import requeue_score
-from engine.dyno.v1.ack import Acks
-from engine.dyno.v1.lease import lease, lease_chosen, lease_together
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-from engine.message import Delivery
 from engine.ports import ServerError
 
 pytestmark = pytest.mark.real
@@ -45,84 +41,7 @@ def test_the_queue_does_what_the_model_does(lab, compat):
     )
 
 
-async def take_before_lease(context, message_id, *, shard=None, lease_end_ms=None):
-    keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
-    end_ms = now_ms + context.settings.unack_ms
-    if not await context.quorum.zrem(keys.queue_of(shard), message_id):
-        return None
-    if not await context.quorum.zadd(keys.unack(shard), end_ms, message_id, flag="NX"):
-        return None
-    return await delivered(context, message_id, end_ms)
-
-
-async def lease_over_a_lease(context, message_id, *, shard=None, lease_end_ms=None):
-    keys, shard, now_ms = context.keys, context.settings.shard, context.clock.now_ms()
-    end_ms = now_ms + context.settings.unack_ms
-    await context.quorum.zadd(keys.unack(shard), end_ms, message_id)
-    if not await context.quorum.zrem(keys.queue_of(shard), message_id):
-        return None
-    return await delivered(context, message_id, end_ms)
-
-
-async def delivered(context, message_id, end_ms):
-    raw = await context.quorum.hget(context.keys.messages, message_id)
-    now_ms = context.clock.now_ms()
-    if raw is None:
-        return None
-    message = engine.dyno.v1.queue.decode(raw, message_id=message_id)
-    return Delivery(
-        message=message,
-        shard=context.settings.shard,
-        lease_start_ms=now_ms,
-        leased_ms=now_ms,
-        lease_end_ms=end_ms,
-    )
-
-
-async def lease_together_in_the_own_shard(context, candidates, count, deliveries):
-    arguments = [word for _, message_id in candidates for word in (1, message_id)]
-    shards = [context.settings.shard]
-    deliveries += await lease_together(context, arguments, shards=shards, count=count - len(deliveries))
-
-
-async def lease_chosen_over_a_lease(context, message_id, *, shard):
-    await context.quorum.zrem(context.keys.unack(shard), message_id)
-    return await lease_chosen(context, message_id, shard=shard)
-
-
-async def lease_in_seconds(context, message_id, *, shard=None, lease_end_ms=None):
-    return await lease(context, message_id, lease_end_ms=context.clock.now_ms() + context.settings.unack_ms // 1000)
-
-
-async def ack_payload_first(self, message_id, effects):
-    context = self._context
-    await context.quorum.hdel(context.keys.messages, message_id)
-    for shard in context.settings.shards:
-        if await context.quorum.zrem(context.keys.unack(shard), message_id):
-            return True
-    return False
-
-
-async def requeue_unlisted_first(context, message_id, raw, lease_end):
-    shard = context.settings.shard
-    removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
-    score = requeue_score(message_id, raw, lease_end)
-    return bool(removed and await context.quorum.zadd(context.keys.queue_of(shard), score, message_id))
-
-
-async def requeue_without_priority(context, message_id, raw, lease_end):
-    added = await context.quorum.zadd(context.keys.queue_of(context.settings.shard), lease_end, message_id)
-    removed = await context.quorum.zrem(context.keys.unack(context.settings.shard), message_id)
-    return added > 0 and removed > 0
-
-
 PLANTED = {
-    "the message is taken before its lease is written": (engine.dyno.v1.pop, "lease", take_before_lease),
-    "a lease is written over another": (engine.dyno.v1.pop, "lease", lease_over_a_lease),
-    "the lease is written in seconds": (engine.dyno.v1.pop, "lease", lease_in_seconds),
-    "an ack deletes the payload first": (Acks, "_ack_lease", ack_payload_first),
-    "a requeue ends the lease first": (engine.dyno.v1.unack, "_requeue", requeue_unlisted_first),
-    "a requeue drops the priority": (engine.dyno.v1.unack, "_requeue", requeue_without_priority),
     "the unsafe pop serves the own shard only": (
         engine.dyno.v1.pop,
         "own_first",
@@ -133,9 +52,7 @@ PLANTED = {
         "own_first",
         lambda context: tuple(sorted(context.settings.shards, key=lambda shard: shard == context.settings.shard)),
     ),
-    "a bulk pop leases in the wrong shard": (engine.dyno.v1.pop, "lease_all_together", lease_together_in_the_own_shard),
     "a pop by id asks nothing of the due time": (engine.dyno.v1.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
-    "a pop by id takes what is leased": (engine.dyno.v1.queue, "lease_chosen", lease_chosen_over_a_lease),
     "the unsafe peek forgets the order": (engine.dyno.v1.peek, "sorted", list),
     "priority is inverted": (
         engine.dyno.v1.queue,
@@ -189,7 +106,7 @@ PLANTED_IN_SCRIPTS = {
 }
 """Script, whether it is the original's, and what is written in it instead of what.
 
-Bugs that only a race or a rare state shows are planted in the unit tests of the operations.
+Bugs that only a race or a rare state shows are in the mutation suite.
 """
 
 

@@ -139,9 +139,10 @@ def make_multi(
 class PipelinedBench:
     """A V2 queue of one shard, and ways to cut its next operation and to look at what it left."""
 
-    def __init__(self, lab, *, compat):
+    def __init__(self, lab, *, compat, unack_ms=LEASE_MS):
         self.lab = lab
         self.compat = compat
+        self._unack_ms = unack_ms
         self.clock = SettableClock()
         self.direct = lab.direct("a")
         self.connection = CuttingConnection(self.direct)
@@ -156,7 +157,7 @@ class PipelinedBench:
             name=self._name,
             runtime=self.lab.runtime,
             clock=self.clock,
-            unack_ms=LEASE_MS,
+            unack_ms=self._unack_ms,
             unack_interval_ms=100,
             compat=self.compat,
         )

@@ -62,26 +62,6 @@ def test_an_ordinary_program_can_use_the_queue(lab):
         assert blocking.size() == 0
 
 
-def test_an_ordinary_program_can_use_what_v1_has_beyond_that(lab):
-    clock = SettableClock()
-    queue = make_queue(lab.direct("a"), runtime=lab.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
-    with BlockingDynoQueue(queue, lab.run) as blocking:
-        blocking.push([Message(id=name, payload=f"p{name}") for name in "tuvwxyz"])
-        assert blocking.pop_with_id("t").message.id == "t"
-        assert blocking.unsafe_pop_with_id_all_shards("u").message.id == "u"
-        assert blocking.pop_msg_with_predicate("pv").message.id == "v"
-        assert (blocking.get_msg_with_predicate("pw"), blocking.contains_predicate("nothing")) == ("w", False)
-        assert [message.id for message in blocking.unsafe_peek_all_shards(9)] == ["w", "x", "y", "z"]
-        assert [delivery.message.id for delivery in blocking.bulk_pop(1)] == ["w"]
-        assert [delivery.message.id for delivery in blocking.unsafe_bulk_pop(1)] == ["x"]
-        assert [delivery.message.id for delivery in blocking.unsafe_pop_all_shards(1)] == ["y"]
-        assert (blocking.local_get("z").payload, len(blocking.get_all_messages())) == ("pz", 7)
-        assert blocking.find_stale_messages() == []
-        assert (blocking.atomic_remove("z"), blocking.atomic_remove("z")) == (True, False)
-        clock.advance(1000)
-        assert blocking.atomic_process_unacks().requeued == 6
-
-
 class LoopThread:
     """An event loop in a thread, and ``run`` for other threads."""
 

@@ -11,7 +11,6 @@ from support.engine.hardened import KEYS, commands_of, hardened_lab, message
 from support.engine.metrics_page import Page
 
 from engine.common.prometheus import Metrics
-from engine.common.timings import PER_MESSAGE, SIZES, TIMERS
 from engine.dyno.hardened.context import HardenedCounters, totals_of
 from engine.ports import Indeterminate
 
@@ -51,16 +50,6 @@ async def using(lab, course=idle, **options):
     await course(lab.queue(**options))
 
 
-def test_a_queue_that_did_nothing_shows_every_name_at_zero(lab):
-    metrics = Metrics()
-    lab.run(using(lab, metrics=metrics))
-    for name in (*TIMERS, *PER_MESSAGE, *SIZES):
-        for part in ("count", "sum", "min", "max", "mean"):
-            assert shown(metrics, f"{name}_{part}") == 0
-    assert moved(metrics) == {}
-    assert Page(metrics).classes() == {"QueueMonitor"}
-
-
 def test_each_operation_counts_under_its_name_and_batches_by_what_was_asked_for(lab):
     metrics = Metrics()
     lab.run(using(lab, use, metrics=metrics))
@@ -69,16 +58,6 @@ def test_each_operation_counts_under_its_name_and_batches_by_what_was_asked_for(
     assert [shown(metrics, f"batchSize_{part}") for part in ("min", "max", "sum")] == [2, 5, 10]
     assert shown(metrics, "push_sum") > 0
     assert moved(metrics) == {"ack_refused": 1}
-
-
-async def test_an_operation_that_fails_counts_too(lab):
-    metrics = Metrics()
-    queue = lab.queue(metrics=metrics)
-    for zone in ("b", "c"):
-        await lab.cluster.zones[zone].kill()
-    with pytest.raises(Indeterminate):
-        await queue.push([message()])
-    assert shown(metrics, "push_count") == 1
 
 
 def test_every_counter_of_the_queue_is_on_the_page():
@@ -161,22 +140,6 @@ def test_metrics_change_nothing_that_is_sent_and_without_them_no_time_is_read_fo
     timed = 1 + 2 + 4 + 1 + 1 + 1
     assert measured_reads == reads + 2 * timed
     assert reads == 2 * 2 + 2  # a pop looks when it begins and when it has looked, and notes each delivery
-
-
-def test_without_metrics_nothing_is_registered(lab):
-    metrics = Metrics()
-
-    async def program():
-        await using(lab, zone="b", metrics=metrics)
-        await using(lab, use, zone="a")
-
-    lab.run(program())
-    assert [shard for _, _, shard in Page(metrics).samples if shard != "b"] == []
-    assert moved(metrics, shard="b") == {}
-
-
-def test_a_page_without_hardened_queues_has_none_of_their_totals():
-    assert not any(name in Page(Metrics()).text for name in TOTALS)
 
 
 async def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeypatch):
