@@ -46,17 +46,3 @@ class Differences:
         cells = self.cells("| row | where it shows |")
         names = [row[0] for row in cells]
         return [*sorted({*names} ^ {*self.rows}), *(row[0] for row in cells if not all(row) or names.count(row[0]) > 1)]
-
-
-def outcome_of(run: Callable[[Any], Any], operation: Any) -> Any:
-    """What ``operation`` returned, ids of what has any, or the name of its error."""
-    try:
-        return ids_of(run(operation))
-    except Exception as error:
-        return type(error).__name__
-
-
-def ids_of(value: Any) -> Any:
-    if isinstance(value, list):
-        return [ids_of(each) for each in value]
-    return getattr(getattr(value, "message", value), "id", value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.common.timings import MetricsSource
 from engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
-from engine.ports import Command, Connection, Reply, Runtime
+from engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
 
 EPOCH_MS = 1_700_000_000_000
 SHARDS = ("a", "b", "c")
@@ -33,46 +33,49 @@ class SettableClock:
         self._now_ms += duration_ms
 
 
-class BreakingConnection:
-    """Lets ``allowed`` commands through, then raises ``error``: before the command, or after it took effect."""
+class CuttingConnection:
+    """Lets pipelines through and notes them as (label, commands), until one is cut."""
 
-    def __init__(self, inner: Connection) -> None:
+    def __init__(self, inner: Connection, *, label: str = "Q", log: list | None = None) -> None:
         self._inner = inner
-        self._allowed: int | None = None
-        self._error: Exception = Exception()
-        self._applied = False
-        self.sent: list[Command] = []
+        self._label = label
+        self.log: list[tuple[str, tuple[Command, ...]]] = [] if log is None else log
+        self._let_through: int | None = None
+        self._applied: int | None = None
 
-    def break_after(self, allowed: int, error: Exception, *, applied: bool) -> None:
-        self._allowed, self._error, self._applied = allowed, error, applied
+    def cut(self, *, after_pipelines: int, applied: int | None) -> None:
+        """Of the pipeline after so many, the first ``applied`` commands take effect; None: the client never sent it."""
+        self._let_through, self._applied = after_pipelines, applied
 
     def mend(self) -> None:
-        self._allowed = None
+        self._let_through = None
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        assert len(commands) == 1, "the queue sends one command a round trip"
-        if self._allowed == 0:
+        if self._let_through == 0:
+            if self._applied is None:
+                raise Unavailable("not sent")
             if self._applied:
-                await self._inner.execute(*commands)
-            raise self._error
-        if self._allowed is not None:
-            self._allowed -= 1
-        self.sent += commands
+                await self._inner.execute(*commands[: self._applied])
+            raise Indeterminate("cut")
+        if self._let_through is not None:
+            self._let_through -= 1
+        self.log.append((self._label, commands))
         return await self._inner.execute(*commands)
 
 
 class Interceptor:
-    """Does something else first, once, when a command of the given name comes by."""
+    """Does something else first, once, when the ``nth`` command of the given name comes by."""
 
-    def __init__(self, inner: Connection, name: str, first: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._inner = inner
-        self._name = name
-        self._first: Callable[[], Coroutine[Any, Any, None]] | None = first
+    def __init__(
+        self, inner: Connection, name: str, first: Callable[[], Coroutine[Any, Any, None]], nth: int = 1
+    ) -> None:
+        self._inner, self._name, self._first, self._left = inner, name, first, nth
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        if commands[0][0] == self._name and self._first is not None:
-            first, self._first = self._first, None
-            await first()
+        if commands[0][0] == self._name:
+            self._left -= 1
+            if self._left == 0:
+                await self._first()
         return await self._inner.execute(*commands)
 
 
@@ -136,3 +139,38 @@ def make_queue(
         strategy=strategy,
         metrics=metrics,
     )
+
+
+class OnServer:
+    """A queue on one server with a clock that stands still; subclasses make it."""
+
+    def __init__(self, lab, *, compat: bool, now_ms: int = EPOCH_MS) -> None:
+        self.lab = lab
+        self.compat = compat
+        self.clock = SettableClock(now_ms)
+        self.direct = lab.direct("a")
+
+    def run(self, operation):
+        return self.lab.run(operation)
+
+    def outcome(self, operation):
+        """What it returned, ids of what has any, or the name of its error."""
+        try:
+            return _ids_of(self.run(operation))
+        except Exception as error:
+            return type(error).__name__
+
+    def later(self, delay_ms, operation):
+        """Do it while something else runs."""
+
+        async def wait():
+            await self.lab.runtime.sleep(delay_ms * 1_000_000)
+            await operation()
+
+        self.lab.runtime.spawn(wait(), name="later")
+
+
+def _ids_of(value):
+    if isinstance(value, list):
+        return [_ids_of(each) for each in value]
+    return getattr(getattr(value, "message", value), "id", value)

@@ -1,7 +1,6 @@
 """A V1 queue on one server with a clock that stands still, and what the tests of its further operations share."""
 
-from support.engine.differences import outcome_of
-from support.engine.dyno import EPOCH_MS, SettableClock, content, fresh_name, make_queue
+from support.engine.dyno import EPOCH_MS, OnServer, content, fresh_name, make_queue
 
 from engine.dyno import LocalOnly
 from engine.message import Message
@@ -10,14 +9,11 @@ LEASE_MS = 1000
 X = Message(id="x", payload="p", priority=7)
 
 
-class Bench:
+class Bench(OnServer):
     """A V1 queue with the shards a, b and c that serves a and, unless told otherwise, pushes there."""
 
     def __init__(self, lab, **settings):
-        self.lab = lab
-        self.clock = SettableClock(settings.pop("now_ms", EPOCH_MS))
-        self.direct = lab.direct("a")
-        self.compat = settings.get("compat", False)
+        super().__init__(lab, compat=settings.get("compat", False), now_ms=settings.pop("now_ms", EPOCH_MS))
         self.settings = {"name": fresh_name(), "unack_ms": LEASE_MS, "strategy": LocalOnly("a"), **settings}
         self.queue = self.another()
 
@@ -26,8 +22,8 @@ class Bench:
         values = {**self.settings, **settings}
         return make_queue(connection or self.direct, runtime=self.lab.runtime, clock=self.clock, **values)
 
-    def __call__(self, coroutine):
-        return self.lab.run(coroutine)
+    def __call__(self, operation):
+        return self.run(operation)
 
     def push(self, *messages, into="a", **fields):
         """Messages, or the ids of messages with ``fields``."""
@@ -44,19 +40,6 @@ class Bench:
 
     def peek(self, count):
         return [message.id for message in self(self.queue.peek(count))]
-
-    def outcome(self, operation):
-        """What it returned, ids of what has any, or the name of its error."""
-        return outcome_of(self, operation)
-
-    def later(self, delay_ms, operation):
-        """Do it while something else runs."""
-
-        async def wait():
-            await self.lab.runtime.sleep(delay_ms * 1_000_000)
-            await operation()
-
-        self.lab.runtime.spawn(wait(), name="later")
 
     def redis(self, *command):
         (reply,) = self(self.direct.execute(command))

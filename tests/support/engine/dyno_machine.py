@@ -4,11 +4,11 @@ from contextlib import suppress
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from support.engine.dyno import EPOCH_MS, BreakingConnection, SettableClock, content, fresh_name, make_queue
+from support.engine.dyno import EPOCH_MS, CuttingConnection, SettableClock, content, fresh_name, make_queue
 from support.engine.dyno_model import Model
 
 from engine.message import Message
-from engine.ports import Indeterminate, PortError, Unavailable
+from engine.ports import PortError
 
 SERVED = ("a", "b")
 LEASE_MS = 1000
@@ -48,7 +48,7 @@ class DynoMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.clock = SettableClock()
-        self.connection = BreakingConnection(self.lab.direct("a"))
+        self.connection = CuttingConnection(self.lab.direct("a"))
         self.strategy = Chosen()
         self.name = fresh_name()
         self.queues = {shard: self.instance(shard) for shard in SERVED}
@@ -264,8 +264,7 @@ class DynoMachine(RuleBasedStateMachine):
 
     def crash(self, shard, operation, command, *, applied):
         """Break ``operation`` after ``command`` commands, if it has so many; the program that ran it begins anew."""
-        error = Indeterminate("reply lost") if applied else Unavailable("died before")
-        self.connection.break_after(command, error, applied=applied)
+        self.connection.cut(after_pipelines=command, applied=1 if applied else None)
         with suppress(PortError):
             self.lab.run(operation(self.queues[shard]))
         self.connection.mend()

@@ -3,47 +3,16 @@
 from dataclasses import dataclass, field
 
 import pytest
-from support.engine.differences import outcome_of
-from support.engine.dyno import SHARDS, SettableClock, fresh_name
+from support.engine.dyno import SHARDS, CuttingConnection, OnServer, fresh_name
 
 from engine.dyno import LocalOnly
 from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
 from engine.message import Message
-from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
+from engine.ports import Command, Connection, PortError, Reply, ServerError
 
 LEASE_MS = 1000
 REFUSAL = ServerError("OOM command not allowed when used memory > 'maxmemory'.")
-
-
-class CuttingConnection:
-    """Lets pipelines through and notes them as (label, commands), until one is cut."""
-
-    def __init__(self, inner: Connection, *, label: str = "Q", log: list | None = None) -> None:
-        self._inner = inner
-        self._label = label
-        self.log: list[tuple[str, tuple[Command, ...]]] = [] if log is None else log
-        self._let_through: int | None = None
-        self._applied: int | None = None
-
-    def cut(self, *, after_pipelines: int, applied: int | None) -> None:
-        """Of the pipeline after so many, the first ``applied`` commands take effect; None: the client never sent it."""
-        self._let_through, self._applied = after_pipelines, applied
-
-    def mend(self) -> None:
-        self._let_through = None
-
-    async def execute(self, *commands: Command) -> list[Reply]:
-        if self._let_through == 0:
-            if self._applied is None:
-                raise Unavailable("not sent")
-            if self._applied:
-                await self._inner.execute(*commands[: self._applied])
-            raise Indeterminate("cut")
-        if self._let_through is not None:
-            self._let_through -= 1
-        self.log.append((self._label, commands))
-        return await self._inner.execute(*commands)
 
 
 class Refusing:
@@ -136,15 +105,12 @@ def make_multi(
     return MultiQueue(name, shard=shard, queues=queues, strategy=strategy)
 
 
-class PipelinedBench:
+class PipelinedBench(OnServer):
     """A V2 queue of one shard, and ways to cut its next operation and to look at what it left."""
 
     def __init__(self, lab, *, compat, unack_ms=LEASE_MS):
-        self.lab = lab
-        self.compat = compat
+        super().__init__(lab, compat=compat)
         self._unack_ms = unack_ms
-        self.clock = SettableClock()
-        self.direct = lab.direct("a")
         self.connection = CuttingConnection(self.direct)
         self._name = fresh_name()
         self.queue = self.instance(self.connection)
@@ -161,13 +127,6 @@ class PipelinedBench:
             unack_interval_ms=100,
             compat=self.compat,
         )
-
-    def run(self, operation):
-        return self.lab.run(operation)
-
-    def outcome(self, operation):
-        """What it returned, ids of what has any, or the name of its error."""
-        return outcome_of(self.run, operation)
 
     def push(self, *ids, **fields):
         self.run(self.queue.push([Message(id=each, **fields) for each in ids]))
@@ -193,24 +152,12 @@ class PipelinedBench:
         self.clock.advance(LEASE_MS)
         return self.run(self.queue.process_unacks())
 
-    def later(self, delay_ms, operation):
-        """Do it while something else runs."""
 
-        async def wait():
-            await self.lab.runtime.sleep(delay_ms * 1_000_000)
-            await operation()
-
-        self.lab.runtime.spawn(wait(), name="later")
-
-
-class MultiBench:
+class MultiBench(OnServer):
     """A queue over shards a, b and c that serves a; ``connections`` cut single shards."""
 
     def __init__(self, lab, *, compat):
-        self.lab = lab
-        self.compat = compat
-        self.clock = SettableClock()
-        self.direct = lab.direct("a")
+        super().__init__(lab, compat=compat)
         self.connections = {shard: CuttingConnection(self.direct) for shard in SHARDS}
         self.queue = self.instance(by_shard=self.connections)
 
@@ -222,12 +169,6 @@ class MultiBench:
             "compat": self.compat,
         }
         return make_multi(self.direct, runtime=self.lab.runtime, clock=self.clock, **{**values, **settings})
-
-    def run(self, operation):
-        return self.lab.run(operation)
-
-    def outcome(self, operation):
-        return outcome_of(self.run, operation)
 
     def push(self, *ids, queue=None):
         return self.run((queue or self.queue).push([Message(id=each) for each in ids]))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from support.engine.dyno import SHARDS, Content, content
+from support.engine.dyno import SHARDS, Content, Interceptor, content
 from support.engine.dyno_v2 import make_pipelined, shard_content
 
 from cluster.connections.timeouts import Timeouts
@@ -91,18 +91,6 @@ class AtNth(Wrapper):
 
     async def instead(self, *commands: Command) -> list[Reply]:
         raise NotImplementedError
-
-
-class Meanwhile(AtNth):
-    """Something else happens just before it."""
-
-    def __init__(self, inner: Connection, name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int) -> None:
-        super().__init__(inner, name, nth)
-        self._event = event
-
-    async def instead(self, *commands: Command) -> list[Reply]:
-        await self._event()
-        return await self.inner.execute(*commands)
 
 
 class Fails(AtNth):
@@ -290,7 +278,7 @@ def loses_reply(name: str, nth: int = 1) -> Wrap:
 
 
 def meanwhile(name: str, event: Callable[[], Coroutine[Any, Any, None]], nth: int = 1) -> Wrap:
-    return lambda connection: Meanwhile(connection, name, event, nth)
+    return lambda connection: Interceptor(connection, name, event, nth)
 
 
 def fails(name: str) -> Wrap:

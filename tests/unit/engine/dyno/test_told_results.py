@@ -4,9 +4,9 @@ Method: another program, a refusal or a cut comes between two commands of one op
 """
 
 import pytest
-from support.engine.dyno import Interceptor
+from support.engine.dyno import CuttingConnection, Interceptor
 from support.engine.dyno_bench import ids, messages
-from support.engine.dyno_v2 import LEASE_MS, REFUSAL, CuttingConnection, PipelinedBench, Refusing
+from support.engine.dyno_v2 import LEASE_MS, REFUSAL, PipelinedBench, Refusing
 from support.engine.hardened import ZONES, hardened_lab, message
 
 from engine.dyno.errors import AckFailure, PushFailure, ack_failure, batch_ack_failure, batch_push_failure, push_failure

@@ -7,7 +7,7 @@ docs/dyno-windows.md has what three zones do when a program ends so, in simulati
 """
 
 import pytest
-from support.engine.dyno import BreakingConnection
+from support.engine.dyno import CuttingConnection
 from support.engine.dyno_bench import LEASE_MS, Bench
 
 from engine.dyno import LocalOnly, PushFailure
@@ -16,18 +16,15 @@ from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 X = Message(id="x", payload="first", priority=7)
 WAITING, LEASED, ORPHAN, BLOCKED, GONE = "H Q:b", "H U:b", "H", "H Q:b U:b", ""
-ERRORS = {
-    "not applied": Unavailable("cut"),
-    "applied": Indeterminate("reply lost"),
-    "lost": Indeterminate("reply lost, and the command too"),
-}
+APPLIED = {"not applied": None, "applied": 1, "lost": 0}
+"""Of the command that fails; ``lost``: the client sent it, but it never arrived."""
 
 
 class BreakingBench(Bench):
     """A queue that serves shard b, and a way to break its next operation."""
 
     def __init__(self, lab, **settings):
-        self.connection = BreakingConnection(lab.direct("a"))
+        self.connection = CuttingConnection(lab.direct("a"))
         super().__init__(lab, shard="b", strategy=LocalOnly("b"), **settings)
 
     def another(self, connection=None, **settings):
@@ -38,7 +35,7 @@ class BreakingBench(Bench):
 
     def break_at(self, k, how, operation):
         """Run ``operation`` so that its command number ``k``, from 1, fails; returns the error."""
-        self.connection.break_after(k - 1, ERRORS[how], applied=how == "applied")
+        self.connection.cut(after_pipelines=k - 1, applied=APPLIED[how])
         with pytest.raises(PortError) as raised:
             self(operation)
         self.connection.mend()
@@ -203,7 +200,7 @@ def test_a_broken_push_of_many_hands_over_the_receipts_of_those_before(bench):
 @pytest.mark.parametrize(("k", "how"), [(9, "not applied"), (8, "applied"), (5, "not applied"), (10, "not applied")])
 def test_a_pop_that_breaks_after_leases_hands_them_over(bench, k, how):
     bench.push(*"uvwx", into="b")
-    bench.connection.break_after(k - 1, Unavailable("cut"), applied=how == "applied")
+    bench.connection.cut(after_pipelines=k - 1, applied=APPLIED[how])
     assert bench.pop(4) == list("uvw"[: (k - 2) // 3])
     assert bench.queue.counters.curtailed_pops == 1
 
@@ -243,14 +240,15 @@ def test_a_broken_ack_of_many_hands_over_the_answers_before(bench):
     assert bench(bench.queue.ack_all(["v", "nothing", "x"])) == [False, False, True]
 
 
-class RefusingConnection(BreakingConnection):
-    """The server answers the broken command with an error reply."""
+class Refusing:
+    """The server answers the command after ``allowed`` others with an error reply."""
+
+    def __init__(self, inner, allowed):
+        self._inner, self._left = inner, allowed
 
     async def execute(self, *commands):
-        try:
-            return await super().execute(*commands)
-        except ServerError as reply:
-            return [reply]
+        self._left -= 1
+        return [ServerError("LOADING")] if self._left == -1 else await self._inner.execute(*commands)
 
 
 @pytest.mark.parametrize(
@@ -258,16 +256,12 @@ class RefusingConnection(BreakingConnection):
 )
 def test_an_error_reply_is_raised_and_after_an_effect_it_is_indeterminate(bench, allowed, error):
     pushed(bench)
-    connection = RefusingConnection(bench.direct)
-    connection.break_after(allowed, ServerError("LOADING"), applied=False)
     with pytest.raises(error, match="LOADING"):
-        bench(bench.another(connection).pop(1))
+        bench(bench.another(Refusing(bench.direct, allowed)).pop(1))
 
 
 def test_an_error_reply_to_a_push_is_a_server_error_with_receipts(bench):
-    connection = RefusingConnection(bench.direct)
-    connection.break_after(3, ServerError("OOM"), applied=False)
-    with pytest.raises(ServerError, match="OOM") as raised:
-        bench(bench.another(connection).push([Message(id="w"), X]))
+    with pytest.raises(ServerError, match="LOADING") as raised:
+        bench(bench.another(Refusing(bench.direct, 3)).push([Message(id="w"), X]))
     assert isinstance(raised.value, PushFailure)
     assert [receipt.id for receipt in raised.value.receipts] == ["w"]

@@ -7,12 +7,12 @@ what comes of it in both modes. ``pytest -k`` with the name of a row plays one. 
 
 import pytest
 from support.engine.differences import MODES, Differences
-from support.engine.dyno import EPOCH_MS, BreakingConnection, Interceptor, content
+from support.engine.dyno import EPOCH_MS, CuttingConnection, Interceptor, content
 from support.engine.dyno_bench import LEASE_MS, Bench, X, consume, ids, messages
 
 from engine.dyno import DynoSettings, RoundRobin
 from engine.message import Message
-from engine.ports import Indeterminate, Unavailable
+from engine.ports import Unavailable
 
 V1 = Differences("dyno-queues.md")
 JSON = '{"id":"x","payload":"p","timeout":0,"priority":7}'
@@ -133,8 +133,8 @@ def a_batch_is_slow(bench):
 @V1.row("lost-batch", original=("Indeterminate", 0), default=(["u", "v"], 1))
 def a_pop_fails_at_its_third_message(bench):
     bench.push(*"uvwx")
-    connection = BreakingConnection(bench.direct)
-    connection.break_after(8, Unavailable("cut"), applied=False)
+    connection = CuttingConnection(bench.direct)
+    connection.cut(after_pipelines=8, applied=None)
     queue = bench.another(connection)
     found = bench.outcome(queue.pop(4))
     assert bench.states(*"uvwx") == ["H U:a", "H U:a", "H Q:a U:a", "H Q:a"]
@@ -144,9 +144,9 @@ def a_pop_fails_at_its_third_message(bench):
 @V1.row("half-ack", original=(False, ["H"]), default=(True, [""]))
 def the_reply_to_an_ack_is_lost(bench):
     bench.lease("x")
-    connection = BreakingConnection(bench.direct)
+    connection = CuttingConnection(bench.direct)
     queue = bench.another(connection)
-    connection.break_after(0, Indeterminate("reply lost"), applied=True)
+    connection.cut(after_pipelines=0, applied=1)
     assert bench.outcome(queue.ack("x")).endswith("Indeterminate")
     connection.mend()
     return bench(queue.ack("x")), bench.states("x")

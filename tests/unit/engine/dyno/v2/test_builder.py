@@ -4,8 +4,7 @@ Method: hosts and suppliers as in the original's tests, on connections that only
 """
 
 import pytest
-from support.engine.dyno import SettableClock
-from support.engine.dyno_v2 import CuttingConnection
+from support.engine.dyno import CuttingConnection, SettableClock
 
 from engine.dyno import IdHash
 from engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, RackSuffixShards, SingleShard

@@ -6,8 +6,8 @@ pipelines are exactly those of the original; lines that hold in one mode only be
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS
-from support.engine.dyno_v2 import CuttingConnection, PipelinedBench
+from support.engine.dyno import EPOCH_MS, CuttingConnection
+from support.engine.dyno_v2 import PipelinedBench
 
 from engine.dyno.v2.steps import REQUEUE
 from engine.message import Message

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from support.engine.differences import MODES, Differences
-from support.engine.dyno import EPOCH_MS, SHARDS, Interceptor
+from support.engine.dyno import EPOCH_MS, SHARDS, CuttingConnection, Interceptor
 from support.engine.dyno_bench import ids
-from support.engine.dyno_v2 import LEASE_MS, CuttingConnection, MultiBench, PipelinedBench, Refusing
+from support.engine.dyno_v2 import LEASE_MS, MultiBench, PipelinedBench, Refusing
 from support.engine.metrics_page import Page
 
 from engine.common.prometheus import Metrics
