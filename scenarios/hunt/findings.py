@@ -13,7 +13,7 @@ from analysis.statistics import proportion_interval
 from scenarios.hunt.seeds import HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named
-from scenarios.spec.reading import dump_scenario
+from scenarios.spec.reading import write_scenario
 from scenarios.spec.scenario import Found
 from scenarios.terminal.console import console, print_table
 
@@ -163,4 +163,4 @@ def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
     )
     scenario = target.run_of(outcome.seed).model_copy(update={"found": found})
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dump_scenario(scenario), encoding="utf-8")
+    write_scenario(scenario, path)

@@ -11,7 +11,7 @@ from scenarios.logs import logging_to
 from scenarios.run_files.directory import create_run_directory
 from scenarios.run_files.record import RunRecord
 from scenarios.run_files.run_json import write_run
-from scenarios.spec.reading import RESOLVED_NAME, dump_scenario
+from scenarios.spec.reading import RESOLVED_NAME, write_scenario
 from scenarios.spec.scenario import Scenario
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -36,7 +36,7 @@ def run_in_directory(
     """
     started = datetime.now(UTC)
     directory = create_run_directory(runs, scenario, started)
-    (directory / RESOLVED_NAME).write_text(dump_scenario(scenario), encoding="utf-8")
+    write_scenario(scenario, directory / RESOLVED_NAME)
     with logging_to(directory / "lab.log"):
         done = run(directory)
         write_run(

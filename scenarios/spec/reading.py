@@ -15,6 +15,7 @@ from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.library import LIBRARY, library_names
 from scenarios.spec.rules import path_of, problems
 from scenarios.spec.scenario import Scenario
+from scenarios.spec.traces import found_beside, kept_beside
 
 RESOLVED_NAME = "scenario.yaml"
 
@@ -38,7 +39,7 @@ def load_scenario(source: str, *, overrides: Sequence[str] = ()) -> Scenario:
     Raises ``ScenarioError``.
     """
     path = _locate(source)
-    document = _read(path)
+    document = found_beside(_read(path), path.parent)
     changed = [_override(document, text) for text in overrides]
     return _validate(document, str(path), changed)
 
@@ -50,7 +51,19 @@ def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
 
 def dump_scenario(scenario: Scenario) -> str:
     """The whole scenario as YAML, every default written out; ``load_scenario`` reads it back equal."""
-    return yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
+    return _dumped(scenario.model_dump(mode="json"))
+
+
+def write_scenario(scenario: Scenario, path: Path) -> None:
+    """Write what ``dump_scenario`` says into ``path``, with copies of the traces that it names in a folder beside it.
+
+    So it can be run from anywhere, and be taken elsewhere. Raises ``OSError``.
+    """
+    path.write_text(_dumped(kept_beside(scenario.model_dump(mode="json"), path.parent)), encoding="utf-8")
+
+
+def _dumped(document: Any) -> str:
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _locate(source: str) -> Path:

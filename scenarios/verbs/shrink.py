@@ -11,7 +11,7 @@ from analysis.message_classes import MessageClass
 from scenarios.shrink.queue_run import shrink
 from scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
 from scenarios.shrink.workload_run import shrink_accesses
-from scenarios.spec.reading import dump_scenario
+from scenarios.spec.reading import write_scenario
 from scenarios.spec.scenario import Scenario
 from scenarios.stories.queue_story import story
 from scenarios.stories.workload_story import access_story
@@ -72,7 +72,7 @@ class Shrinking:
             shrunk = _smaller(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
         done = cls(before=scenario, shrunk=shrunk, scenario_file=directory / SHRUNK, story_file=directory / STORY)
         directory.mkdir(parents=True, exist_ok=True)
-        done.scenario_file.write_text(dump_scenario(shrunk.scenario), encoding="utf-8")
+        write_scenario(shrunk.scenario, done.scenario_file)
         done.story_file.write_text(story_of(shrunk.scenario, kept), encoding="utf-8")
         return done
 
