@@ -1,13 +1,18 @@
-"""Faults of a state machine: begun by a step, ended by time or by a later step."""
+"""Faults of a state machine: the kinds of a scenario, begun by a step, ended by time or by a later step."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from cluster.links.lag import Lag
-from cluster.links.link import Cut
 from cluster.sim.cluster import SimCluster
-from cluster.zone import Restart, Zone, ZoneState
-from scenarios.faults.zones import Kill, PowerFailure, ServerDeath, Wipe
+from cluster.zone import Restart, ZoneState
+from scenarios.faults.fault import Fault, Stage
+from scenarios.faults.links import CutFault, CutMode
+from scenarios.faults.programs import CoordinatorCrash
+from scenarios.faults.zones import Kill, Pause, PowerFailure, ServerDeath, Wipe
+from scenarios.spec.scenario import Load, Scenario
+from scenarios.spec.topology import Topology
 
 _NS_PER_MS = 1_000_000
 
@@ -39,56 +44,58 @@ DEATHS: Mapping[Trouble, ServerDeath] = {
 """The same as faults of a scenario, of whatever zone."""
 
 
+@dataclass(frozen=True, eq=False)
+class _InForce:
+    fault: Fault
+    end: End
+    holds: frozenset[str]
+
+
 class Troubles:
     """The faults in force in one cluster, by what they hold; nothing is held by two."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
-        self._ends: dict[str, End] = {}
+        self._targets = Scenario(
+            name="machine", topology=Topology(zones=tuple(cluster.zones)), load=Load(duration_s=1, rate_per_s=0)
+        )
+        self._stage = Stage(targets=self._targets, testbed=cluster)
+        self._held: dict[str, _InForce] = {}
 
     def __len__(self) -> int:
-        return len(self._ends)
-
-    def holds(self, *names: str) -> bool:
-        return any(name in self._ends for name in names)
+        return len(self._held)
 
     def free_zones(self) -> list[str]:
-        return [name for name in self._cluster.zones if not self.holds(zone_key(name))]
+        return [name for name in self._cluster.zones if self._free(_pause(name))]
 
     def dead_zones(self) -> list[str]:
         return [name for name, zone in self._cluster.zones.items() if zone.state is ZoneState.DEAD]
 
     def free_links(self) -> list[tuple[str, str]]:
-        return [pair for pair in self._cluster.links if not self.holds(link_key(pair))]
+        return [pair for pair in self._cluster.links if self._free(_cut(pair, CutMode.DROP))]
 
     def free_coordinators(self) -> list[str]:
         """Zones whose coordinator runs and whose links are whole."""
-        return [name for name in self._cluster.zones if not self.holds(*map(link_key, self._around(name)))]
+        return [name for name in self._cluster.zones if self._free(_crash(name))]
 
     async def kill(self, zone: str, kind: Trouble) -> None:
         """Dead, of one of ``DEATHS``, until ``revive`` or ``heal``."""
-        death = DEATHS[kind]
-        await death.strike(self._cluster.zones[zone])
-        self._ends[zone_key(zone)] = lambda: self._restart(zone, death.comes_back)
+        death = DEATHS[kind].model_copy(update={"zone": zone})
+        await self._begin(death, end=lambda: self._possible(death).action(self._stage).end())
 
     async def revive(self, zone: str) -> None:
-        await self._end(zone_key(zone))
+        for name in _pause(zone).holds(self._targets):
+            await self._end(name)
 
     async def pause(self, zone: str, *, for_ms: int) -> None:
-        await self._cluster.zones[zone].pause()
-        self._hold(zone_key(zone), self._cluster.zones[zone].resume, for_ms)
+        await self._begin(_pause(zone), for_ms=for_ms)
 
-    def cut(self, links: Iterable[tuple[str, str]], mode: Cut, *, for_ms: int) -> None:
+    async def cut(self, links: Iterable[tuple[str, str]], mode: CutMode, *, for_ms: int) -> None:
         for pair in links:
-            link = self._cluster.links[pair]
-            link.cut(mode)
-            self._hold(link_key(pair), _calling(link.mend), for_ms)
+            await self._begin(_cut(pair, mode), for_ms=for_ms)
 
-    def crash_coordinator(self, zone: str, *, for_ms: int) -> None:
-        coordinator = self._cluster.coordinators[zone]
-        coordinator.crash()
-        self.cut(self._around(zone), Cut.DROP, for_ms=for_ms)
-        self._hold(f"coordinator {zone}", _calling(coordinator.restart), for_ms)
+    async def crash_coordinator(self, zone: str, *, for_ms: int) -> None:
+        await self._begin(_crash(zone), for_ms=for_ms)
 
     def slow(self, links: Iterable[tuple[str, str]], lag: Lag) -> None:
         """From now on; it is no fault that ends."""
@@ -97,53 +104,52 @@ class Troubles:
 
     async def heal(self) -> None:
         """End all of them. Zones that take a copy of another come back last, when there is one to copy from."""
-        for name in sorted(self._ends, key=self._last_to_end):
+        dead = self.dead_zones()
+        for name in sorted(self._held, key=lambda name: self._held[name].fault.target in dead):
             await self._end(name)
 
     def forget(self) -> None:
         """Leave everything as it is from now on."""
-        self._ends.clear()
+        self._held.clear()
 
-    def _around(self, zone: str) -> list[tuple[str, str]]:
-        return [pair for pair in self._cluster.links if zone in pair]
+    def _free(self, fault: Fault) -> bool:
+        return self._held.keys().isdisjoint(fault.holds(self._targets))
 
-    def _last_to_end(self, name: str) -> bool:
-        return name.startswith("zone ") and self._cluster.zones[name.removeprefix("zone ")].state is ZoneState.DEAD
+    async def _begin(self, fault: Fault, *, end: End | None = None, for_ms: int | None = None) -> None:
+        action = fault.action(self._stage)
+        await action.begin()
+        begun = _InForce(fault, end or action.end, frozenset(fault.holds(self._targets)))
+        self._held |= dict.fromkeys(sorted(begun.holds), begun)
+        if for_ms is not None:
+            self._cluster.runtime.call_later(for_ms * _NS_PER_MS, lambda: self._expire(begun))
 
-    def _hold(self, name: str, end: End, for_ms: int) -> None:
-        self._ends[name] = end
-        runtime = self._cluster.runtime
-        runtime.call_later(for_ms * _NS_PER_MS, lambda: self._expire(name, end))
-
-    def _expire(self, name: str, end: End) -> None:
-        if self._ends.get(name) is end:
+    def _expire(self, fault: _InForce) -> None:
+        name = min(fault.holds)
+        if self._held.get(name) is fault:
             self._cluster.runtime.spawn(self._end(name), name=f"end {name}")
 
     async def _end(self, name: str) -> None:
-        end = self._ends.pop(name, None)
-        if end is not None:
-            await end()
+        fault = self._held.get(name)
+        if fault is not None:
+            for held in fault.holds:
+                del self._held[held]
+            await fault.end()
 
-    async def _restart(self, zone: str, restart: Restart) -> None:
-        source = self._running_besides(zone) if restart is Restart.WARM else None
-        mode = Restart.KEEP if restart is Restart.WARM and source is None else restart
-        await self._cluster.zones[zone].restart(mode, warm_from=source)
-
-    def _running_besides(self, zone: str) -> Zone | None:
-        others = (other for name, other in self._cluster.zones.items() if name != zone)
-        return next((other for other in others if other.state is ZoneState.RUNNING), None)
-
-
-def zone_key(zone: str) -> str:
-    return f"zone {zone}"
+    def _possible(self, death: ServerDeath) -> ServerDeath:
+        """With its own files if there is no other zone to copy from."""
+        others = (zone for name, zone in self._cluster.zones.items() if name != death.zone)
+        if death.comes_back is not Restart.WARM or any(zone.state is ZoneState.RUNNING for zone in others):
+            return death
+        return death.model_copy(update={"restart": "keep"})
 
 
-def link_key(pair: tuple[str, str]) -> str:
-    return f"link {pair[0]}>{pair[1]}"
+def _pause(zone: str) -> Pause:
+    return Pause.model_construct(kind="pause", zone=zone)
 
 
-def _calling(undo: Callable[[], None]) -> End:
-    async def end() -> None:
-        undo()
+def _cut(pair: tuple[str, str], mode: CutMode) -> CutFault:
+    return CutFault.model_construct(kind="cut", one_way=">".join(pair), mode=mode)
 
-    return end
+
+def _crash(zone: str) -> CoordinatorCrash:
+    return CoordinatorCrash.model_construct(kind="coordinator_crash", zone=zone)

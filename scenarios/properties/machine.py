@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX
 from engine.ports import Connection
 from engine.queue import Extending, Queue, Repairing
+from scenarios.faults.links import CutMode
 from scenarios.properties.faults import DEATHS, Trouble
 from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
 from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
@@ -213,9 +213,8 @@ class QueueMachine(RuleBasedStateMachine):
         mode=_of_machine(lambda machine: st.sampled_from(machine.cuts())),
         for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
     )
-    def cut(self, links: tuple[tuple[str, str], ...], mode: Cut, for_ms: int) -> None:
-        self._lab.ledger.disturb()
-        self._lab.troubles.cut(links, mode, for_ms=for_ms)
+    def cut(self, links: tuple[tuple[str, str], ...], mode: CutMode, for_ms: int) -> None:
+        self._lab.disturb(self._lab.troubles.cut(links, mode, for_ms=for_ms))
 
     @precondition(lambda self: self.may(Trouble.COORDINATOR_CRASH) and self.lab.troubles.free_coordinators())
     @rule(
@@ -223,8 +222,7 @@ class QueueMachine(RuleBasedStateMachine):
         for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
     )
     def coordinator_crash(self, zone: str, for_ms: int) -> None:
-        self._lab.ledger.disturb()
-        self._lab.troubles.crash_coordinator(zone, for_ms=for_ms)
+        self._lab.disturb(self._lab.troubles.crash_coordinator(zone, for_ms=for_ms))
 
     @precondition(lambda self: self.may(Trouble.LAG) and self.link_sets())
     @rule(links=_LINKS, lag=_of_machine(lambda machine: machine.lags))
@@ -308,8 +306,8 @@ class QueueMachine(RuleBasedStateMachine):
     def kills(self) -> list[Trouble]:
         return [trouble for trouble in DEATHS if self.may(trouble)]
 
-    def cuts(self) -> list[Cut]:
-        modes = {Trouble.HOLD: Cut.HOLD, Trouble.DROP: Cut.DROP}
+    def cuts(self) -> list[CutMode]:
+        modes = {Trouble.HOLD: CutMode.HOLD, Trouble.DROP: CutMode.DROP}
         return [mode for trouble, mode in modes.items() if self.may(trouble)]
 
     def link_sets(self) -> list[tuple[tuple[str, str], ...]]:

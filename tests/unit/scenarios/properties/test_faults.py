@@ -68,7 +68,7 @@ def test_without_another_zone_that_runs_a_zone_comes_back_with_its_own_files() -
 
 def test_a_coordinator_that_crashed_refuses_its_clients_until_its_time_is_over() -> None:
     stage = Stage()
-    stage.troubles.crash_coordinator("b", for_ms=100)
+    stage.do(stage.troubles.crash_coordinator("b", for_ms=100))
     assert stage.troubles.free_coordinators() == []
     with pytest.raises(Unavailable):
         stage.write("refused", zone="b")
