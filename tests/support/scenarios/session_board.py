@@ -1,6 +1,8 @@
 """Zones, coordinators and a recording that a test of the fault board plays."""
 
 import asyncio
+from functools import wraps
+from inspect import Signature, signature
 from types import SimpleNamespace
 
 from cluster.zone import ZoneError, ZoneState
@@ -97,19 +99,29 @@ class Notes:
         self.verbs.append((name, arguments, error))
 
 
-def played(test, *, names=("a", "b", "c"), **settings):
-    """Run ``test`` with a board on zones of these ``names`` and its parts; all faults have ended when it closes."""
-    made = SimpleNamespace(
+def with_board(*names, **settings):
+    """Run ``async def test(lab, …)`` with a board on zones of these names; all faults have ended when it closes."""
+
+    def decorate(test):
+        @wraps(test)
+        def run(**fixtures):
+            asyncio.run(_played(test, names, settings, fixtures))
+
+        parameters = signature(test).parameters
+        run.__signature__ = Signature([one for name, one in parameters.items() if name != "lab"])
+        return run
+
+    return decorate
+
+
+async def _played(test, names, settings, fixtures):
+    lab = SimpleNamespace(
         zones=PlayedZones(names), coordinators={name: PlayedCoordinator(name) for name in names}, notes=Notes()
     )
-
-    async def run():
-        made.board = Board(zones=made.zones, coordinators=made.coordinators, recording=made.notes, **settings)
-        await test(made)
-        await made.board.close()
-        assert all(row["end_ns"] for row in made.notes.rows)
-
-    asyncio.run(run())
+    lab.board = Board(zones=lab.zones, coordinators=lab.coordinators, recording=lab.notes, **settings)
+    await test(lab, **fixtures)
+    await lab.board.close()
+    assert all(row["end_ns"] for row in lab.notes.rows)
 
 
 def fault(kind, target, **amounts):

@@ -28,10 +28,7 @@ from scenarios.studies.matrix import (
 )
 from scenarios.studies.matrix_report import MatrixReport, fill_matrix
 
-LEVELS = list(LEVELS_OF_ONE_DC)
-ORIGINAL = [EngineMode.DEFAULT, EngineMode.COMPAT]
 UNRETRIED = {name: Load.model_fields[name].default for name in ("retries", "retry_after_ms")}
-AFTER_LOSS = {MessageClass.LOST, MessageClass.STUCK}
 
 
 def cell(fault_class, *, level=Level.DC_QUORUM, mode=EngineMode.DEFAULT):
@@ -48,44 +45,12 @@ def result_of(one_cell, *, runs):
     return fill([one_cell], runs=runs, jobs=1).cells[one_cell]
 
 
-@pytest.mark.parametrize("mode", ORIGINAL)
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    "fault_class", [FaultClass.NONE, FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED]
-)
-def test_what_must_hold_holds(fault_class, level, mode):
-    result = result_of(cell(fault_class, level=level, mode=mode), runs=3)
-    assert (result.runs, result.failing, result.problems) == (3, {}, {})
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_zone_that_comes_back_with_old_files_sticks_at_every_level(level):
-    result = result_of(cell(FaultClass.ZONE_KILLED_KEEP, level=level), runs=3)
-    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
-
-
-@pytest.mark.parametrize("mode", ORIGINAL)
-def test_a_wiped_zone_at_dc_one_loses_or_sticks(mode):
-    result = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=mode), runs=3)
-    assert {seed for name in AFTER_LOSS for seed in result.seeds(name)} == {1, 2, 3}
-
-
 def test_only_prefetched_ids_turn_a_wipe_at_dc_one_into_losses():
     """The original leases ids that it read before the wipe, finds no payload, and its handler then drops them."""
     lossy = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), runs=4)
     default = result_of(cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), runs=4)
     assert lossy.seeds(MessageClass.LOST)
     assert not default.seeds(MessageClass.LOST)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_what_a_reset_link_drops_sticks_at_every_level(level):
-    result = result_of(cell(FaultClass.CUT_DROP, level=level), runs=3)
-    assert result.seeds(MessageClass.STUCK) == [1, 2, 3]
-
-
-def test_a_pause_beyond_the_time_outs_sticks_where_a_shorter_one_does_not():
-    assert MessageClass.STUCK in result_of(cell(FaultClass.ZONE_PAUSED_LONG), runs=4).broken
 
 
 def harmless(operation):
@@ -134,11 +99,6 @@ def test_scenarios_of_every_class_break_no_rule(fault_class):
 
 def test_a_matrix_has_every_level_class_and_mode_once():
     assert len(CELLS) == len(set(CELLS)) == len(FaultClass) * len(LEVELS_OF_ONE_DC) * len(EngineMode)
-
-
-def test_two_processes_find_what_one_finds():
-    cells = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT), cell(FaultClass.CONSUMER_CRASH)]
-    assert fill(cells, runs=4, jobs=1) == fill(cells, runs=4, jobs=2)
 
 
 def test_ctrl_c_keeps_what_there_is():
@@ -241,14 +201,6 @@ def test_the_first_failing_seed_is_named_and_no_other():
     assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]
 
 
-@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
-@pytest.mark.parametrize("fault_class", FaultClass)
-def test_hardened_mode_holds_where_the_original_does_not(fault_class, level):
-    """In the first seed; in the second, for every cell that is published as held: ``test_counterexamples``."""
-    result = result_of(cell(fault_class, level=level, mode=EngineMode.HARDENED), runs=1)
-    assert (result.failing, result.problems) == ({}, {})
-
-
 def test_cells_are_chosen_by_mode_level_and_class():
     found = chosen(
         modes=[EngineMode.HARDENED], levels=[Level.DC_ONE], fault_classes=[FaultClass.NONE, FaultClass.CUT_DROP]
@@ -287,14 +239,3 @@ def test_a_state_of_another_program_is_begun_anew(tmp_path):
     fill([one], runs=1, jobs=1, state=MatrixState(path))
     path.write_text(path.read_text().replace(path.read_text().splitlines()[0], "0" * 12))
     assert MatrixState(path).of(one, 1) is None
-
-
-@pytest.mark.parametrize("mode", ORIGINAL)
-@pytest.mark.parametrize(
-    ("fault_class", "found"),
-    [(FaultClass.POISON, MessageClass.STUCK), (FaultClass.V1_PRODUCERS_CRASH, MessageClass.ORPHAN)],
-)
-def test_the_original_keeps_poison_and_orphans_for_ever(fault_class, found, mode):
-    result = result_of(cell(fault_class, mode=mode), runs=2)
-    assert found in result.broken
-    assert result.seeds(found) == [1, 2]

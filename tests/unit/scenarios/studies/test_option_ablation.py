@@ -57,11 +57,6 @@ def test_what_anti_entropy_and_hints_prevent_in_sets_is_seen_and_what_read_repai
     assert all(not result.problems for result in found.rows.values())
 
 
-def test_the_number_of_processes_changes_nothing():
-    arguments = {"runs": 2, "rows": (NONE, (Option.VERSION_VOTES,)), "under": (REGISTERS, SETS)}
-    assert ablate_options(jobs=1, **arguments) == ablate_options(jobs=2, **arguments)
-
-
 def test_a_run_without_a_verdict_of_true_or_false_is_a_problem(monkeypatch):
     def short_of_budget(*run, seed):
         scenario = scenario_of(*run, seed=seed)
