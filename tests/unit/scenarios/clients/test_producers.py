@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
+from support.scenarios.sim_runs import small
 
 from analysis.runs.history import HistoryWriter
 from cluster.random_streams import Streams
@@ -20,8 +22,9 @@ from scenarios.clients import producers as workload
 from scenarios.clients.producers import Producer
 from scenarios.clients.recorder import Recorder
 from scenarios.queues.under_test import Wrap
-from scenarios.spec.push_plan import PlannedPush, plan_pushes
-from scenarios.spec.scenario import Arrival, Load, Priority
+from scenarios.spec.push_plan import PlannedPush, explicit_operations, plan_pushes
+from scenarios.spec.reading import dump_scenario, scenario_of
+from scenarios.spec.scenario import Arrival, Load, Operation, Priority
 from scenarios.tasks import Halt
 
 MS = 1_000_000
@@ -35,22 +38,18 @@ def planned(load: Load, *, seed: int = 1, zone: str = "a") -> list[PlannedPush]:
 LOAD = Load(duration_s=20, rate_per_s=50, delay="uniform:0ms:500ms", priority=Priority(min=2, max=5), payload_bytes=40)
 
 
-def test_the_same_seed_gives_the_same_plan() -> None:
-    assert _whole(planned(LOAD)) == _whole(planned(LOAD))
-
-
-def test_another_seed_gives_another_plan() -> None:
-    assert _whole(planned(LOAD)) != _whole(planned(LOAD, seed=2))
+def test_a_plan_is_decided_by_the_seed_and_its_messages_are_as_asked() -> None:
+    assert _whole(planned(LOAD)) == _whole(planned(LOAD)) != _whole(planned(LOAD, seed=2))
+    messages = [message for push in planned(LOAD) for message in push.messages]
+    assert [message.id for message in messages] == [f"a-{number:06d}" for number in range(len(messages))]
+    assert {message.priority for message in messages} == {2, 3, 4, 5}
+    assert all(0 <= message.timeout_ms <= 500 for message in messages)
+    assert {len(message.payload) for message in messages} == {40}
 
 
 def test_what_is_in_the_messages_does_not_move_their_times() -> None:
     other = LOAD.model_copy(update={"delay": "0", "priority": Priority(min=0, max=99)})
     assert [push.offset_ns for push in planned(LOAD)] == [push.offset_ns for push in planned(other)]
-
-
-def test_ids_are_unique_and_name_zone_and_order() -> None:
-    ids = [message.id for push in planned(LOAD) for message in push.messages]
-    assert ids == [f"a-{number:06d}" for number in range(len(ids))]
 
 
 def test_a_poisson_load_has_the_asked_rate_and_exponential_gaps() -> None:
@@ -70,13 +69,6 @@ def test_a_constant_load_has_equal_gaps_and_zones_do_not_beat_together() -> None
     assert offsets[0] != planned(load, zone="b")[0].offset_ns
 
 
-def test_messages_keep_within_what_was_asked() -> None:
-    messages = [message for push in planned(LOAD) for message in push.messages]
-    assert {message.priority for message in messages} == {2, 3, 4, 5}
-    assert all(0 <= message.timeout_ms <= 500 for message in messages)
-    assert {len(message.payload) for message in messages} == {40}
-
-
 def test_a_batch_divides_the_calls_and_not_the_messages() -> None:
     single, batched = planned(LOAD), planned(LOAD.model_copy(update={"batch": 5}))
     assert {len(push.messages) for push in batched} == {5}
@@ -85,6 +77,31 @@ def test_a_batch_divides_the_calls_and_not_the_messages() -> None:
 
 def test_a_zone_without_a_rate_pushes_nothing() -> None:
     assert planned(Load(duration_s=5, rate_per_s={"b": 3.0})) == []
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_told_load_pushes_what_the_drawn_one_would(batch: int) -> None:
+    drawn = Load(duration_s=2, rate_per_s=20, delay="uniform:1ms:2s", batch=batch, priority={"max": 9})
+    operations = explicit_operations(drawn, zones="abc", random=Streams(5).stream)
+    told = Load(duration_s=2, operations=operations)
+    for zone in "abc":
+        plan = list(plan_pushes(drawn, zone=zone, random=Streams(5).stream))
+        assert list(plan_pushes(told, zone=zone, random=Streams(6).stream)) == plan
+        assert len(plan) > 5
+    assert [operation.at_ms for operation in operations] == sorted(operation.at_ms for operation in operations)
+
+
+def test_operations_of_one_zone_and_time_are_pushed_together() -> None:
+    operations = [
+        Operation(at_ms=at, zone=zone, id=name) for at, zone, name in [(5, "a", "x"), (5, "b", "y"), (5, "a", "z")]
+    ]
+    (push,) = plan_pushes(Load(duration_s=1, operations=operations), zone="a", random=Streams(1).stream)
+    assert (push.offset_ns, [message.id for message in push.messages]) == (5_000_000, ["x", "z"])
+
+
+def test_a_told_scenario_prints_to_a_file_that_reads_back_equal() -> None:
+    scenario = small(load={"rate_per_s": 0, "operations": [{"at_ms": 10, "zone": "a", "id": "one"}]})
+    assert scenario_of(yaml.safe_load(dump_scenario(scenario)), source="again.yaml") == scenario
 
 
 class SlowQueue:
@@ -175,38 +192,6 @@ def test_what_a_producer_was_late_with_counts_from_when_it_was_meant_to_begin(tm
     assert begun == [(intended_ns, max(2 * S, intended_ns)) for intended_ns in plan]
 
 
-def test_a_confirmed_push_is_recorded_with_its_receipt(tmp_path: Path) -> None:
-    rows = rows_of_a_run(tmp_path, delay_ns=MS)
-    (first,) = [row for row in rows if row["type"] == "ok" and row["message_id"] == "a-000000"]
-    assert (first["shard"], first["due_ms"], first["priority"], first["f"]) == ("s", 7, 0, "push")
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [(Unavailable("down"), "fail"), (Indeterminate("late"), "info"), (ServerError("ERR no"), "fail")],
-)
-def test_a_push_without_receipt_is_recorded_as_what_is_known_of_it(
-    tmp_path: Path, error: Exception, outcome: str
-) -> None:
-    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error)
-    ended = [row for row in rows if row["type"] != "invoke"]
-    assert {(row["type"], row["error"]) for row in ended} == {(outcome, str(error))}
-    assert len(ended) == len(rows) // 2
-
-
-def test_a_batch_that_stops_in_the_middle_gives_each_message_its_own_outcome(tmp_path: Path) -> None:
-    cause = Indeterminate("late")
-    error = PushIndeterminate(cause, receipts=(Receipt(id="a-000000", shard="s", due_ms=7),), failed_id="a-000001")
-    error.__cause__ = cause
-    load = Load(duration_s=1, rate_per_s=3, batch=3, arrival=Arrival.CONSTANT)
-    rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=load)
-    assert [(row["message_id"], row["type"], row["error"]) for row in rows if row["type"] != "invoke"] == [
-        ("a-000001", "info", "late"),
-        ("a-000002", "fail", "late"),
-        ("a-000000", "ok", None),
-    ]
-
-
 ONE_PUSH = {"duration_s": 1, "operations": [{"at_ms": 5, "zone": "a", "id": "m", "delay_ms": 40}]}
 
 
@@ -230,10 +215,14 @@ def test_what_is_not_confirmed_is_pushed_again_after_a_while_until_it_is(tmp_pat
     assert [row["intended_ns"] for row in rows] == [row["invoke_ns"] or row["time_ns"] for row in rows]
 
 
-@pytest.mark.parametrize("error", [Unavailable("down"), Indeterminate("late"), ServerError("ERR no")])
-def test_a_producer_gives_up_after_the_last_retry(tmp_path: Path, error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(Unavailable("down"), "fail"), (Indeterminate("late"), "info"), (ServerError("ERR no"), "fail")],
+)
+def test_a_producer_gives_up_after_the_last_retry(tmp_path: Path, error: Exception, outcome: str) -> None:
     rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=Load(**ONE_PUSH, retries=3))
-    assert [row["type"] for row in rows].count("invoke") == 4
+    assert [row["type"] for row in rows] == ["invoke", outcome] * 4
+    assert {row["error"] for row in rows if row["type"] == outcome} == {str(error)}
 
 
 def test_of_a_batch_only_what_was_not_confirmed_is_pushed_again(tmp_path: Path) -> None:
@@ -242,7 +231,15 @@ def test_of_a_batch_only_what_was_not_confirmed_is_pushed_again(tmp_path: Path) 
     error.__cause__ = cause
     load = Load(duration_s=1, rate_per_s=3, batch=3, arrival=Arrival.CONSTANT, retries=1)
     rows = rows_of_a_run(tmp_path, delay_ns=MS, error=error, load=load, failures=1)
-    assert [row["message_id"] for row in rows if row["type"] == "invoke"][3:] == ["a-000001", "a-000002"]
+    assert [(row["message_id"], row["type"], row["error"]) for row in rows[3:]] == [
+        ("a-000001", "info", "late"),
+        ("a-000002", "fail", "late"),
+        ("a-000000", "ok", None),
+        ("a-000001", "invoke", None),
+        ("a-000002", "invoke", None),
+        ("a-000001", "ok", None),
+        ("a-000002", "ok", None),
+    ]
 
 
 def test_a_dead_producer_does_not_try_again(tmp_path: Path) -> None:

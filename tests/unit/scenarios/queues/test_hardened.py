@@ -1,11 +1,9 @@
 """Goal: a scenario can choose the hardened queue, and its history shows what the heartbeat does. Method: short runs."""
 
-import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.message_classes import MessageClass
 from analysis.runs.history import OPERATIONS
-from scenarios.errors import ScenarioError
 from scenarios.run_files.tables import OPERATIONS_NAME
 
 LONG_WORK = {"consumers": {"processing": "0.8*constant:2ms + 0.2*constant:900ms"}, "drain": {"bound_s": 20}}
@@ -13,25 +11,6 @@ LONG_WORK = {"consumers": {"processing": "0.8*constant:2ms + 0.2*constant:900ms"
 
 def rows_of(tables):
     return [dict(zip(OPERATIONS.names, row, strict=True)) for row in tables.tables[OPERATIONS_NAME].rows]
-
-
-def test_hardened_is_chosen_by_its_mode_and_has_no_defects_to_reproduce():
-    assert small(queue={"mode": "hardened"}).queue.mode == "hardened"
-    with pytest.raises(ScenarioError, match=r"queue\.compat: got True; accepted: false with queue\.mode hardened"):
-        small(queue={"mode": "hardened", "compat": True})
-
-
-def test_dead_letters_and_producers_of_v1_need_hardened_mode():
-    hardened = small(queue={"mode": "hardened", "deliveries_max": 2, "v1_producers": True}).queue
-    assert (hardened.deliveries_max, hardened.v1_producers) == (2, True)
-    with pytest.raises(
-        ScenarioError, match=r"queue\.deliveries_max: got 2; accepted: nothing unless queue\.mode is har"
-    ):
-        small(queue={"deliveries_max": 2})
-    with pytest.raises(
-        ScenarioError, match=r"queue\.v1_producers: got True; accepted: false unless queue\.mode is har"
-    ):
-        small(queue={"v1_producers": True})
 
 
 def test_work_beyond_the_lease_is_done_once_and_its_extensions_are_in_the_history():

@@ -15,7 +15,6 @@ from engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
 from engine.message import Message, Receipt
 from engine.ports import Indeterminate, Unavailable
 from scenarios.clients.recorder import Actor, Recorder
-from scenarios.errors import ScenarioError
 from scenarios.queues.catalogue import queue_under_test
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 
@@ -156,11 +155,6 @@ def test_each_message_of_a_failed_push_is_recorded_as_what_became_of_it(error, o
     runtime.run_until_complete(recorder.push(Queue(), Actor("p", "a"), messages, intended_ns=0))
     outcomes = {row["message_id"]: row["type"] for row in table_rows(table) if row["type"] != "invoke"}
     assert outcomes == {"m0": outcome, "m1": "ok", "m2": "fail", "m3": outcome, "m4": "ok"}
-
-
-def test_an_unknown_engine_is_refused_with_those_that_exist():
-    with pytest.raises(ScenarioError, match=r"queue\.engine: got 'v3'.*dyno-v2"):
-        small(queue={"engine": "v3"})
 
 
 def test_the_same_seed_gives_the_same_run():

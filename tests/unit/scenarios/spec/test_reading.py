@@ -126,6 +126,30 @@ REFUSED = {
         "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
         "compat, deliveries_max, factory, v1_producers"
     ),
+    "load.operations=[{at_ms: 10, zone: a, id: one}]": (
+        "load.rate_per_s: got 20.0; accepted: nothing beside load.operations"
+    ),
+    "load={duration_s: 1, operations: [{at_ms: 10, zone: z, id: one}]}": (
+        "load.operations[0].zone: got 'z'; accepted: a zone of the topology (a, b, c)"
+    ),
+    "load={duration_s: 1, operations: [{at_ms: 1000, zone: a, id: one}]}": (
+        "load.operations[0].at_ms: got 1000.0; accepted: less than load.duration_s (1 s)"
+    ),
+    "load={duration_s: 1, operations: [{at_ms: 1, zone: a, id: one}, {at_ms: 2, zone: a, id: one}]}": (
+        "load.operations[1].id: got 'one'; accepted: an id other than that of operations[0]"
+    ),
+    "load={duration_s: 10}": "load.rate_per_s: missing; it has no default, unless load.operations is given",
+    "queue={mode: hardened, compat: true}": (
+        "queue.compat: got True; accepted: false with queue.mode hardened, which has no such defects"
+    ),
+    "queue.deliveries_max=2": (
+        "queue.deliveries_max: got 2; accepted: nothing unless queue.mode is hardened: the original has no dead letters"
+    ),
+    "queue.v1_producers=true": (
+        "queue.v1_producers: got True; accepted: false unless queue.mode is hardened; or else queue.engine says what "
+        "producers are"
+    ),
+    "queue.engine=v3": "queue.engine: got 'v3'; accepted: dyno, dyno-v2",
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (
