@@ -1,9 +1,9 @@
 """Zones, coordinators and a recording that a test of the fault board plays."""
 
 import asyncio
-from functools import wraps
-from inspect import Signature, signature
 from types import SimpleNamespace
+
+from support.coroutines import given
 
 from cluster.zone import ZoneError, ZoneState
 from scenarios.session.fault_board import Board
@@ -102,26 +102,16 @@ class Notes:
 def with_board(*names, **settings):
     """Run ``async def test(lab, …)`` with a board on zones of these names; all faults have ended when it closes."""
 
-    def decorate(test):
-        @wraps(test)
-        def run(**fixtures):
-            asyncio.run(_played(test, names, settings, fixtures))
+    async def played(test):
+        lab = SimpleNamespace(
+            zones=PlayedZones(names), coordinators={name: PlayedCoordinator(name) for name in names}, notes=Notes()
+        )
+        lab.board = Board(zones=lab.zones, coordinators=lab.coordinators, recording=lab.notes, **settings)
+        await test(lab)
+        await lab.board.close()
+        assert all(row["end_ns"] for row in lab.notes.rows)
 
-        parameters = signature(test).parameters
-        run.__signature__ = Signature([one for name, one in parameters.items() if name != "lab"])
-        return run
-
-    return decorate
-
-
-async def _played(test, names, settings, fixtures):
-    lab = SimpleNamespace(
-        zones=PlayedZones(names), coordinators={name: PlayedCoordinator(name) for name in names}, notes=Notes()
-    )
-    lab.board = Board(zones=lab.zones, coordinators=lab.coordinators, recording=lab.notes, **settings)
-    await test(lab, **fixtures)
-    await lab.board.close()
-    assert all(row["end_ns"] for row in lab.notes.rows)
+    return given("lab", lambda test: asyncio.run(played(test)))
 
 
 def fault(kind, target, **amounts):

@@ -18,7 +18,6 @@ from cluster.zone import ZoneState
 from scenarios.clients.recorder import PRODUCER_CRASHED
 from scenarios.faults.catalogue import COLOURS
 from scenarios.run_files.tables import FAULTS_NAME
-from scenarios.spec.scenario import Scenario
 
 BACKLOG = {**LOAD, "delay": "constant:700ms"}
 ALONE = {"topology": {"zones": ["a"]}, "level": "DC_ONE"}
@@ -236,9 +235,3 @@ class TestCoordinatorCrash:
         assert ("push", "info", COORDINATOR_DIED) in found
         assert ("push", "fail", COORDINATOR_DOWN) in found
         assert ("push", "fail", COORDINATOR_DIED) not in found
-
-
-def test_a_scenario_with_every_fault_is_the_same_run_twice() -> None:
-    faults = [{"for_s": 0.1, "at_s": round(0.2 * index, 1), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
-    scenario: Scenario = small(load=LOAD, faults=faults)
-    assert run_in_memory(scenario)[0].trace_hash == run_in_memory(scenario)[0].trace_hash

@@ -24,9 +24,3 @@ def test_work_beyond_the_lease_is_done_once_and_its_extensions_are_in_the_histor
     assert [verdict.counts[name] for name in (MessageClass.REDELIVERED, MessageClass.ZOMBIE_ACK)] == [0, 0]
     _, _, original = run_in_memory(small(**LONG_WORK))
     assert original.counts[MessageClass.REDELIVERED] > 0
-
-
-def test_a_hardened_run_repeats_event_by_event():
-    scenario = small(queue={"mode": "hardened"}, faults=[{"kind": "kill", "at_s": 0.2, "for_s": 0.3, "zone": "b"}])
-    first, second = (run_in_memory(scenario)[0] for _ in range(2))
-    assert first.trace_hash == second.trace_hash

@@ -71,7 +71,7 @@ def test_shrinking_is_the_same_each_time_and_ends_at_its_limit() -> None:
         scenario = failing("a pop removes before it leases")
         return shrink(scenario, MessageClass.LOST, make_queue=PopRemovesFirst, runs_max=runs_max)
 
-    assert once(200).scenario == once(200).scenario
+    assert once(40).scenario == once(40).scenario
     limited = once(5)
     assert (limited.bounded, limited.runs) == (True, 5)
     assert MessageClass.LOST in attempt(limited.scenario, make_queue=PopRemovesFirst).violated
@@ -191,63 +191,57 @@ def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path
     assert json.loads(replay.stdout)["same"] is True
 
 
-EXTENTS = {
-    "clock": ({"zone": "b", "offset_ms": 700, "drift_ppm": 9_000}, MessageClass.EARLY),
-    "clock_freeze": ({"zone": "b"}, MessageClass.EARLY),
-    "duplicate": ({"share": 0.5, "after_ms": 450.0}, MessageClass.RESURRECTED),
-    "power_failure": ({"zone": "a", "torn": True}, MessageClass.LOST),
-}
-
-
-@pytest.mark.parametrize("kind", EXTENTS)
-def test_a_fault_that_breaks_a_promise_is_left_alone_shorter_and_milder(kind: str) -> None:
-    extent, broken = EXTENTS[kind]
-    load = {"duration_s": 2, "rate_per_s": 20, "delay": "constant:400ms"}
-    harmless = {"kind": "lag", "lag": "constant:5ms", "at_s": 0.2, "for_s": 0.2}
-    alone = {"topology": {"zones": ["a"]}, "level": "DC_ONE"} if kind == "power_failure" else {}
-    faults = [{"kind": kind, "at_s": 0.3, "for_s": 1.2, **extent}, *([] if alone else [harmless])]
-    base = small(load=load, persistence="aof-no", faults=faults, **alone)
-    told = explicit_operations(base.load, zones=base.zones, random=Streams(base.seed).stream)
-    before = base.model_copy(update={"load": base.load.model_copy(update={"operations": told, "rate_per_s": 0.0})})
-    after = shrink(before, broken).scenario
-    (left,) = after.faults
-    assert left.kind == kind
-    assert left.for_s < 0.7
-    assert len(after.load.operations) <= OPERATIONS_TARGET
-    assert problems(after) == []
-    changed = left.model_dump(exclude={"at_s", "for_s", "kind"}, exclude_none=True)
-    assert changed.items() != extent.items() or extent.keys() == {"zone"}
-
-
+EARLY, RESURRECTED, LOST, STUCK = map(MessageClass, ("early", "resurrected", "lost", "stuck"))
+CRASH = {"kind": "producer_crash", "zone": "c", "at_s": 0.1, "for_s": 0.05}
+HARMLESS = {"kind": "lag", "lag": "constant:5ms", "at_s": 0.2, "for_s": 0.2}
+SHORT = {"load": {"duration_s": 1.2, "rate_per_s": 12}}
+DELAYED = {"load": {"duration_s": 2, "rate_per_s": 20, "delay": "constant:400ms"}, "persistence": "aof-no"}
 BREAKING = {
-    "kill": ({"zone": "b"}, MessageClass.STUCK),
-    "wipe": ({"zone": "b"}, MessageClass.STUCK),
-    "pause": ({"zone": "b"}, MessageClass.STUCK),
-    "cut": ({"isolate": "b"}, MessageClass.STUCK),
-    "clog": ({"zone": "b"}, MessageClass.STUCK),
-    "swizzle_clog": ({"order": 3}, MessageClass.STUCK),
-    "coordinator_crash": ({"zone": "b"}, MessageClass.STUCK),
-    "slow": ({"zone": "b", "factor": 20_000.0}, MessageClass.STUCK),
-    "loss": ({"share": 0.5}, MessageClass.STUCK),
+    "clock": ({"zone": "b", "offset_ms": 700, "drift_ppm": 9_000}, EARLY, [HARMLESS], DELAYED),
+    "clock_freeze": ({"zone": "b"}, EARLY, [HARMLESS], DELAYED),
+    "duplicate": ({"share": 0.5, "after_ms": 450.0}, RESURRECTED, [HARMLESS], DELAYED),
+    "power_failure": (
+        {"zone": "a", "torn": True},
+        LOST,
+        [],
+        {**DELAYED, "topology": {"zones": ["a"]}, "level": "DC_ONE"},
+    ),
+    "kill": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "wipe": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "pause": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "cut": ({"isolate": "b"}, STUCK, [CRASH], SHORT),
+    "clog": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "swizzle_clog": ({"order": 3}, STUCK, [CRASH], SHORT),
+    "coordinator_crash": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "slow": ({"zone": "b", "factor": 20_000.0}, STUCK, [CRASH], SHORT),
+    "loss": ({"share": 0.5}, STUCK, [CRASH], SHORT),
 }
+MILDER = {"clock", "clock_freeze", "duplicate", "power_failure"}
+"""Kinds that break something by a part of what they are given."""
 RARELY_BREAKING = {"consumer_crash", "producer_crash", "lag"}
 """Crashes break the queues with planted bugs, above; a lag breaks the sound one in few runs of many."""
 
 
 @pytest.mark.parametrize("kind", BREAKING)
 def test_what_a_kind_of_fault_does_shrinks_to_that_fault_and_few_operations(kind: str) -> None:
-    extent, broken = BREAKING[kind]
-    fault = {"kind": kind, "at_s": 0.2, "for_s": 0.8, **extent}
-    crash = {"kind": "producer_crash", "zone": "c", "at_s": 0.1, "for_s": 0.05}
-    base = small(load={"duration_s": 1.2, "rate_per_s": 12}, faults=[crash, fault])
+    extent, broken, beside, changes = BREAKING[kind]
+    times = {"at_s": 0.3, "for_s": 1.2} if kind in MILDER else {"at_s": 0.2, "for_s": 0.8}
+    base = small(faults=[*beside, {"kind": kind, **times, **extent}], **changes)
     told = explicit_operations(base.load, zones=base.zones, random=Streams(base.seed).stream)
     before = base.model_copy(update={"load": base.load.model_copy(update={"operations": told, "rate_per_s": 0.0})})
     shrunk = shrink(before, broken, runs_max=400)
-    assert [left.kind for left in shrunk.scenario.faults] == [kind]
-    assert len(told) > OPERATIONS_TARGET >= len(shrunk.scenario.load.operations)
+    after = shrunk.scenario
+    (left,) = after.faults
+    assert left.kind == kind
+    assert len(told) > OPERATIONS_TARGET >= len(after.load.operations)
     assert not shrunk.bounded
-    assert attempt(shrunk.scenario).run.trace_hash == shrunk.scenario.found.trace_hash
+    assert problems(after) == []
+    assert attempt(after).run.trace_hash == after.found.trace_hash
+    if kind in MILDER:
+        changed = left.model_dump(exclude={"at_s", "for_s", "kind"}, exclude_none=True)
+        assert left.for_s < 0.7
+        assert changed.items() != extent.items() or extent.keys() == {"zone"}
 
 
 def test_every_kind_of_fault_is_shrunk() -> None:
-    assert {*EXTENTS, *BREAKING, *RARELY_BREAKING} == set(COLOURS)
+    assert {*BREAKING, *RARELY_BREAKING} == set(COLOURS)

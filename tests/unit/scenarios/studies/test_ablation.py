@@ -263,14 +263,6 @@ def test_two_processes_find_what_one_finds():
     assert ablate(ablations, **arguments, jobs=1) == ablate(ablations, **arguments, jobs=2)
 
 
-def test_an_ablation_that_changes_nothing_is_not_detected():
-    ablation = Ablation((DynoMechanism.WARM_RESTART,))
-    found = ablate([ablation], under=[Conditions(FaultClass.CONSUMER_CRASH, ONE)], runs=3, jobs=1)
-    assert detected(found, ablation) == ()
-    page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
-    assert "warm-restart, 3 seeds: worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests" in page
-
-
 def measured(seed, *, deliveries, **violated):
     costs = {Cost.LATE: 100.0 * deliveries + seed, Cost.OVERTAKEN: seed % 2}
     return Measured(violated=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs})
