@@ -18,11 +18,12 @@ FAILING_SCRIPT = ("EVAL", "redis.call('SET', KEYS[1], 'v') return redis.error_re
 
 
 class TestCertainty:
-    def test_a_write_that_no_zone_could_be_sent_is_unavailable(self):
+    @pytest.mark.parametrize("pipeline", [[("INCR", "n")], [("INCR", "n"), ("GET", "n")]])
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_write_that_no_zone_could_be_sent_is_unavailable(self, level, pipeline):
         cluster = SteppedCluster()
         cluster.kill("abc")
-        for level in LEVELS:
-            assert cluster.outcome("a", level, ("INCR", "n")) == (Unavailable, STORAGE_REFUSED)
+        assert cluster.outcome("a", level, *pipeline) == (Unavailable, STORAGE_REFUSED)
 
     @pytest.mark.parametrize("level", [QUORUM, SAFE])
     def test_a_write_that_one_zone_keeps_is_indeterminate(self, level):
@@ -46,11 +47,6 @@ class TestCertainty:
     def test_a_failed_read_makes_a_pipeline_with_an_applied_write_indeterminate(self):
         cluster = planted("x", "y", "z", lag=Constant(1))
         assert cluster.outcome("a", SAFE, ("SET", "other", 1), ("GET", "k")) == (Indeterminate, NO_QUORUM)
-
-    def test_a_pipeline_of_which_no_zone_got_any_is_unavailable(self):
-        cluster = SteppedCluster()
-        cluster.kill("abc")
-        assert cluster.outcome("a", QUORUM, ("INCR", "n"), ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
 
     def test_the_first_error_is_the_one_that_is_told(self):
         cluster = SteppedCluster(lag=Constant(5))

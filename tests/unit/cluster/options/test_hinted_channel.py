@@ -3,6 +3,8 @@
 Method: a channel below it whose answers the test gives, at once or when it says so.
 """
 
+from collections import Counter
+
 import pytest
 
 from cluster.commands.routes import Route
@@ -19,80 +21,11 @@ MS, S = 1_000_000, 1_000_000_000
 ON = HandoffSettings()
 
 
-class ScriptedChannel:
-    """A channel whose answers the test gives."""
-
-    def __init__(self):
-        self.connected = False
-        self.sent = []
-        self.answer = ZoneFailure(STORAGE_REFUSED, maybe_applied=False)
-
-    def submit(self, batch, done):
-        self.sent.append(batch.commands)
-        done([b"OK"] * len(batch.commands) if self.connected else self.answer)
-
-    def reset(self):
-        pass
-
-
-def hinted(settings=ON):
-    counts = {}
-    told, runtime = ScriptedChannel(), SimRuntime(seed=1)
-
-    def count(what, number):
-        counts[what] = counts.get(what, 0) + number
-
-    return HintedChannel(told, runtime=runtime, settings=settings, count=count), told, counts, runtime
-
-
-def send(channel, *commands, writes=True):
-    answers = []
-    channel.submit(Batch(commands, writes=writes), answers.append)
-    return answers
-
-
-def test_what_may_have_been_applied_is_not_kept_because_it_could_be_applied_twice():
-    channel, told, counts, _ = hinted()
-    told.answer = ZoneFailure(STORAGE_REFUSED, maybe_applied=True)
-    assert send(channel, ("INCR", "n")) == [told.answer]
-    assert (channel.hints, counts) == (0, {})
-
-
-def test_who_asked_for_a_write_that_is_kept_is_told_that_it_may_be_applied():
-    channel, told, _, _ = hinted(HandoffSettings(queue=1))
-    ((kept,), (dropped,)) = send(channel, ("SET", "k", 1)), send(channel, ("SET", "k", 2))
-    assert (str(kept), kept.maybe_applied) == (str(told.answer), True)
-    assert (str(dropped), dropped.maybe_applied) == (str(told.answer), False)
-
-
-def test_reads_are_not_kept():
-    channel, _, _, _ = hinted()
-    send(channel, ("GET", "k"), writes=False)
-    send(channel, ("GET", "k"), ("SET", "k", 1))
-    assert channel.hints == 1
-
-
-def test_a_hint_that_is_refused_again_stays_and_a_coordinator_that_ends_takes_its_hints_with_it():
-    channel, told, counts, runtime = hinted()
-    send(channel, ("SET", "k", 1))
-
-    async def later():
-        await runtime.sleep(S)
-
-    runtime.run_until_complete(later())
-    assert (channel.hints, len(told.sent)) == (1, 1)
-    channel.reset()
-    told.connected = True
-    send(channel, ("SET", "k", 2))
-    assert told.sent[1:] == [(("SET", "k", 2),)]
-    assert counts == {"hints stored": 1, "hints dropped": 1}
-
-
-class Slow(ScriptedChannel):
+class Slow:
     """A channel that takes what it is sent and answers when the test says so; more than ``most_bytes`` break it."""
 
     def __init__(self, most_bytes=4 * 1024 * 1024):
-        super().__init__()
+        self.connected = False
         self.waiting = []
         self.most_bytes = most_bytes
         self.most = 0
@@ -106,6 +39,9 @@ class Slow(ScriptedChannel):
         self.most = max(self.most, len(self.waiting))
         if sum(len(argument) for batch, _ in self.waiting for argument in batch.commands[0]) > self.most_bytes:
             self.fail(maybe_applied=True)
+
+    def reset(self):
+        pass
 
     def fail(self, *, maybe_applied):
         waiting, self.waiting, self.connected = self.waiting, [], False
@@ -123,24 +59,68 @@ class Slow(ScriptedChannel):
             self.serve()
 
 
-def slow(settings=ON, **options):
-    counts, told, runtime = {}, Slow(**options), SimRuntime(seed=1)
+def hinted(settings=ON, *, hints=0, **options):
+    """A channel with hints for numbered writes of ``k``, what is below it, what it counts, and the time."""
+    counts, far, runtime = Counter(), Slow(), SimRuntime(seed=1)
 
     def count(what, number):
-        counts[what] = counts.get(what, 0) + number
+        counts[what] += number
 
-    return HintedChannel(told, runtime=runtime, settings=settings, count=count), told, counts, runtime
+    channel = HintedChannel(far, runtime=runtime, settings=settings, count=count, **options)
+    for number in range(hints):
+        send(channel, ("SET", "k", str(number)))
+    return channel, far, counts, runtime
 
 
-def passing(runtime, nanoseconds):
-    async def later():
-        await runtime.sleep(nanoseconds)
+def send(channel, *commands, writes=True):
+    answers = []
+    channel.submit(Batch(commands, writes=writes), answers.append)
+    return answers
 
-    runtime.run_until_complete(later())
+
+def numbered(*numbers):
+    return [("SET", "k", str(number)) for number in range(*numbers)]
+
+
+def test_what_may_have_been_applied_is_not_kept_because_it_could_be_applied_twice():
+    channel, far, counts, _ = hinted()
+    far.connected = True
+    answers = send(channel, ("INCR", "n"))
+    far.fail(maybe_applied=True)
+    assert [(str(answer), answer.maybe_applied) for answer in answers] == [(STORAGE_REFUSED, True)]
+    assert (channel.hints, counts) == (0, {})
+
+
+def test_who_asked_for_a_write_that_is_kept_is_told_that_it_may_be_applied():
+    channel, _, _, _ = hinted(HandoffSettings(queue=1))
+    told = [send(channel, command)[0] for command in numbered(2)]
+    assert [(str(answer), answer.maybe_applied) for answer in told] == [
+        (STORAGE_REFUSED, True),
+        (STORAGE_REFUSED, False),
+    ]
+
+
+def test_reads_are_not_kept():
+    channel, _, _, _ = hinted()
+    send(channel, ("GET", "k"), writes=False)
+    send(channel, ("GET", "k"), ("SET", "k", 1))
+    assert channel.hints == 1
+
+
+def test_a_hint_that_cannot_be_sent_stays_and_a_coordinator_that_ends_takes_its_hints_with_it():
+    channel, far, counts, runtime = hinted(hints=1)
+    runtime.run(for_ns=S)
+    assert channel.hints == 1
+    channel.reset()
+    far.connected = True
+    send(channel, ("SET", "k", "2"))
+    far.serve_all()
+    assert far.server == [("SET", "k", "2")]
+    assert counts == {"hints stored": 1, "hints dropped": 1}
 
 
 def test_hints_go_out_in_windows_so_that_a_backlog_that_all_of_them_exceed_is_never_reached():
-    channel, far, counts, _ = slow()
+    channel, far, counts, _ = hinted()
     for number in range(5_000):
         send(channel, ("SET", f"k{number}", "x" * 4096))
     far.connected = True
@@ -154,9 +134,7 @@ def test_hints_go_out_in_windows_so_that_a_backlog_that_all_of_them_exceed_is_ne
 
 
 def test_small_hints_go_out_256_at_a_time_and_what_is_newer_waits_behind_them_reads_too():
-    channel, far, _, _ = slow()
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    channel, far, _, _ = hinted(hints=300)
     far.connected = True
     read, write = send(channel, ("GET", "k"), writes=False), send(channel, ("SET", "k", "newer"))
     assert len(far.waiting) == 256
@@ -168,57 +146,49 @@ def test_small_hints_go_out_256_at_a_time_and_what_is_newer_waits_behind_them_re
 
 
 def test_hints_that_are_refused_again_go_first_in_their_order_and_what_waited_behind_becomes_hints():
-    channel, far, counts, runtime = slow()
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    channel, far, counts, runtime = hinted(hints=300)
     far.connected = True
     write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
     far.serve(10)
     far.fail(maybe_applied=False)
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     assert [answer.maybe_applied for answer in (*write, *read)] == [True, False]
     send(channel, ("SET", "k", "301"))
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     far.serve_all()
-    assert far.server == [("SET", "k", str(number)) for number in range(302)]
+    assert far.server == numbered(302)
     assert counts == {"hints stored": 302, "hints replayed": 302}
 
 
 def test_what_may_have_been_applied_of_a_window_is_not_sent_again_but_the_rest_is():
-    channel, far, counts, runtime = slow()
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    _, far, counts, runtime = hinted(hints=300)
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     far.fail(maybe_applied=True)
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     far.serve_all()
-    assert far.server == [("SET", "k", str(number)) for number in range(256, 300)]
+    assert far.server == numbered(256, 300)
     assert counts == {"hints stored": 300, "hints in doubt": 256, "hints replayed": 44}
 
 
 def test_what_is_newer_waits_only_so_long_and_is_a_hint_then():
-    channel, far, counts, runtime = slow(HandoffSettings(wait_ns=S))
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    channel, far, counts, runtime = hinted(HandoffSettings(wait_ns=S), hints=300)
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
-    passing(runtime, S - 100 * MS)
+    runtime.run(for_ns=S - 100 * MS)
     assert (write, read) == ([], [])
-    passing(runtime, 200 * MS)
+    runtime.run(for_ns=200 * MS)
     assert [answer.maybe_applied for answer in (*write, *read)] == [True, False]
     far.serve_all()
-    assert far.server == [("SET", "k", str(number)) for number in range(301)]
+    assert far.server == numbered(301)
     assert counts["hints replayed"] == 301
 
 
 def test_a_coordinator_that_ends_keeps_nothing_of_what_is_under_way_either():
-    channel, far, counts, runtime = slow()
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    channel, far, counts, runtime = hinted(hints=300)
     far.connected = True
     write = send(channel, ("SET", "k", "newer"))
     far.reset = lambda: far.fail(maybe_applied=False)
@@ -229,23 +199,21 @@ def test_a_coordinator_that_ends_keeps_nothing_of_what_is_under_way_either():
     direct = send(channel, ("SET", "k", "again"))
     channel.reset()
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     assert (direct[0].maybe_applied, far.waiting) == (False, [])
     assert counts == {"hints stored": 300, "hints dropped": 300}
 
 
 def test_hints_are_bounded_in_bytes_of_their_wire_form_too():
     one = len(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\xc3\xa4\xc3\xa4\r\n")
-    channel, _, counts, _ = slow(HandoffSettings(queue_bytes=3 * one + 1))
+    channel, _, counts, _ = hinted(HandoffSettings(queue_bytes=3 * one + 1))
     kept = [send(channel, ("SET", "k", "ää"))[0].maybe_applied for _ in range(4)]
     assert (kept, channel.hint_bytes) == ([True, True, True, False], 3 * one)
     assert counts == {"hints stored": 3, "hints dropped": 1}
 
 
 def test_a_write_that_has_no_room_behind_the_hints_is_refused_as_it_must_not_overtake_them_and_a_read_goes_past():
-    channel, far, counts, _ = slow(HandoffSettings(queue=300))
-    for number in range(300):
-        send(channel, ("SET", "k", str(number)))
+    channel, far, counts, _ = hinted(HandoffSettings(queue=300), hints=300)
     far.connected = True
     write, read = send(channel, ("SET", "k", "300")), send(channel, ("GET", "k"), writes=False)
     assert [answer.maybe_applied for answer in write] == [False]
@@ -258,7 +226,7 @@ def test_a_write_that_has_no_room_behind_the_hints_is_refused_as_it_must_not_ove
 
 
 def test_what_is_packed_counts_by_all_its_bytes_even_if_it_is_one_command():
-    channel, _, counts, _ = slow(HandoffSettings(queue_bytes=100))
+    channel, _, counts, _ = hinted(HandoffSettings(queue_bytes=100))
     channel.submit(Batch([("SET", "k")], writes=True, packed=b"x" * 101), lambda answer: None)
     assert (channel.hints, counts) == (0, {"hints dropped": 1})
 
@@ -270,31 +238,20 @@ def test_settings_that_cannot_be_are_refused(given):
 
 
 def test_hints_of_which_only_the_wire_form_says_all_keep_it():
-    runtime, sent = SimRuntime(seed=1), []
-
-    class Channel:
-        connected = False
-
-        def submit(self, batch, done):
-            if self.connected:
-                sent.append((list(batch.commands), batch.packed, batch.writes))
-                done([b"+OK"])
-            else:
-                done(ZoneFailure(STORAGE_REFUSED, maybe_applied=False))
-
-    far = Channel()
-    channel = HintedChannel(far, runtime=runtime, settings=ON, count=lambda what, number: None, codec=WireCodec())
+    channel, far, _, _ = hinted(codec=WireCodec())
     packed = wire.command(b"SET", b"k", b"v")
     channel.submit(Batch(KINDS[Route.WRITE].run(1, 2), writes=True, packed=packed), lambda answer: None)
-    channel.submit(Batch([("GET", "k"), ("SET", "k", 1)], writes=True), lambda answer: None)
+    send(channel, ("GET", "k"), ("SET", "k", "1"))
     assert not channel.at_rest
     far.connected = True
-    channel.submit(Batch([("SET", "later", 1)], writes=True), lambda answer: None)
+    send(channel, ("SET", "later", "1"))
+    sent = [(list(batch.commands), batch.packed, batch.writes) for batch, _ in far.waiting]
     assert sent == [
         ([("SET",)], packed, True),
-        ([("SET", "k", 1)], None, True),
-        ([("SET", "later", 1)], None, True),
+        ([("SET", "k", "1")], None, True),
+        ([("SET", "later", "1")], None, True),
     ]
+    far.serve_all()
     assert channel.at_rest
 
 
@@ -304,7 +261,7 @@ def test_hints_of_which_only_the_wire_form_says_all_keep_it():
     ids=lambda command: command[0],
 )
 def test_what_has_no_key_is_for_now_and_not_kept(command):
-    channel, _, counts, _ = slow()
+    channel, _, counts, _ = hinted()
     assert [answer.maybe_applied for answer in send(channel, command)] == [False]
     send(channel, ("SET", "k", 1), command)
     assert (channel.hints, counts) == (1, {"hints stored": 1})
@@ -312,13 +269,12 @@ def test_what_has_no_key_is_for_now_and_not_kept(command):
 
 def packed_hints(kind, *commands, **marks):
     """What is kept of commands of a client of a gateway, as bytes."""
-    far, runtime = Slow(), SimRuntime(seed=1)
-    channel = HintedChannel(far, runtime=runtime, settings=ON, count=lambda what, number: None, codec=WireCodec())
+    channel, far, _, runtime = hinted(codec=WireCodec())
     packed = b"".join(wire.command(*command.encode().split()) for command in commands)
     run = WireCommands([KINDS[kind].example], **marks) if marks else KINDS[kind].run(len(commands), 3)
     channel.submit(Batch(run, writes=True, packed=packed), lambda answer: None)
     far.connected = True
-    passing(runtime, S)
+    runtime.run(for_ns=S)
     kept = [batch for batch, _ in far.waiting]
     assert all(batch.commands.protocol == 3 and batch.packed in (packed, None) for batch in kept)
     return [packed if batch.packed else list(batch.commands) for batch in kept], packed
