@@ -132,18 +132,6 @@ async def test_a_paused_zone_answers_nothing_keeps_connections_and_answers_after
         late_writer.close()
 
 
-@coroutine
-async def test_a_paused_zone_can_be_killed_and_comes_back_running(kind):
-    zone = make_zone(kind, "a")
-    async with running(zone):
-        await zone.pause()
-        await zone.kill()
-        assert zone.state is ZoneState.DEAD
-        await zone.restart(Restart.KEEP)
-        async with client(zone) as redis:
-            assert await redis.ping()
-
-
 @pytest.mark.parametrize("verb", ["pause", "kill"])
 @coroutine
 async def test_stop_works_in_every_state(kind, verb):
