@@ -1,4 +1,6 @@
-"""Rings of gateways over nodes in memory that execute what they are sent and keep it."""
+"""Rings of gateways over nodes, which are simulated servers without a network between."""
+
+from random import Random
 
 import hiredis
 
@@ -10,6 +12,7 @@ from cluster.resp.commands.command_table import KINDS, table_from
 from cluster.resp.gateway.token_ring import PassingRing, WireRing
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
+from cluster.sim.redis import RedisModel
 from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
 
@@ -41,10 +44,10 @@ TABLE = table_from(
 
 
 class Node:
-    """A server in memory. ``heard``: every batch as it came. ``down``: batches are refused."""
+    """A simulated server. ``heard``: every batch as it came. ``down``: batches are refused."""
 
     def __init__(self):
-        self.data = {}
+        self.model = RedisModel(clock_us=lambda: 0, random=Random(1))
         self.heard = []
         self.down = False
 
@@ -54,6 +57,10 @@ class Node:
 
     def reset(self):
         self.down = True
+
+    @property
+    def data(self):
+        return self.model.store.snapshot().values
 
     @property
     def words(self):
@@ -72,29 +79,7 @@ class Node:
         done([as_bytes(reply) for reply in replies] if raw else replies)
 
     def execute(self, words):
-        name, *rest = words
-        data = self.data
-        match name:
-            case b"GET":
-                return data.get(rest[0])
-            case b"SET":
-                data[rest[0]] = rest[1]
-            case b"INCR":
-                data[rest[0]] = b"%d" % (int(data.get(rest[0], 0)) + 1)
-                return int(data[rest[0]])
-            case b"MGET":
-                return [data.get(key) for key in rest]
-            case b"MSET":
-                data.update(zip(rest[::2], rest[1::2], strict=True))
-            case b"DEL":
-                return sum(data.pop(key, None) is not None for key in rest)
-            case b"EXISTS":
-                return sum(key in data for key in rest)
-            case b"FLUSHALL":
-                data.clear()
-            case b"DBSIZE":
-                return len(data)
-        return b"OK"
+        return b"OK" if words[0] in (b"MULTI", b"EXEC") else self.model.execute(tuple(words))
 
 
 def as_bytes(reply):
