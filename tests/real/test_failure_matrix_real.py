@@ -5,23 +5,20 @@ Times are held against bounds: never before the time-out, and not so late that i
 """
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
-import uvloop
-from support.cluster.failure_matrix import CUTS, MATRIX, WORDS
-from support.cluster.real import outcome, until
+from support.cluster.failure_matrix import CUTS, MATRIX, STEPS, STEPS_LATER, WORDS
+from support.cluster.real import on_servers, outcome, settled, until
 
 from cluster.connections.timeouts import Timeouts
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from cluster.zone import Persistence, Restart
+from cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 FACTOR = 0.3
+SCALED = Timeouts(factor=FACTOR)
 LATE_MS = 900
 """An answer that was due at once or at a time-out may come so much later on a busy machine."""
 
@@ -58,13 +55,6 @@ def row(fault, level):
         if name == fault and level in (levels if isinstance(levels, tuple) else (levels,)):
             return replies.split(), [None if one == "nil" else one.encode() for one in replicas.split()]
     raise LookupError((fault, level))
-
-
-@asynccontextmanager
-async def started():
-    servers = zones("process", "abc", persistence=Persistence.NONE)
-    async with RealCluster(servers, RealSettings(seed=1, timeouts=Timeouts(factor=FACTOR))) as cluster:
-        yield cluster
 
 
 def around(cluster, zone):
@@ -114,50 +104,30 @@ def assert_replied(answer, took_ms, word):
     assert due_ms * FACTOR <= took_ms < due_ms * FACTOR + LATE_MS
 
 
-async def held(cluster, key):
-    """What each zone holds; a server that does not answer yet is not what anybody waits for."""
-    return [(await outcome(cluster.direct(zone), ("GET", key)))[0] for zone in "abc"]
-
-
-async def settled(cluster, key, expected):
-    async with asyncio.timeout(90):
-        while await held(cluster, key) != expected:  # noqa: ASYNC110 (servers have no event for it)
-            await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize(("faults", "level"), ROWS, ids=lambda value: str(value))
 def test_a_fault_looks_to_clients_of_real_servers_as_measured(faults, level):
     replies, replicas = row(faults, level)
     fault, names = faults.split()
 
-    async def program():
-        async with started() as cluster:
-            first = cluster.connection("a", QUORUM)
-            await first.execute(("SET", "read", "v0"), ("SET", "written", "old"))
-            await settled(cluster, "written", [b"old"] * 3)
-            for name in names:
-                await break_down(cluster, fault, name)
-            lost = list(lost_channels(cluster, fault, names))
-            await until(lambda: not any(channel.connected for channel in lost), "the news of the fault")
-            steps = [("a", ("SET", "first", 1)), ("a", ("GET", "read"))]
-            answers = [await timed(cluster, zone, level, command) for zone, command in steps]
-            await asyncio.sleep(PAUSE_MS / 1000)
-            later = [
-                ("a", ("GET", "read")),
-                ("a", ("SET", "written", "new")),
-                ("c", ("GET", "read")),
-                ("c", ("SET", "last", 1)),
-            ]
-            for zone, command in later[: len(replies) - 2]:
-                answers.append(await timed(cluster, zone, level, command))
-            await heal(cluster, fault, names)
-            await settled(cluster, "written", replicas)
-            return answers
+    @on_servers(timeouts=SCALED)
+    async def replayed(cluster):
+        first = cluster.connection("a", QUORUM)
+        await first.execute(("SET", "read", "v0"), ("SET", "written", "old"))
+        await settled(cluster, ("GET", "written"), [b"old"] * 3)
+        for name in names:
+            await break_down(cluster, fault, name)
+        lost = list(lost_channels(cluster, fault, names))
+        await until(lambda: not any(channel.connected for channel in lost), "the news of the fault")
+        answers = [await timed(cluster, zone, level, command) for zone, command in STEPS]
+        await asyncio.sleep(PAUSE_MS / 1000)
+        later = STEPS_LATER[: len(replies) - 2]
+        answers += [await timed(cluster, zone, level, command) for zone, command in later]
+        await heal(cluster, fault, names)
+        await settled(cluster, ("GET", "written"), replicas)
+        for (answer, took_ms), word in zip(answers, replies, strict=True):
+            assert_replied(answer, took_ms, word)
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        answers = runner.run(program())
-    for (answer, took_ms), word in zip(answers, replies, strict=True):
-        assert_replied(answer, took_ms, word)
+    replayed()
 
 
 async def write_through_an_outage(cluster, level, fault, outage_s):
@@ -174,7 +144,7 @@ async def write_through_an_outage(cluster, level, fault, outage_s):
     await heal(cluster, fault, "b")
     await cluster.network.connected()
     await cluster.connection("a", QUORUM).execute(("SET", "last", "v"))
-    await settled(cluster, "last", [b"v"] * 3)
+    await settled(cluster, ("GET", "last"), [b"v"] * 3)
     replies = await cluster.direct("b").execute(*(("GET", f"key{number}") for number in range(len(calls))))
     return answers, [number for number, reply in enumerate(replies) if reply is None]
 
@@ -191,12 +161,10 @@ async def write_through_an_outage(cluster, level, fault, outage_s):
 def test_an_outage_of_one_zone_costs_real_servers_the_writes_that_it_cost_dynomite(
     level, fault, outage_s, fewest, most
 ):
-    async def program():
-        async with started() as cluster:
-            return await write_through_an_outage(cluster, level, fault, outage_s)
+    @on_servers(timeouts=SCALED)
+    async def outage(cluster):
+        answers, missing = await write_through_an_outage(cluster, level, fault, outage_s)
+        assert answers == [[b"OK"]] * (outage_s * 4)
+        assert fewest <= len(missing) <= most
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        answers, missing = runner.run(program())
-    assert len(answers) == outage_s * 4
-    assert all(answer == [b"OK"] for answer in answers)
-    assert fewest <= len(missing) <= most
+    outage()

@@ -4,12 +4,11 @@ Method: Valkey processes that are killed, paused, wiped and cut off, and what cl
 """
 
 import asyncio
-from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import uvloop
-from support.cluster.real import outcome
-from support.coroutines import coroutine
+from support.cluster.real import on_servers, outcome, settled
 
 from cluster.connections.failures import PEER_REFUSED
 from cluster.connections.timeouts import Timeouts
@@ -26,32 +25,12 @@ ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
 PATIENT = Timeouts(datastore_ms=60_000, peer_read_ms=60_000, peer_write_ms=60_000, reconnect_ms=(50,))
 """Nothing times out, however slow the machine; connections come back at once."""
 
-HASTY = Timeouts(datastore_ms=3_000, peer_read_ms=3_100, peer_write_ms=4_000, reconnect_ms=(50,))
-"""For what must time out."""
-
-
-@pytest.fixture
-def run():
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        yield runner.run
-
-
-@asynccontextmanager
-async def started(timeouts=PATIENT, **settings):
-    async with RealCluster(zones("process", "abc"), RealSettings(seed=1, timeouts=timeouts, **settings)) as cluster:
-        yield cluster
+servers = partial(on_servers, timeouts=PATIENT)
 
 
 async def held(cluster, key):
     """What each zone holds, past the coordinators."""
     return [(await cluster.direct(zone).execute(("GET", key)))[0] for zone in "abc"]
-
-
-async def settled(cluster, key, expected):
-    """Wait until the zones hold ``expected``."""
-    async with asyncio.timeout(60):
-        while await held(cluster, key) != expected:  # noqa: ASYNC110 (servers have no event for it)
-            await asyncio.sleep(0.01)
 
 
 def isolate(cluster, zone, mode):
@@ -65,51 +44,50 @@ def mend(cluster):
         link.mend()
 
 
-@coroutine
-async def test_many_clients_of_one_coordinator_leave_the_zones_equal():
-    async with started() as cluster:
-        client = cluster.connection("a", QUORUM)
-        replies = await asyncio.gather(*(client.execute(("INCR", "n")) for _ in range(2_000)))
-        assert replies == [[number] for number in range(1, 2_001)]
-        await settled(cluster, "n", [b"2000"] * 3)
+@servers()
+async def test_many_clients_of_one_coordinator_leave_the_zones_equal(cluster):
+    client = cluster.connection("a", QUORUM)
+    replies = await asyncio.gather(*(client.execute(("INCR", "n")) for _ in range(2_000)))
+    assert replies == [[number] for number in range(1, 2_001)]
+    await settled(cluster, ("GET", "n"), [b"2000"] * 3)
 
 
-@coroutine
-async def test_a_zone_that_comes_back_warm_has_what_it_missed():
-    async with started() as cluster:
-        await cluster.zones["b"].kill()
-        await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
-        await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
-        await cluster.network.connected()
-        assert await held(cluster, "missed") == [b"1", b"1", b"1"]
+@servers()
+async def test_a_zone_that_comes_back_warm_has_what_it_missed(cluster):
+    await cluster.zones["b"].kill()
+    await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
+    await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
+    await cluster.network.connected()
+    assert await held(cluster, "missed") == [b"1", b"1", b"1"]
 
 
-@coroutine
-async def test_clocks_of_all_zones_show_the_runs_time():
-    async with started() as cluster:
-        before_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
-        shown = [cluster.clock(zone).now_ms() for zone in "abc"]
-        after_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
+@servers()
+async def test_clocks_of_all_zones_show_the_runs_time(cluster):
+    before_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
+    shown = [cluster.clock(zone).now_ms() for zone in "abc"]
+    after_ms = (cluster.epoch_ns + cluster.runtime.now_ns()) // 1_000_000
     assert all(before_ms <= shown_ms <= after_ms for shown_ms in shown)
 
 
-@coroutine
-async def test_stopping_leaves_no_zone_and_fails_what_is_still_under_way():
-    async with started() as cluster:
-        isolate(cluster, "a", Cut.HOLD)
-        client = cluster.connection("a", QUORUM)
-        call = asyncio.ensure_future(outcome(client, ("SET", "k", 1)))
-        await asyncio.sleep(0)
-        await cluster.stop()
-        ended, states = await call, [zone.state for zone in cluster.zones.values()]
+@servers()
+async def test_stopping_leaves_no_zone_and_fails_what_is_still_under_way(cluster):
+    isolate(cluster, "a", Cut.HOLD)
+    client = cluster.connection("a", QUORUM)
+    call = asyncio.ensure_future(outcome(client, ("SET", "k", 1)))
+    await asyncio.sleep(0)
+    await cluster.stop()
+    ended, states = await call, [zone.state for zone in cluster.zones.values()]
     assert ended == (Indeterminate, PEER_REFUSED)
     assert states == [ZoneState.STOPPED] * 3
 
 
-@coroutine
-async def test_a_zone_that_does_not_start_takes_the_others_with_it():
-    servers = zones("process", "abc", binary="/bin/false")
-    with pytest.raises(ZoneError, match=r"/bin/false"):
-        async with RealCluster(servers, RealSettings(seed=1)):
+def test_a_zone_that_does_not_start_takes_the_others_with_it():
+    broken = zones("process", "abc", binary="/bin/false")
+
+    async def started():
+        async with RealCluster(broken, RealSettings(seed=1)):
             pass
-    assert [zone.state for zone in servers] == [ZoneState.STOPPED] * 3
+
+    with pytest.raises(ZoneError, match=r"/bin/false"):
+        uvloop.run(started())
+    assert [zone.state for zone in broken] == [ZoneState.STOPPED] * 3

@@ -4,18 +4,16 @@ Method: Valkey processes, one a node; keys are read from each by itself, servers
 """
 
 import asyncio
-from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
-import uvloop
 from support.cluster.racks import even_rack
-from support.coroutines import coroutine
+from support.cluster.real import on_servers
+from support.cluster.real import until as happened
 
 from cluster.connections.timeouts import Timeouts
 from cluster.options.hinted_handoff import HandoffSettings
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.topology.topology import DataCentre, Topology, one_dc
+from cluster.topology.topology import DataCentre, Topology
 from cluster.votes.levels import Level
 from cluster.zone import Restart
 
@@ -32,18 +30,7 @@ PATIENT = Timeouts(
 SHARED = Topology((DataCentre("dc1", (even_rack("a", 2), even_rack("b", 1))), DataCentre("dc2", (even_rack("c", 2),))))
 KEYS = [f"key:{number}" for number in range(20)]
 
-
-@pytest.fixture
-def run():
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        yield runner.run
-
-
-@asynccontextmanager
-async def started(topology, **settings):
-    options = RealSettings(seed=1, timeouts=PATIENT, topology=topology, **settings)
-    async with RealCluster(zones("process", topology.nodes), options) as cluster:
-        yield cluster
+servers = partial(on_servers, timeouts=PATIENT)
 
 
 async def until(read, expected):
@@ -54,61 +41,57 @@ async def until(read, expected):
 
 
 @pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_EACH_SAFE_QUORUM])
-@coroutine
-async def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_joined(level):
-    async with started(SHARED) as cluster:
-        connection = cluster.connection("a2", level)
-        pairs = [word for key in KEYS for word in (key, f"value of {key}")]
-        assert await connection.execute(("MSET", *pairs)) == [b"OK"]
-        assert await connection.execute(("MGET", *reversed(KEYS)), ("EXISTS", *KEYS)) == [
-            [f"value of {key}".encode() for key in reversed(KEYS)],
-            len(KEYS),
-        ]
-        for node, position in SHARED.positions.items():
-            own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
-            server = cluster.network.one_server(node)
+@servers(topology=SHARED)
+async def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many_are_joined(cluster, level):
+    connection = cluster.connection("a2", level)
+    pairs = [word for key in KEYS for word in (key, f"value of {key}")]
+    assert await connection.execute(("MSET", *pairs)) == [b"OK"]
+    assert await connection.execute(("MGET", *reversed(KEYS)), ("EXISTS", *KEYS)) == [
+        [f"value of {key}".encode() for key in reversed(KEYS)],
+        len(KEYS),
+    ]
+    for node, position in SHARED.positions.items():
+        own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
+        server = cluster.network.one_server(node)
 
-            async def held(server=server):
-                return sorted((await server.execute(("KEYS", "*")))[0])
+        async def held(server=server):
+            return sorted((await server.execute(("KEYS", "*")))[0])
 
-            await until(held, sorted(key.encode() for key in own))
+        await until(held, sorted(key.encode() for key in own))
 
 
-@pytest.mark.parametrize("on", [True, False])
-@coroutine
-async def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(on):
-    async with started(one_dc("abc"), hinted_handoff=HandoffSettings() if on else None) as cluster:
+@pytest.mark.parametrize("handoff", [HandoffSettings(), None])
+def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(handoff):
+    @servers(hinted_handoff=handoff)
+    async def carried_out(cluster):
+        coordinator, connection = cluster.coordinators["a"], cluster.connection("a", Level.DC_QUORUM)
         await cluster.zones["b"].kill()
-        async with asyncio.timeout(30):
-            while cluster.coordinators["a"].connected:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        connection = cluster.connection("a", Level.DC_QUORUM)
+        await happened(lambda: not coordinator.connected, "the loss of zone b")
         for number in range(50):
             await connection.execute(("RPUSH", "list", number))
         await cluster.zones["b"].restart(Restart.KEEP)
-        async with asyncio.timeout(30):
-            while not cluster.coordinators["a"].connected:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await happened(lambda: coordinator.connected, "its return")
         await connection.execute(("RPUSH", "list", 50))
 
         async def items():
             return [int(item) for item in (await cluster.direct("b").execute(("LRANGE", "list", 0, -1)))[0]]
 
-        await until(items, list(range(51)) if on else [50])
+        await until(items, list(range(51)) if handoff else [50])
+
+    carried_out()
 
 
-@coroutine
-async def test_read_repair_brings_a_stale_zone_up_to_date():
-    async with started(one_dc("abc"), read_repair=True) as cluster:
-        connection = cluster.connection("a", Level.DC_QUORUM)
-        assert await connection.execute(("SET", "k", "old")) == [b"OK"]
-        await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
-        for zone in "bc":
-            await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
+@servers(read_repair=True)
+async def test_read_repair_brings_a_stale_zone_up_to_date(cluster):
+    connection = cluster.connection("a", Level.DC_QUORUM)
+    assert await connection.execute(("SET", "k", "old")) == [b"OK"]
+    await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
+    for zone in "bc":
+        await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
 
-        async def value():
-            await connection.execute(("GET", "k"))
-            return await cluster.direct("a").execute(("GET", "k"))
+    async def value():
+        await connection.execute(("GET", "k"))
+        return await cluster.direct("a").execute(("GET", "k"))
 
-        await until(value, [b"new"])
-        assert await connection.execute(("GET", "k")) == [b"new"]
+    await until(value, [b"new"])
+    assert await connection.execute(("GET", "k")) == [b"new"]

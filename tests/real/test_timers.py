@@ -6,11 +6,12 @@ How late a timer may fire depends on the machine, so nothing here depends on it.
 import asyncio
 import sys
 import time
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
 import uvloop
-from support.coroutines import coroutine
+from support.coroutines import coroutine, within
 
 from cluster.real.runtime import RealRuntime
 from cluster.real.timers import Timers
@@ -151,17 +152,16 @@ async def test_ten_thousand_timers_all_fire_in_order():
     assert await fired.wait() == [*range(10_000), "last"]
 
 
-def on_runtime(test):
-    """A decorator for a coroutine: it gets a runtime, which is closed afterwards."""
+@asynccontextmanager
+async def opened():
+    runtime = RealRuntime(seed=1)
+    try:
+        yield runtime
+    finally:
+        await runtime.close()
 
-    async def on_one():
-        runtime = RealRuntime(seed=1)
-        try:
-            await test(runtime)
-        finally:
-            await runtime.close()
 
-    return coroutine(on_one)
+on_runtime = within("runtime", opened)
 
 
 @on_runtime

@@ -5,22 +5,18 @@ record by record; real clusters whose servers are killed, wiped and cut off.
 """
 
 import asyncio
-from contextlib import asynccontextmanager
+from functools import partial
 from random import Random
 
 import pytest
-import uvloop
-from support.cluster.real import PATIENCE_S, outcome, until
+from support.cluster.real import PATIENCE_S, on_servers, outcome, settled, until
 from support.cluster.redis_pair import Pair, real_server
-from support.coroutines import coroutine
 
 from cluster.connections.timeouts import Timeouts
 from cluster.links.link import Cut
 from cluster.options.versions import scripts
 from cluster.options.versions.script_commands import rewritten
 from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
 from cluster.votes.levels import Level
 from cluster.zone import Restart
 from engine.ports import Indeterminate
@@ -29,6 +25,7 @@ pytestmark = pytest.mark.real
 
 QUORUM = Level.DC_QUORUM
 FAST = AntiEntropySettings(interval_ns=50_000_000)
+servers = partial(on_servers, timeouts=Timeouts(factor=0.2))
 KEYS = ("string", "hash", "set", "zset", "mixed")
 
 
@@ -82,66 +79,44 @@ def test_scripts_answer_and_record_alike_on_both_kinds_of_server(client, seed):
     pair.compare_contents()
 
 
-@pytest.fixture
-def run():
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        yield runner.run
-
-
-@asynccontextmanager
-async def started(**settings):
-    options = RealSettings(seed=1, timeouts=Timeouts(factor=0.2), **settings)
-    async with RealCluster(zones("process", "abc"), options) as cluster:
-        yield cluster
-
-
-async def eventually(cluster, command, expected):
-    """Until every server answers so."""
-    async with asyncio.timeout(60):
-        while [(await cluster.direct(zone).execute(command))[0] for zone in "abc"] != [expected] * 3:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-
-
 def connected(cluster):
     return all(coordinator.connected for coordinator in cluster.coordinators.values())
 
 
-@coroutine
-async def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_included():
-    async with started(anti_entropy=FAST) as cluster:
-        connection = cluster.connection("a", QUORUM)
-        await connection.execute(*(("HSET", "h", f"f{number}", number) for number in range(300)), ("SET", "k", 1))
-        for ends, link in cluster.links.items():
-            if "c" in ends:
-                link.cut(Cut.DROP)
-        await connection.execute(("DEL", "k"), ("HDEL", "h", "f0"))
-        await cluster.zones["b"].kill()
-        await cluster.zones["b"].restart(Restart.WIPE)
-        for link in cluster.links.values():
-            link.mend()
-        await until(lambda: connected(cluster), "coordinators connect again")
-        await eventually(cluster, ("HLEN", "h"), 299)
-        await eventually(cluster, ("EXISTS", "k"), 0)
-        begin_ns = cluster.runtime.now_ns()
-        await until(lambda: cluster.at_rest(begin_ns), "all zones are found equal")
+@servers(anti_entropy=FAST)
+async def test_a_wiped_zone_and_one_that_was_cut_off_get_what_they_lack_removals_included(cluster):
+    connection = cluster.connection("a", QUORUM)
+    await connection.execute(*(("HSET", "h", f"f{number}", number) for number in range(300)), ("SET", "k", 1))
+    for ends, link in cluster.links.items():
+        if "c" in ends:
+            link.cut(Cut.DROP)
+    await connection.execute(("DEL", "k"), ("HDEL", "h", "f0"))
+    await cluster.zones["b"].kill()
+    await cluster.zones["b"].restart(Restart.WIPE)
+    for link in cluster.links.values():
+        link.mend()
+    await until(lambda: connected(cluster), "coordinators connect again")
+    await settled(cluster, ("HLEN", "h"), [299] * 3)
+    await settled(cluster, ("EXISTS", "k"), [0] * 3)
+    begin_ns = cluster.runtime.now_ns()
+    await until(lambda: cluster.at_rest(begin_ns), "all zones are found equal")
 
 
-@coroutine
-async def test_the_newest_of_a_quorum_is_read_and_written_back():
-    async with started(votes=VoteBy.VERSION) as cluster:
-        connection = cluster.connection("a", QUORUM)
-        await connection.execute(("SET", "k", "old"))
-        await eventually(cluster, ("GET", "k"), b"old")
-        for ends, link in cluster.links.items():
-            if "a" in ends:
-                link.cut(Cut.DROP)
-        assert (await outcome(connection, ("SET", "k", "new")))[0] is Indeterminate
-        for link in cluster.links.values():
-            link.mend()
-        await until(lambda: connected(cluster), "coordinators connect again")
-        # Nobody confirmed it, so b and c by themselves may still answer for the quorum.
-        async with asyncio.timeout(PATIENCE_S):
-            while (answer := await connection.execute(("GET", "k"))) != [b"new"]:
-                assert answer == [b"old"]
-        assert await cluster.connection("b", QUORUM).execute(("GET", "k")) == [b"new"]
-        assert cluster.coordinators["a"].statistics.options["written back"] == 1
+@servers(votes=VoteBy.VERSION)
+async def test_the_newest_of_a_quorum_is_read_and_written_back(cluster):
+    connection = cluster.connection("a", QUORUM)
+    await connection.execute(("SET", "k", "old"))
+    await settled(cluster, ("GET", "k"), [b"old"] * 3)
+    for ends, link in cluster.links.items():
+        if "a" in ends:
+            link.cut(Cut.DROP)
+    assert (await outcome(connection, ("SET", "k", "new")))[0] is Indeterminate
+    for link in cluster.links.values():
+        link.mend()
+    await until(lambda: connected(cluster), "coordinators connect again")
+    # Nobody confirmed it, so b and c by themselves may still answer for the quorum.
+    async with asyncio.timeout(PATIENCE_S):
+        while (answer := await connection.execute(("GET", "k"))) != [b"new"]:
+            assert answer == [b"old"]
+    assert await cluster.connection("b", QUORUM).execute(("GET", "k")) == [b"new"]
+    assert cluster.coordinators["a"].statistics.options["written back"] == 1

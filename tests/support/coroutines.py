@@ -1,39 +1,57 @@
-"""Tests that are coroutines: what runs one gives it an argument that is no fixture."""
+"""Tests that are coroutines: what carries one out may give it an argument that is no fixture."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Test = Callable[..., Any]
 
 
-def given(
-    argument: str, carry_out: Callable[[Callable[[Any], Any]], T]
-) -> Callable[[Callable[..., Any]], Callable[..., T]]:
+def given(argument: str, carry_out: Callable[[Test], T]) -> Callable[[Test], Callable[..., T]]:
     """A decorator. ``carry_out`` runs the coroutine that it gets by calling its function with the argument's value."""
 
-    def decorate(test: Callable[..., Any]) -> Callable[..., T]:
+    def decorate(test: Test) -> Callable[..., T]:
         @wraps(test)
         def carried_out(*own: Any, **fixtures: Any) -> T:
             return carry_out(lambda value: test(*own, **fixtures, **{argument: value}))
 
-        asked = signature(test)
-        left = [each for name, each in asked.parameters.items() if name != argument]
-        carried_out.__signature__ = asked.replace(parameters=left)  # type: ignore[attr-defined]
-        return carried_out
+        return _asking(carried_out, *_parameters(test, argument))
 
     return decorate
 
 
-def coroutine(test: Callable[..., Any]) -> Callable[..., None]:
+def coroutine(test: Test) -> Test:
     """A decorator for a test that is carried out by the fixture ``run``, a function that takes a coroutine."""
 
     @wraps(test)
     def carried_out(*, run: Callable[[Any], Any], **fixtures: Any) -> None:
         run(test(**fixtures))
 
-    asked = signature(test)
-    run = Parameter("run", Parameter.KEYWORD_ONLY)
-    carried_out.__signature__ = asked.replace(parameters=[*asked.parameters.values(), run])  # type: ignore[attr-defined]
-    return carried_out
+    return _asking(carried_out, *_parameters(test), Parameter("run", Parameter.KEYWORD_ONLY))
+
+
+def within(argument: str, opened: Callable[[], AbstractAsyncContextManager[Any]]) -> Callable[[Test], Test]:
+    """As ``coroutine``, and the test gets as ``argument`` what is open meanwhile."""
+
+    def decorate(test: Test) -> Test:
+        @wraps(test)
+        async def inside(**fixtures: Any) -> None:
+            async with opened() as value:
+                await test(**fixtures, **{argument: value})
+
+        return coroutine(_asking(inside, *_parameters(test, argument)))
+
+    return decorate
+
+
+def _parameters(test: Test, *left_out: str) -> list[Parameter]:
+    return [each for name, each in signature(test).parameters.items() if name not in left_out]
+
+
+def _asking(test: Test, *parameters: Parameter) -> Test:
+    """``test``, of which pytest believes that it has these parameters."""
+    test.__signature__ = signature(test).replace(parameters=parameters)  # type: ignore[attr-defined]
+    return test

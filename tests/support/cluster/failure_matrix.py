@@ -66,3 +66,8 @@ ROWS = [
 
 CUTS = {"lose": Cut.DROP, "freeze": Cut.FREEZE, "hold": Cut.HOLD}
 """How the links around a zone are cut by the faults that are none of its server."""
+
+READ = ("GET", "read")
+STEPS = [("a", ("SET", "first", 1)), ("a", READ)]
+STEPS_LATER = [("a", READ), ("a", ("SET", "written", "new")), ("c", READ), ("c", ("SET", "last", 1))]
+"""What clients do, through which zone, once a fault is there and 1.5 s later."""

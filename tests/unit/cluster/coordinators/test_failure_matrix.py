@@ -9,7 +9,7 @@ so zone c finds out for itself that a server stalls, and does so 5.00 s after it
 """
 
 import pytest
-from support.cluster.failure_matrix import CUTS, ROWS, WORDS
+from support.cluster.failure_matrix import CUTS, ROWS, STEPS, STEPS_LATER, WORDS
 from support.cluster.stepped import MS, S, SteppedCluster
 
 from cluster.votes.levels import Level
@@ -39,16 +39,9 @@ def test_a_fault_looks_to_clients_as_measured(faults, level, replies, replicas):
     for zone in zones:
         break_down(cluster, fault, zone)
     cluster.run(1 * MS)
-    steps = [("a", ("SET", "first", 1)), ("a", ("GET", "read"))]
-    calls = [cluster.send(zone, level, command) for zone, command in steps]
+    calls = [cluster.send(zone, level, command) for zone, command in STEPS]
     cluster.run(1_500 * MS)
-    steps = [
-        ("a", ("GET", "read")),
-        ("a", ("SET", "written", "new")),
-        ("c", ("GET", "read")),
-        ("c", ("SET", "last", 1)),
-    ]
-    calls += [cluster.send(zone, level, command) for zone, command in steps[: len(replies) - 2]]
+    calls += [cluster.send(zone, level, command) for zone, command in STEPS_LATER[: len(replies) - 2]]
     assert [replied(call) for call in calls] == [WORDS[reply] for reply in replies]
     cluster.mend_all()
     cluster.run(60 * S)

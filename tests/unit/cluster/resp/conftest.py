@@ -3,10 +3,12 @@
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
+from functools import partial
 
 import hiredis
 import pytest
 import uvloop
+from support.coroutines import within
 
 from cluster.resp.commands.command_table import table_from
 from cluster.resp.protocol import wire
@@ -224,6 +226,16 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, **settings):
     finally:
         port.close()
         await server.stop()
+
+
+def on_port(**settings):
+    """A decorator for a coroutine, which is run with an opened port of these settings, its ``port``."""
+    return within("port", partial(opened, **settings))
+
+
+@pytest.fixture
+def run(runner):
+    return runner.run
 
 
 @pytest.fixture(scope="session")

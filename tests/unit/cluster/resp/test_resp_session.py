@@ -4,362 +4,301 @@ import asyncio
 import time
 
 import pytest
+from support.coroutines import coroutine
 
 from cluster.resp.commands import blocking
 from cluster.resp.protocol import wire
 from cluster.votes.levels import Level
 from engine.ports import ServerError
 
-from .conftest import error, opened, until
+from .conftest import error, on_port, opened, until
 
 OK = b"+OK\r\n"
 
 
-def test_answers_come_in_the_order_of_commands_whatever_is_answered_first(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            client.send_raw(
-                wire.command(b"SET", b"k", b"v") + wire.command(b"GET", b"k") + wire.command(b"ECHO", b"hi")
-            )
-            write, read = await port.coordinator.call(), await port.coordinator.call()
-            read.answer(b"$1\r\nv\r\n")
-            write.answer(OK)
-            return [await client.reply() for _ in range(3)]
-
-    assert runner.run(program()) == [b"OK", b"v", b"hi"]
+@on_port()
+async def test_answers_come_in_the_order_of_commands_whatever_is_answered_first(port):
+    client = await port.client()
+    client.send_raw(wire.command(b"SET", b"k", b"v") + wire.command(b"GET", b"k") + wire.command(b"ECHO", b"hi"))
+    write, read = await port.coordinator.call(), await port.coordinator.call()
+    read.answer(b"$1\r\nv\r\n")
+    write.answer(OK)
+    assert [await client.reply() for _ in range(3)] == [b"OK", b"v", b"hi"]
 
 
-def test_commands_of_one_kind_travel_together_and_as_the_client_wrote_them(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            run = wire.command(b"set", b"a", b"1") + wire.command(b"SET", b"b", b"2")
-            client.send_raw(run + wire.command(b"GET", b"a"))
-            first, second = await port.coordinator.call(), await port.coordinator.call()
-            assert (first.packed, len(first.commands)) == (run, 2)
-            assert second.words == [[b"GET", b"a"]]
-
-    runner.run(program())
+@on_port()
+async def test_commands_of_one_kind_travel_together_and_as_the_client_wrote_them(port):
+    client = await port.client()
+    run = wire.command(b"set", b"a", b"1") + wire.command(b"SET", b"b", b"2")
+    client.send_raw(run + wire.command(b"GET", b"a"))
+    first, second = await port.coordinator.call(), await port.coordinator.call()
+    assert (first.packed, len(first.commands)) == (run, 2)
+    assert second.words == [[b"GET", b"a"]]
 
 
-def test_reads_and_writes_have_levels_of_their_own_and_a_client_may_choose_its_level(runner):
-    async def program():
-        async with opened() as port:
-            port.server.read_level = Level.DC_SAFE_QUORUM
-            client = await port.client()
-            client.send(b"SET", b"k", b"v")
-            client.send(b"GET", b"k")
-            levels = [(await port.coordinator.call()).level, (await port.coordinator.call()).level]
-            assert levels == [Level.DC_ONE, Level.DC_SAFE_QUORUM]
-            other = await port.client()
-            assert await other.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", b"dc_quorum") == b"OK"
-            assert "accepted: DC_ONE" in error(await other.ask(b"dyno_config:conn_consistency", b"dc_two"))
-            assert await other.ask(b"dyno_config:conn_consistency", b"dc_safe_quorumxyz") == b"OK"
-            other.send(b"SET", b"k", b"v")
-            assert (await port.coordinator.call()).level is Level.DC_SAFE_QUORUM
-
-    runner.run(program())
+@on_port()
+async def test_reads_and_writes_have_levels_of_their_own_and_a_client_may_choose_its_level(port):
+    port.server.read_level = Level.DC_SAFE_QUORUM
+    client = await port.client()
+    client.send(b"SET", b"k", b"v")
+    client.send(b"GET", b"k")
+    levels = [(await port.coordinator.call()).level, (await port.coordinator.call()).level]
+    assert levels == [Level.DC_ONE, Level.DC_SAFE_QUORUM]
+    other = await port.client()
+    assert await other.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", b"dc_quorum") == b"OK"
+    assert "accepted: DC_ONE" in error(await other.ask(b"dyno_config:conn_consistency", b"dc_two"))
+    assert await other.ask(b"dyno_config:conn_consistency", b"dc_safe_quorumxyz") == b"OK"
+    other.send(b"SET", b"k", b"v")
+    assert (await port.coordinator.call()).level is Level.DC_SAFE_QUORUM
 
 
-def test_what_stores_nothing_is_a_read_whatever_the_server_says_of_its_name(runner):
-    async def program():
-        async with opened() as port:
-            port.server.read_level, port.server.write_level = Level.DC_ONE, Level.DC_QUORUM
-            client = await port.client()
-            for words, example, level in (
-                ((b"SORT", b"l"), "GET", Level.DC_ONE),
-                ((b"sort", b"l", b"store", b"d"), "SET", Level.DC_QUORUM),
-            ):
-                client.send(*words)
-                call = await port.coordinator.call()
-                assert (call.commands[0], call.level) == ((example,), level)
-                call.answer(b":0\r\n")
-                assert await client.reply() == 0
-
-    runner.run(program())
+@on_port()
+async def test_what_stores_nothing_is_a_read_whatever_the_server_says_of_its_name(port):
+    port.server.read_level, port.server.write_level = Level.DC_ONE, Level.DC_QUORUM
+    client = await port.client()
+    for words, example, level in (
+        ((b"SORT", b"l"), "GET", Level.DC_ONE),
+        ((b"sort", b"l", b"store", b"d"), "SET", Level.DC_QUORUM),
+    ):
+        client.send(*words)
+        call = await port.coordinator.call()
+        assert (call.commands[0], call.level) == ((example,), level)
+        call.answer(b":0\r\n")
+        assert await client.reply() == 0
 
 
-def test_several_values_travel_apart_from_other_reads_because_they_are_voted_on_differently(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            several = wire.command(b"MGET", b"a", b"b")
-            client.send_raw(wire.command(b"GET", b"a") + several + several + wire.command(b"GET", b"a"))
-            calls = [await port.coordinator.call() for _ in range(3)]
-            assert [[command[0] for command in call.commands] for call in calls] == [["GET"], ["MGET", "MGET"], ["GET"]]
-            assert calls[1].packed == several * 2
-
-    runner.run(program())
+@on_port()
+async def test_several_values_travel_apart_from_other_reads_because_they_are_voted_on_differently(port):
+    client = await port.client()
+    several = wire.command(b"MGET", b"a", b"b")
+    client.send_raw(wire.command(b"GET", b"a") + several + several + wire.command(b"GET", b"a"))
+    calls = [await port.coordinator.call() for _ in range(3)]
+    assert [[command[0] for command in call.commands] for call in calls] == [["GET"], ["MGET", "MGET"], ["GET"]]
+    assert calls[1].packed == several * 2
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_members_are_asked_for_in_order_at_safe_quorum_and_are_a_set_in_resp3(runner, protocol):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            await client.ask(b"HELLO", b"%d" % protocol)
-            for level in Level:
-                await client.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", level.value.encode())
-                client.send(b"smembers", b"k")
-                call = await port.coordinator.call()
-                safe = level is Level.DC_SAFE_QUORUM
-                assert call.words == [[b"SORT", b"k", b"ALPHA"] if safe else [b"smembers", b"k"]]
-                assert call.level is level
-                assert call.commands[0] == ("GET",), "a read, in any form"
-                call.answer(b"*2\r\n$1\r\n*\r\n$1\r\nb\r\n")
-                as_set = safe and protocol == 3
-                assert await client.raw_reply() == (b"~" if as_set else b"*") + b"2\r\n$1\r\n*\r\n$1\r\nb\r\n"
-                assert error(await client.ask(b"SMEMBERS")) == "ERR wrong number of arguments for 'smembers' command"
-            client.send(b"SMEMBERS", b"k")
-            (await port.coordinator.call()).fail(ServerError("WRONGTYPE that"))
-            assert error(await client.reply()) == "WRONGTYPE that"
-
-    runner.run(program())
+@on_port()
+async def test_members_are_asked_for_in_order_at_safe_quorum_and_are_a_set_in_resp3(port, protocol):
+    client = await port.client()
+    await client.ask(b"HELLO", b"%d" % protocol)
+    for level in Level:
+        await client.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", level.value.encode())
+        client.send(b"smembers", b"k")
+        call = await port.coordinator.call()
+        safe = level is Level.DC_SAFE_QUORUM
+        assert call.words == [[b"SORT", b"k", b"ALPHA"] if safe else [b"smembers", b"k"]]
+        assert call.level is level
+        assert call.commands[0] == ("GET",), "a read, in any form"
+        call.answer(b"*2\r\n$1\r\n*\r\n$1\r\nb\r\n")
+        as_set = safe and protocol == 3
+        assert await client.raw_reply() == (b"~" if as_set else b"*") + b"2\r\n$1\r\n*\r\n$1\r\nb\r\n"
+        assert error(await client.ask(b"SMEMBERS")) == "ERR wrong number of arguments for 'smembers' command"
+    client.send(b"SMEMBERS", b"k")
+    (await port.coordinator.call()).fail(ServerError("WRONGTYPE that"))
+    assert error(await client.reply()) == "WRONGTYPE that"
 
 
-def test_names_are_known_in_any_case_and_unknown_ones_are_refused(runner):
-    async def program():
-        async with opened(reply=OK) as port:
-            client = await port.client()
-            assert await client.ask(b"sEt", b"k", b"v") == b"OK"
-            assert error(await client.ask(b"FROB", b"x")).startswith("ERR unknown command 'FROB'")
-            assert error(await client.ask(b"SHUTDOWN")).startswith("ERR SHUTDOWN is not available")
-            assert error(await client.ask(b"CONFIG", b"SET", b"a", b"b")).startswith("ERR CONFIG SET is not available")
-            assert error(await client.ask(b"CONFIG", b"FROB")).startswith("ERR unknown subcommand 'FROB'")
-            assert error(await client.ask(b"WAIT", b"1", b"0")).startswith("ERR WAIT is not available")
-            assert error(await client.ask(b"ECHO")) == "ERR wrong number of arguments for 'echo' command"
-            assert error(await client.ask(b"SELECT", b"1")).startswith("ERR DB index is out of range")
-            assert error(await client.ask(b"BLNEW", b"k", b"0")).startswith("ERR BLNEW is not available")
-            assert await client.ask(b"CONFIG", b"GET", b"x") == b"OK"
-
-    runner.run(program())
+@on_port(reply=OK)
+async def test_names_are_known_in_any_case_and_unknown_ones_are_refused(port):
+    client = await port.client()
+    assert await client.ask(b"sEt", b"k", b"v") == b"OK"
+    assert error(await client.ask(b"FROB", b"x")).startswith("ERR unknown command 'FROB'")
+    assert error(await client.ask(b"SHUTDOWN")).startswith("ERR SHUTDOWN is not available")
+    assert error(await client.ask(b"CONFIG", b"SET", b"a", b"b")).startswith("ERR CONFIG SET is not available")
+    assert error(await client.ask(b"CONFIG", b"FROB")).startswith("ERR unknown subcommand 'FROB'")
+    assert error(await client.ask(b"WAIT", b"1", b"0")).startswith("ERR WAIT is not available")
+    assert error(await client.ask(b"ECHO")) == "ERR wrong number of arguments for 'echo' command"
+    assert error(await client.ask(b"SELECT", b"1")).startswith("ERR DB index is out of range")
+    assert error(await client.ask(b"BLNEW", b"k", b"0")).startswith("ERR BLNEW is not available")
+    assert await client.ask(b"CONFIG", b"GET", b"x") == b"OK"
 
 
-def test_a_protocol_error_is_answered_after_all_that_came_before_and_ends_the_connection(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            client.send_raw(wire.command(b"GET", b"k") + b"*1\r\n$1073741824\r\n" + wire.command(b"GET", b"z"))
-            (await port.coordinator.call()).answer(b"$1\r\nv\r\n")
-            assert await client.reply() == b"v"
-            assert error(await client.reply()) == "ERR Protocol error: invalid bulk length"
-            assert await client.closed()
-            assert not port.coordinator.calls
-            assert port.server.statistics.protocol_errors == 1
-
-    runner.run(program())
+@on_port()
+async def test_a_protocol_error_is_answered_after_all_that_came_before_and_ends_the_connection(port):
+    client = await port.client()
+    client.send_raw(wire.command(b"GET", b"k") + b"*1\r\n$1073741824\r\n" + wire.command(b"GET", b"z"))
+    (await port.coordinator.call()).answer(b"$1\r\nv\r\n")
+    assert await client.reply() == b"v"
+    assert error(await client.reply()) == "ERR Protocol error: invalid bulk length"
+    assert await client.closed()
+    assert not port.coordinator.calls
+    assert port.server.statistics.protocol_errors == 1
 
 
-def test_with_a_password_nothing_is_served_before_log_in(runner):
-    async def program():
-        async with opened(reply=OK, password="sesame") as port:
-            client = await port.client()
-            assert error(await client.ask(b"GET", b"k")) == "NOAUTH Authentication required."
-            assert error(await client.ask(b"NONE")) == "NOAUTH Authentication required."
-            assert error(await client.ask(b"HELLO", b"3")).startswith("NOAUTH")
-            assert error(await client.ask(b"AUTH", b"wrong")).startswith("WRONGPASS")
-            assert error(await client.ask(b"AUTH", b"admin", b"sesame")).startswith("WRONGPASS")
-            assert await client.ask(b"AUTH", b"sesame") == b"OK"
-            assert await client.ask(b"SET", b"k", b"v" * 20_000) == b"OK"
-            other = await port.client()
-            assert (await other.ask(b"HELLO", b"3", b"AUTH", b"default", b"sesame", b"SETNAME", b"me"))[b"proto"] == 3
-            assert await other.ask(b"CLIENT", b"GETNAME") == b"me"
-            assert await other.ask(b"RESET") == b"RESET"
-            assert error(await other.ask(b"GET", b"k")) == "NOAUTH Authentication required."
-            greedy = await port.client()
-            greedy.send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000000\r\n")
-            assert error(await greedy.reply()).startswith("NOAUTH") or await greedy.closed()
-
-    runner.run(program())
+@on_port(reply=OK, password="sesame")
+async def test_with_a_password_nothing_is_served_before_log_in(port):
+    client = await port.client()
+    assert error(await client.ask(b"GET", b"k")) == "NOAUTH Authentication required."
+    assert error(await client.ask(b"NONE")) == "NOAUTH Authentication required."
+    assert error(await client.ask(b"HELLO", b"3")).startswith("NOAUTH")
+    assert error(await client.ask(b"AUTH", b"wrong")).startswith("WRONGPASS")
+    assert error(await client.ask(b"AUTH", b"admin", b"sesame")).startswith("WRONGPASS")
+    assert await client.ask(b"AUTH", b"sesame") == b"OK"
+    assert await client.ask(b"SET", b"k", b"v" * 20_000) == b"OK"
+    other = await port.client()
+    assert (await other.ask(b"HELLO", b"3", b"AUTH", b"default", b"sesame", b"SETNAME", b"me"))[b"proto"] == 3
+    assert await other.ask(b"CLIENT", b"GETNAME") == b"me"
+    assert await other.ask(b"RESET") == b"RESET"
+    assert error(await other.ask(b"GET", b"k")) == "NOAUTH Authentication required."
+    greedy = await port.client()
+    greedy.send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000000\r\n")
+    assert error(await greedy.reply()).startswith("NOAUTH") or await greedy.closed()
 
 
-def test_without_a_password_log_in_says_so(runner):
-    async def program():
-        async with opened(reply=OK) as port:
-            client = await port.client()
-            assert "without any password configured" in error(await client.ask(b"AUTH", b"x"))
-            assert error(await client.ask(b"HELLO", b"4")).startswith("NOPROTO")
-            assert (await client.ask(b"HELLO"))[:6] == [b"server", b"valkey", b"version", b"0.0.0", b"proto", 2]
-            assert error(await client.ask(b"CLIENT", b"SETNAME", b"a b")).startswith("ERR Client names")
-            assert error(await client.ask(b"CLIENT", b"REPLY", b"OFF")).startswith("ERR CLIENT REPLY is not available")
-
-    runner.run(program())
+@on_port(reply=OK)
+async def test_without_a_password_log_in_says_so(port):
+    client = await port.client()
+    assert "without any password configured" in error(await client.ask(b"AUTH", b"x"))
+    assert error(await client.ask(b"HELLO", b"4")).startswith("NOPROTO")
+    assert (await client.ask(b"HELLO"))[:6] == [b"server", b"valkey", b"version", b"0.0.0", b"proto", 2]
+    assert error(await client.ask(b"CLIENT", b"SETNAME", b"a b")).startswith("ERR Client names")
+    assert error(await client.ask(b"CLIENT", b"REPLY", b"OFF")).startswith("ERR CLIENT REPLY is not available")
 
 
-def test_a_transaction_travels_as_one_piece_and_its_last_reply_is_the_answer(runner):
-    async def program():
-        async with opened(level=Level.DC_QUORUM) as port:
-            client = await port.client()
-            assert await client.ask(b"MULTI") == b"OK"
-            assert await client.ask(b"SET", b"k", b"v") == b"QUEUED"
-            assert await client.ask(b"GET", b"k") == b"QUEUED"
-            client.send(b"EXEC")
-            call = await port.coordinator.call()
-            assert call.words == [[b"MULTI"], [b"SET", b"k", b"v"], [b"GET", b"k"], [b"EXEC"]]
-            assert (len(call.commands), call.commands.replies) == (1, 4)
-            call.answer(b"*2\r\n+OK\r\n$1\r\nv\r\n")
-            assert await client.reply() == [b"OK", b"v"]
-            assert error(await client.ask(b"EXEC")) == "ERR EXEC without MULTI"
-
-    runner.run(program())
+@on_port(level=Level.DC_QUORUM)
+async def test_a_transaction_travels_as_one_piece_and_its_last_reply_is_the_answer(port):
+    client = await port.client()
+    assert await client.ask(b"MULTI") == b"OK"
+    assert await client.ask(b"SET", b"k", b"v") == b"QUEUED"
+    assert await client.ask(b"GET", b"k") == b"QUEUED"
+    client.send(b"EXEC")
+    call = await port.coordinator.call()
+    assert call.words == [[b"MULTI"], [b"SET", b"k", b"v"], [b"GET", b"k"], [b"EXEC"]]
+    assert (len(call.commands), call.commands.replies) == (1, 4)
+    call.answer(b"*2\r\n+OK\r\n$1\r\nv\r\n")
+    assert await client.reply() == [b"OK", b"v"]
+    assert error(await client.ask(b"EXEC")) == "ERR EXEC without MULTI"
 
 
-def test_a_transaction_with_a_wrong_command_is_not_sent_at_all(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            for wrong in (
-                [b"FROB"],
-                [b"GET"],
-                [b"CONFIG", b"SET", b"a", b"b"],
-                [b"SELECT", b"0"],
-                [b"SUBSCRIBE", b"c"],
-                [b"MULTI"],
-                [b"WATCH", b"k"],
-            ):
-                await client.ask(b"MULTI")
-                assert await client.ask(b"SET", b"k", b"v") == b"QUEUED"
-                assert isinstance(await client.ask(*wrong), ServerError)
-                assert error(await client.ask(b"EXEC")).startswith("EXECABORT")
-            await client.ask(b"MULTI")
-            assert await client.ask(b"EXEC") == []
-            await client.ask(b"MULTI")
-            assert await client.ask(b"DISCARD") == b"OK"
-            assert error(await client.ask(b"DISCARD")) == "ERR DISCARD without MULTI"
-            assert not port.coordinator.calls
-
-    runner.run(program())
+@on_port()
+async def test_a_transaction_with_a_wrong_command_is_not_sent_at_all(port):
+    client = await port.client()
+    for wrong in (
+        [b"FROB"],
+        [b"GET"],
+        [b"CONFIG", b"SET", b"a", b"b"],
+        [b"SELECT", b"0"],
+        [b"SUBSCRIBE", b"c"],
+        [b"MULTI"],
+        [b"WATCH", b"k"],
+    ):
+        await client.ask(b"MULTI")
+        assert await client.ask(b"SET", b"k", b"v") == b"QUEUED"
+        assert isinstance(await client.ask(*wrong), ServerError)
+        assert error(await client.ask(b"EXEC")).startswith("EXECABORT")
+    await client.ask(b"MULTI")
+    assert await client.ask(b"EXEC") == []
+    await client.ask(b"MULTI")
+    assert await client.ask(b"DISCARD") == b"OK"
+    assert error(await client.ask(b"DISCARD")) == "ERR DISCARD without MULTI"
+    assert not port.coordinator.calls
 
 
-def test_a_blocking_pop_looks_at_the_own_zone_and_takes_at_the_level(runner):
-    async def program():
-        async with opened(level=Level.DC_QUORUM) as port:
-            client = await port.client()
-            client.send(b"BLPOP", b"p", b"q", b"0")
-            client.send(b"ECHO", b"afterwards")
-            for exists in (b":0\r\n", b":0\r\n", b":0\r\n"):
-                call = await port.coordinator.call()
-                assert call.words[0][0] == b"EXISTS"
-                assert call.commands[0] == ("PING",), "a local read"
-                call.answer(exists)
-            (await port.coordinator.call()).answer(b":1\r\n")
-            pop = await port.coordinator.call()
-            assert (pop.words, pop.level) == ([[b"LPOP", b"q"]], Level.DC_QUORUM)
-            pop.answer(b"$1\r\nx\r\n")
-            assert await client.reply() == [b"q", b"x"]
-            assert await client.reply() == b"afterwards"
-            client.send(b"BLPOP", b"p", b"0.05")
-            port.coordinator.reply = b":0\r\n"
-            while port.coordinator.calls:
-                port.coordinator.calls.popleft().answer(b":0\r\n")
-            assert await client.reply() is None
-            assert error(await client.ask(b"BLPOP", b"p", b"-1")) == "ERR timeout is negative"
-            assert error(await client.ask(b"BLPOP", b"p", b"x")).startswith("ERR timeout is not")
-
-    runner.run(program())
+@on_port(level=Level.DC_QUORUM)
+async def test_a_blocking_pop_looks_at_the_own_zone_and_takes_at_the_level(port):
+    client = await port.client()
+    client.send(b"BLPOP", b"p", b"q", b"0")
+    client.send(b"ECHO", b"afterwards")
+    for exists in (b":0\r\n", b":0\r\n", b":0\r\n"):
+        call = await port.coordinator.call()
+        assert call.words[0][0] == b"EXISTS"
+        assert call.commands[0] == ("PING",), "a local read"
+        call.answer(exists)
+    (await port.coordinator.call()).answer(b":1\r\n")
+    pop = await port.coordinator.call()
+    assert (pop.words, pop.level) == ([[b"LPOP", b"q"]], Level.DC_QUORUM)
+    pop.answer(b"$1\r\nx\r\n")
+    assert await client.reply() == [b"q", b"x"]
+    assert await client.reply() == b"afterwards"
+    client.send(b"BLPOP", b"p", b"0.05")
+    port.coordinator.reply = b":0\r\n"
+    while port.coordinator.calls:
+        port.coordinator.calls.popleft().answer(b":0\r\n")
+    assert await client.reply() is None
+    assert error(await client.ask(b"BLPOP", b"p", b"-1")) == "ERR timeout is negative"
+    assert error(await client.ask(b"BLPOP", b"p", b"x")).startswith("ERR timeout is not")
 
 
-def test_many_clients_that_wait_look_together_no_more_often_than_is_allowed(runner, monkeypatch):
+@coroutine
+async def test_many_clients_that_wait_look_together_no_more_often_than_is_allowed(monkeypatch):
     monkeypatch.setattr(blocking, "LOOKS_PER_S", 100)
-
-    async def program():
-        async with opened(reply=b":0\r\n") as port:
-            begin_s = time.monotonic()
-            for _ in range(50):
-                (await port.client()).send(b"BLPOP", b"q", b"0")
-            await until(lambda: port.coordinator.asked >= 150)
-            looks = port.coordinator.asked
-            assert looks <= 50 + 100 * (time.monotonic() - begin_s) + 50
-
-    runner.run(program())
+    async with opened(reply=b":0\r\n") as port:
+        begin_s = time.monotonic()
+        for _ in range(50):
+            (await port.client()).send(b"BLPOP", b"q", b"0")
+        await until(lambda: port.coordinator.asked >= 150)
+        looks = port.coordinator.asked
+        assert looks <= 50 + 100 * (time.monotonic() - begin_s) + 50
 
 
-def test_a_client_that_leaves_while_it_waits_is_waited_for_no_more(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            client.send(b"BLPOP", b"q", b"0")
-            (await port.coordinator.call()).answer(b":0\r\n")
-            client.close()
-            await until(lambda: not port.server.clients)
-            await asyncio.sleep(0.1)
-            rest = len(port.coordinator.calls)
-            assert rest <= 1
-
-    runner.run(program())
+@on_port()
+async def test_a_client_that_leaves_while_it_waits_is_waited_for_no_more(port):
+    client = await port.client()
+    client.send(b"BLPOP", b"q", b"0")
+    (await port.coordinator.call()).answer(b":0\r\n")
+    client.close()
+    await until(lambda: not port.server.clients)
+    await asyncio.sleep(0.1)
+    rest = len(port.coordinator.calls)
+    assert rest <= 1
 
 
-def test_answers_for_a_client_that_has_left_go_nowhere(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            client.send(b"GET", b"k")
-            call = await port.coordinator.call()
-            client.close()
-            await until(lambda: not port.server.clients)
-            call.answer(b"$1\r\nv\r\n")
-            other = await port.client()
-            assert await other.ask(b"ECHO", b"well") == b"well"
-
-    runner.run(program())
+@on_port()
+async def test_answers_for_a_client_that_has_left_go_nowhere(port):
+    client = await port.client()
+    client.send(b"GET", b"k")
+    call = await port.coordinator.call()
+    client.close()
+    await until(lambda: not port.server.clients)
+    call.answer(b"$1\r\nv\r\n")
+    other = await port.client()
+    assert await other.ask(b"ECHO", b"well") == b"well"
 
 
-def test_quit_answers_what_came_before_and_then_closes(runner):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            client.send(b"GET", b"k")
-            client.send(b"QUIT")
-            client.send(b"GET", b"z")
-            (await port.coordinator.call()).answer(b"$1\r\nv\r\n")
-            assert [await client.reply(), await client.reply()] == [b"v", b"OK"]
-            assert await client.closed()
-            assert not port.coordinator.calls
-
-    runner.run(program())
+@on_port()
+async def test_quit_answers_what_came_before_and_then_closes(port):
+    client = await port.client()
+    client.send(b"GET", b"k")
+    client.send(b"QUIT")
+    client.send(b"GET", b"z")
+    (await port.coordinator.call()).answer(b"$1\r\nv\r\n")
+    assert [await client.reply(), await client.reply()] == [b"v", b"OK"]
+    assert await client.closed()
+    assert not port.coordinator.calls
 
 
 @pytest.mark.parametrize("name", [b"clients", b"resp=2", b"name=worker-1"])
-def test_clients_are_listed(runner, name):
-    async def program():
-        async with opened() as port:
-            client = await port.client()
-            await client.ask(b"CLIENT", b"SETNAME", b"worker-1")
-            listed = await client.ask(b"CLIENT", b"LIST")
-            return listed, port.server.counts()
-
-    listed, counts = runner.run(program())
+@on_port()
+async def test_clients_are_listed(port, name):
+    client = await port.client()
+    await client.ask(b"CLIENT", b"SETNAME", b"worker-1")
+    listed = await client.ask(b"CLIENT", b"LIST")
+    listed, counts = listed, port.server.counts()
     assert counts["clients"] == 1
     assert name == b"clients" or name in listed
 
 
-def test_commands_of_several_clients_in_one_turn_travel_together_if_they_are_alike(runner):
-    async def program():
-        async with opened() as port:
-            for _ in range(4):
-                await (await port.client()).ask(b"ECHO", b"here")
-            sessions = list(port.server.clients)
-            for number, session in enumerate(sessions):
-                session.data_received(wire.command(b"SET", b"k", b"%d" % number))
-            assert not port.coordinator.calls
-            sessions[0].data_received(wire.command(b"GET", b"k"))
-            sessions[1].data_received(wire.command(b"SET", b"k", b"last"))
-            first, second, third = [await port.coordinator.call() for _ in range(3)]
-            assert [words[2] for words in first.words] == [b"0", b"1", b"2", b"3"]
-            assert (second.words, third.words) == ([[b"GET", b"k"]], [[b"SET", b"k", b"last"]])
-
-    runner.run(program())
+@on_port()
+async def test_commands_of_several_clients_in_one_turn_travel_together_if_they_are_alike(port):
+    for _ in range(4):
+        await (await port.client()).ask(b"ECHO", b"here")
+    sessions = list(port.server.clients)
+    for number, session in enumerate(sessions):
+        session.data_received(wire.command(b"SET", b"k", b"%d" % number))
+    assert not port.coordinator.calls
+    sessions[0].data_received(wire.command(b"GET", b"k"))
+    sessions[1].data_received(wire.command(b"SET", b"k", b"last"))
+    first, second, third = [await port.coordinator.call() for _ in range(3)]
+    assert [words[2] for words in first.words] == [b"0", b"1", b"2", b"3"]
+    assert (second.words, third.words) == ([[b"GET", b"k"]], [[b"SET", b"k", b"last"]])
 
 
-def test_a_transaction_does_not_overtake_what_was_gathered_before_it(runner):
-    async def program():
-        async with opened() as port:
-            await (await port.client()).ask(b"ECHO", b"here")
-            [session] = port.server.clients
-            session.data_received(b"SET k 1\r\nMULTI\r\nSET k 2\r\nEXEC\r\n")
-            first, second = [await port.coordinator.call() for _ in range(2)]
-            assert first.words == [[b"SET", b"k", b"1"]]
-            assert [words[0] for words in second.words] == [b"MULTI", b"SET", b"EXEC"]
-
-    runner.run(program())
+@on_port()
+async def test_a_transaction_does_not_overtake_what_was_gathered_before_it(port):
+    await (await port.client()).ask(b"ECHO", b"here")
+    [session] = port.server.clients
+    session.data_received(b"SET k 1\r\nMULTI\r\nSET k 2\r\nEXEC\r\n")
+    first, second = [await port.coordinator.call() for _ in range(2)]
+    assert first.words == [[b"SET", b"k", b"1"]]
+    assert [words[0] for words in second.words] == [b"MULTI", b"SET", b"EXEC"]
