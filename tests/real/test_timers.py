@@ -6,12 +6,10 @@ How late a timer may fire depends on the machine, so nothing here depends on it.
 import asyncio
 import sys
 import time
-from contextlib import asynccontextmanager
-from itertools import pairwise
 
 import pytest
 import uvloop
-from support.coroutines import coroutine, within
+from support.coroutines import coroutine
 
 from cluster.real.runtime import RealRuntime
 from cluster.real.timers import Timers
@@ -152,100 +150,6 @@ async def test_ten_thousand_timers_all_fire_in_order():
     assert await fired.wait() == [*range(10_000), "last"]
 
 
-@asynccontextmanager
-async def opened():
-    runtime = RealRuntime(seed=1)
-    try:
-        yield runtime
-    finally:
-        await runtime.close()
-
-
-on_runtime = within("runtime", opened)
-
-
-@on_runtime
-async def test_sleeping_lasts_at_least_as_long_as_asked_by_the_runs_own_time(runtime):
-    times = [runtime.now_ns()]
-    for duration_ns in (0, 100_000, 3 * MS):
-        await runtime.sleep(duration_ns)
-        times.append(runtime.now_ns())
-    slept = [later - earlier for earlier, later in pairwise(times)]
-    assert [duration >= asked for duration, asked in zip(slept, (0, 100_000, 3 * MS), strict=True)] == [True] * 3
-
-
-@on_runtime
-async def test_a_cancelled_task_ends_where_it_waits_and_runs_its_clean_up(runtime):
-    log = []
-
-    async def sleeper():
-        try:
-            await runtime.sleep(3_600_000 * MS)
-        finally:
-            log.append("clean-up")
-
-    task = runtime.spawn(sleeper(), name="sleeper")
-    await runtime.sleep(MS)
-    assert not task.done()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task.join()
-    assert (log, task.done()) == (["clean-up"], True)
-
-
-@on_runtime
-async def test_a_promise_may_be_kept_after_who_awaited_it_was_cancelled(runtime):
-    promise = runtime.promise()
-
-    async def waiter():
-        return await promise
-
-    task = runtime.spawn(waiter(), name="waiter")
-    await runtime.sleep(MS)
-    task.cancel()
-    await runtime.sleep(MS)
-    promise.set_result(1)
-    assert task.done() is True
-
-
-@on_runtime
-async def test_a_promise_wakes_everybody_who_awaits_it_before_or_after(runtime):
-    promise = runtime.promise()
-
-    async def waiter():
-        return await promise
-
-    tasks = [runtime.spawn(waiter(), name="waiter") for _ in range(3)]
-    await runtime.sleep(MS)
-    promise.set_result("kept")
-    assert ([await task.join() for task in tasks] + [await promise], promise.done()) == (["kept"] * 4, True)
-
-
-@on_runtime
-async def test_who_stops_waiting_for_a_task_does_not_stop_the_task(runtime):
-    async def work():
-        await runtime.sleep(20 * MS)
-        return "done"
-
-    async def join(task):
-        return await task.join()
-
-    task = runtime.spawn(work(), name="work")
-    joiner = runtime.spawn(join(task), name="joiner")
-    await runtime.sleep(MS)
-    joiner.cancel()
-    assert await task.join() == "done"
-
-
-@on_runtime
-async def test_joining_a_task_that_failed_raises_its_error(runtime):
-    async def work():
-        raise LookupError("lost")
-
-    with pytest.raises(LookupError, match="lost"):
-        await runtime.spawn(work(), name="work").join()
-
-
 @coroutine
 async def test_closing_ends_every_task_that_is_left():
     ended = []
@@ -262,10 +166,3 @@ async def test_closing_ends_every_task_that_is_left():
     await runtime.sleep(MS)
     await runtime.close()
     assert sorted(ended) == ["one", "two"]
-
-
-@on_runtime
-async def test_equal_seeds_give_equal_random_streams(runtime):
-    other = RealRuntime(seed=1)
-    assert [runtime.random(name).random() for name in "xy"] == [other.random(name).random() for name in "xy"]
-    await other.close()
