@@ -147,34 +147,6 @@ async def test_a_server_that_is_killed_with_commands_in_flight_leaves_them_indet
 
 
 @coroutine
-async def test_a_paused_server_times_out_and_applies_the_command_when_it_goes_on(zone):
-    async with connected(zone.address, HASTY) as client, connected(zone.address) as observer:
-        await client.execute(("DEL", "k"))
-        await zone.pause()
-        ended = await outcome(client, ("SET", "k", "late"))
-        await zone.resume()
-        seen = []
-
-        async def look():
-            while seen != [b"late"]:
-                seen[:] = await observer.execute(("GET", "k"))
-
-        await asyncio.wait_for(look(), 60)
-        await until(lambda: client.server.connected, "a new connection")
-        assert ended == (Indeterminate, STORAGE_REFUSED)
-
-
-@coroutine
-async def test_where_nobody_listens_everything_is_unavailable_until_somebody_does(zone):
-    await zone.kill()
-    async with connected(zone.address, wait=False) as client:
-        refused = await outcome(client, ("INCR", "m"))
-        await zone.restart(Restart.KEEP)
-        await until(lambda: client.server.connected, "a connection")
-        assert (refused, await client.execute(("INCR", "m"))) == ((Unavailable, STORAGE_REFUSED), [1])
-
-
-@coroutine
 async def test_a_connection_that_is_closed_while_it_is_made_calls_nobody(zone):
     called = []
     upstream = RedisUpstream(zone.address, loop=asyncio.get_running_loop())

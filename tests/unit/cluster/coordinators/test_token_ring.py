@@ -14,7 +14,7 @@ from cluster.links.link import Cut
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.topology.topology import DataCentre, Topology
 from cluster.votes.levels import Level, Levels
-from cluster.zone import ClusterError, Restart
+from cluster.zone import ClusterError
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE, EACH = Level
@@ -76,32 +76,6 @@ class TestNodesOfAZone:
             assert sorted(held[node][0]) == expected
 
     @simulated(topology=SHARED)
-    async def test_keys_of_a_pipeline_are_answered_in_its_order(self, cluster):
-        connection = cluster.connection("b", QUORUM)
-        await connection.execute(*[("SET", key, key) for key in KEYS])
-        assert await connection.execute(*[("GET", key) for key in reversed(KEYS)], ("HGETALL", "none")) == [
-            *(key.encode() for key in reversed(KEYS)),
-            [],
-        ]
-
-    @pytest.mark.parametrize("level", [ONE, QUORUM, SAFE])
-    @simulated(topology=SHARED)
-    async def test_commands_of_many_keys_are_taken_apart_and_joined(self, cluster, level):
-        values = [f"value of {key}".encode() for key in KEYS]
-        expected = [b"OK", [values[5], None, *values, values[5]], 41, 30, 10]
-        connection = cluster.connection("a", level)
-        pairs = [word for key in KEYS for word in (key, f"value of {key}")]
-        written = await connection.execute(("MSET", *pairs))
-        await cluster.runtime.sleep(100 * MS)
-        asked = ("MGET", KEYS[5], "absent", *KEYS, KEYS[5])
-        assert (
-            written
-            + await connection.execute(
-                asked, ("EXISTS", *KEYS, KEYS[0], "absent"), ("DEL", *KEYS[:30]), ("EXISTS", *KEYS)
-            )
-        ) == expected
-
-    @simulated(topology=SHARED)
     async def test_one_part_that_fails_makes_the_whole_an_error_and_the_rest_stays(self, cluster):
         dead = owners(SHARED, KEYS[0])
         for node in dead[:2]:
@@ -112,11 +86,8 @@ class TestNodesOfAZone:
         told = await outcome(cluster, node, QUORUM, ("MSET", *pairs))
         kept = [key for key in KEYS if not set(owners(SHARED, key)) & set(dead[:2])]
         values = [await outcome(cluster, node, QUORUM, ("GET", key)) for key in kept]
-        (kind, text) = told
-        assert kind is Indeterminate
-        assert text == "ERR Storage: Datastore refused connection"
-        assert values
-        assert values == [[b"v"]] * len(values)
+        assert told == (Indeterminate, "ERR Storage: Datastore refused connection")
+        assert values == [[b"v"]] * len(kept) != []
 
     @simulated(topology=SHARED)
     async def test_scripts_whose_keys_are_apart_are_refused_and_those_with_a_tag_are_not(self, cluster):
@@ -137,13 +108,9 @@ class TestNodesOfAZone:
         connection = cluster.connection("a", QUORUM)
         await connection.execute(("SADD", source, "m"))
         moved = await connection.execute(("SMOVE", source, target, "m"))
-        seen, at_first = (
-            await connection.execute(("SMEMBERS", target)),
-            await at(cluster, owners(SHARED, source), "SMEMBERS", target),
-        )
         assert moved == [1]
-        assert seen == [[]]
-        assert at_first == [[b"m"]] * 3
+        assert await connection.execute(("SMEMBERS", target)) == [[]]
+        assert await at(cluster, owners(SHARED, source), "SMEMBERS", target) == [[b"m"]] * 3
 
     @simulated(topology=SHARED)
     async def test_commands_without_a_key_are_answered_by_the_node_that_is_asked(self, cluster):
@@ -165,11 +132,7 @@ class TestNodesOfAZone:
     async def test_dc_one_is_the_answer_of_the_owner_in_the_own_zone(self, cluster):
         key = next(key for key in KEYS if owners(SHARED, key)[0] != "a")
         await plant(cluster, key, dict(zip(owners(SHARED, key), "xyz", strict=True)))
-        assert [await outcome(cluster, node, ONE, ("GET", key)) for node in ("a", "b", "c")] == [
-            [b"x"],
-            [b"y"],
-            [b"z"],
-        ]
+        assert [await outcome(cluster, node, ONE, ("GET", key)) for node in DC1] == [[b"x"], [b"y"], [b"z"]]
 
     @simulated(topology=SHARED)
     async def test_a_zone_is_read_straight_from_all_its_servers_and_a_server_alone_has_a_part(self, cluster):
@@ -191,11 +154,9 @@ class TestTwoDataCentres:
     async def test_every_zone_of_the_other_data_centre_gets_every_write_once(self, cluster, level):
         answer = await outcome(cluster, "a", level, ("INCR", "n"), ("RPUSH", "l", "x"))
         await cluster.runtime.sleep(100 * MS)
-        assert (answer, await at(cluster, TWO_DCS.nodes, "GET", "n"), await at(cluster, DC2, "LLEN", "l")) == (
-            [1, 1],
-            [b"1"] * 6,
-            [1, 1, 1],
-        )
+        assert answer == [1, 1]
+        assert await at(cluster, TWO_DCS.nodes, "GET", "n") == [b"1"] * 6
+        assert await at(cluster, DC2, "LLEN", "l") == [1, 1, 1]
 
     @simulated(topology=TWO_DCS)
     async def test_at_each_every_zone_of_every_data_centre_gets_a_write_once_unlike_in_dynomite(self, cluster):
@@ -294,18 +255,7 @@ class TestTwoDataCentres:
         await cluster.runtime.sleep(1000 * MS)
         values = await at(cluster, TWO_DCS.nodes, "GET", "k")
         assert told == [[b"OK"], [b"OK"]]
-        assert values[:3] == [b"d"] * 3
-        assert values[3:] == [b"a"] * 3
-
-    @simulated(topology=TWO_DCS)
-    async def test_a_data_centre_that_missed_writes_gets_them_from_nobody(self, cluster):
-        for node in DC2:
-            await cluster.zones[node].kill()
-        await outcome(cluster, "a", SAFE, ("SET", "k", "v"))
-        for node in DC2:
-            await cluster.zones[node].restart(Restart.WIPE)
-        await cluster.runtime.sleep(20_000 * MS)
-        assert await at(cluster, TWO_DCS.nodes, "GET", "k") == [b"v"] * 3 + [None] * 3
+        assert values == [b"d"] * 3 + [b"a"] * 3
 
 
 class TestReadAndWriteLevels:
@@ -332,9 +282,8 @@ class TestReadAndWriteLevels:
 
     @simulated(topology=TWO_DCS)
     async def test_a_mixed_pipeline_of_both_is_answered_command_by_command(self, cluster):
-        assert await outcome(
-            cluster, "a", Levels(read=ONE, write=QUORUM), ("SET", "k", 1), ("GET", "k"), ("HGETALL", "h")
-        ) == [b"OK", b"1", []]
+        pipeline = ("SET", "k", 1), ("GET", "k"), ("HGETALL", "h")
+        assert await outcome(cluster, "a", Levels(read=ONE, write=QUORUM), *pipeline) == [b"OK", b"1", []]
 
 
 class TestAFreshCoordinator:
@@ -345,8 +294,6 @@ class TestAFreshCoordinator:
         refused = await outcome(cluster, "a2", QUORUM, ("SET", "k", "v"))
         coordinator.restart()
         await cluster.runtime.sleep(2_000 * MS)
-        assert (refused, coordinator.connected, await outcome(cluster, "a2", QUORUM, ("SET", "k", "v"))) == (
-            (Unavailable, "coordinator: connection refused"),
-            True,
-            [b"OK"],
-        )
+        assert refused == (Unavailable, "coordinator: connection refused")
+        assert coordinator.connected
+        assert await outcome(cluster, "a2", QUORUM, ("SET", "k", "v")) == [b"OK"]

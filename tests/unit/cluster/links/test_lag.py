@@ -147,14 +147,9 @@ def test_a_lag_is_written_so_that_it_reads_back_as_itself(given, written):
     assert draws_ms(parse_lag(written), 20) == draws_ms(lag, 20)
 
 
-@pytest.mark.parametrize(("text", "zero"), [("0", True), ("constant:0ms", True), ("0.5*0 + 0.5*0", True)])
-def test_a_lag_knows_that_it_is_zero(text, zero):
-    assert parse_lag(text).zero is zero
-
-
-@pytest.mark.parametrize("text", ["constant:1us", "0.5*0 + 0.5*constant:1ms", "ymmr-w", "exponential:1ms"])
-def test_a_lag_knows_that_it_is_not_zero(text):
-    assert parse_lag(text).zero is False
+@pytest.mark.parametrize("text", ["0", "constant:0ms", "0.5*0 + 0.5*0", "constant:1us", "ymmr-w", "exponential:1ms"])
+def test_a_lag_knows_whether_it_is_zero(text):
+    assert parse_lag(text).zero is (max(draws_ms(parse_lag(text), 100)) == 0)
 
 
 def test_a_duration_by_itself_is_a_constant_lag():
@@ -241,9 +236,4 @@ def test_a_mixture_chooses_by_weight_whatever_the_weights_sum_to():
 def test_the_functions_and_the_text_make_the_same_lags():
     made = [uniform(1, 5), normal(2, 0.5), exponential(2), lognormal(2, 15), pareto(1, 1.5), Constant(2)]
     assert [parse_lag(str(lag)) for lag in made] == made
-
-
-def test_lags_that_are_written_alike_are_equal_and_hash_alike() -> None:
-    assert parse_lag("lognormal:2ms:15ms") == parse_lag("lognormal:2ms:15ms")
-    assert hash(parse_lag("lognormal:2ms:15ms")) == hash(parse_lag("lognormal:2ms:15ms"))
-    assert parse_lag("lognormal:2ms:15ms") != parse_lag("lognormal:2ms:16ms")
+    assert len({*made, *(parse_lag(str(lag)) for lag in made)}) == len(made)

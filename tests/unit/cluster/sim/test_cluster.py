@@ -7,8 +7,6 @@ from cluster import testbed
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.sim.trace import first_difference
 from cluster.votes.levels import Level
 from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, Unavailable
@@ -74,47 +72,3 @@ def test_a_cluster_can_be_stopped_with_commands_in_flight():
 def test_zone_names_must_be_some_and_different(zones):
     with pytest.raises(ClusterError, match="one or more, all different"):
         SimCluster(zones, SimSettings(seed=1))
-
-
-async def mixed_load(made):
-    """Clients in every zone that race for the same keys while a zone dies and comes back."""
-
-    async def client(zone, number):
-        random = made.runtime.random(f"client {zone} {number}")
-        connection = made.connection(zone, Level.DC_QUORUM)
-        for _ in range(20):
-            try:
-                await connection.execute(("INCR", "n"), ("ZADD", "z", random.random(), str(random.randrange(50))))
-            except (Indeterminate, Unavailable):
-                made.runtime.note("failed", zone)
-            await made.runtime.sleep(random.randrange(3) * MS)
-
-    tasks = [made.runtime.spawn(client(zone, n), name=f"client {zone} {n}") for zone in ZONES for n in range(3)]
-    await made.runtime.sleep(10 * MS)
-    await made.zones["b"].kill()
-    await made.runtime.sleep(10 * MS)
-    await made.zones["b"].restart(Restart.WIPE)
-    for task in tasks:
-        await task.join()
-
-
-def load(seed, tie_break):
-    schedule = Schedule(tie_break=tie_break)
-    fast = Timeouts(factor=0.01)
-    settings = {"schedule": schedule, "lag": parse_lag("exponential:2ms"), "timeouts": fast, "keep_trace": True}
-
-    @simulated(seed=seed, **settings)
-    async def runtime_after_load(cluster):
-        await mixed_load(cluster)
-        return cluster.runtime
-
-    return runtime_after_load()
-
-
-@pytest.mark.parametrize("tie_break", tuple(TieBreak))
-def test_a_run_repeats_event_by_event(tie_break):
-    one, other = load(7, tie_break), load(7, tie_break)
-    assert first_difference(one.trace, other.trace) is None
-    assert one.trace_hash == other.trace_hash
-    assert one.trace.events > 1000
-    assert load(8, tie_break).trace_hash != one.trace_hash

@@ -1,54 +1,10 @@
-"""Goal: equal runs have equal trace hashes under any hash seed of Python. Method: a racing program, in subprocesses."""
-
-import os
-import subprocess
-import sys
-import textwrap
+"""Goal: equal runs have equal trace hashes, and others do not. Method: small programs, and notes by hand."""
 
 import pytest
 
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.schedule import Schedule, TieBreak
 from cluster.sim.trace import Trace, first_difference
-
-PROGRAM = textwrap.dedent(
-    """
-    import sys
-    from cluster.sim.runtime import SimRuntime
-    from cluster.sim.schedule import Schedule
-
-    sim = SimRuntime(seed=int(sys.argv[1]), schedule=Schedule(tie_break=sys.argv[2]), keep_trace=True)
-    names = {f"worker {number}": number for number in range(20)}
-
-    async def worker(name):
-        random = sim.random(name)
-        for _ in range(20):
-            await sim.sleep(random.randrange(5))
-            sim.note("step", name)
-
-    async def program():
-        for task in [sim.spawn(worker(name), name=name) for name in names]:
-            await task.join()
-
-    sim.run_until_complete(program())
-    print(sim.trace_hash)
-    """
-)
-
-
-def trace_hash(seed, tie_break, hash_seed):
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    command = [sys.executable, "-c", PROGRAM, str(seed), tie_break]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
-
-
-@pytest.mark.parametrize("tie_break", tuple(TieBreak))
-def test_the_hash_does_not_depend_on_pythons_hash_seed(tie_break):
-    assert trace_hash(1, tie_break, "0") == trace_hash(1, tie_break, "4711") != ""
-
-
-def test_another_seed_gives_another_hash():
-    assert trace_hash(1, "random", "0") != trace_hash(2, "random", "0")
 
 
 def run(*, delay_ns=1, name="x", seed=1):
