@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cluster.racks import even_rack
+from support.cluster.sim_lab import simulated
 
-from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.topology.topology import DataCentre, Rack, Topology
 from cluster.votes.levels import Level
 
@@ -22,19 +22,16 @@ ZONES = st.lists(st.integers(1, 3), min_size=1, max_size=4)
 
 
 def replies(topology, pipelines, level):
-    cluster = SimCluster(topology.nodes, SimSettings(seed=1, topology=topology))
+    @simulated(topology=topology)
+    async def said(cluster):
+        found = []
+        for index, pipeline in enumerate(pipelines):
+            node = topology.nodes[index % len(topology.nodes)]
+            found.append(await cluster.connection(node, level).execute(*pipeline))
+            await cluster.runtime.sleep(1_000_000)
+        return found
 
-    async def program():
-        async with cluster:
-            nodes = topology.nodes
-            said = []
-            for index, pipeline in enumerate(pipelines):
-                connection = cluster.connection(nodes[index % len(nodes)], level)
-                said.append(await connection.execute(*pipeline))
-                await cluster.runtime.sleep(1_000_000)
-            return said
-
-    return cluster.runtime.run_until_complete(program())
+    return said()
 
 
 def racks(sizes, prefix):

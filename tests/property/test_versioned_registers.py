@@ -5,6 +5,7 @@ seeds with bugs planted show that it would tell. What random runs do not show of
 """
 
 import pytest
+from support.cluster.sim_lab import simulated
 
 from analysis.workloads import WorkloadKind
 from cluster.connections.timeouts import Timeouts
@@ -13,7 +14,6 @@ from cluster.links.link import Cut
 from cluster.options.versions import scripts
 from cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
 from cluster.options.versions.settings import VoteBy
-from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.votes.levels import Level
 from cluster.votes.vote import Vote
 from scenarios.fault_draws.fault_classes import FaultClass
@@ -55,30 +55,25 @@ def test_a_bug_in_who_wins_is_found(bug, monkeypatch):
     assert [found for fault_class, seeds in TELLING.items() for found in violations(fault_class, seeds)]
 
 
-def read_twice():
+@simulated(lag=Constant(1), timeouts=Timeouts(factor=0.02), votes=VoteBy.VERSION)
+async def read_twice(cluster):
     """A write that reached one zone only is read there, and then elsewhere without that zone."""
-    options = SimSettings(seed=1, lag=Constant(1), timeouts=Timeouts(factor=0.02), votes=VoteBy.VERSION)
-    cluster = SimCluster(("a", "b", "c"), options)
 
     def set_links(*, cut):
         for ends, link in cluster.links.items():
             if "a" in ends:
                 link.cut(Cut.DROP) if cut else link.mend()
 
-    async def whole():
-        async with cluster:
-            await cluster.connection("b", Level.DC_QUORUM).execute(("SET", "k", "old"))
-            await cluster.runtime.sleep(20_000_000)
-            set_links(cut=True)
-            cluster.coordinators["a"].submit(Level.DC_QUORUM, [("SET", "k", "new")], lambda outcome: None)
-            await cluster.runtime.sleep(20_000_000)
-            set_links(cut=False)
-            await cluster.network.connected()
-            first = await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
-            set_links(cut=True)
-            return first + await cluster.connection("c", Level.DC_QUORUM).execute(("GET", "k"))
-
-    return cluster.runtime.run_until_complete(whole())
+    await cluster.connection("b", Level.DC_QUORUM).execute(("SET", "k", "old"))
+    await cluster.runtime.sleep(20_000_000)
+    set_links(cut=True)
+    cluster.coordinators["a"].submit(Level.DC_QUORUM, [("SET", "k", "new")], lambda outcome: None)
+    await cluster.runtime.sleep(20_000_000)
+    set_links(cut=False)
+    await cluster.network.connected()
+    first = await cluster.connection("a", Level.DC_QUORUM).execute(("GET", "k"))
+    set_links(cut=True)
+    return first + await cluster.connection("c", Level.DC_QUORUM).execute(("GET", "k"))
 
 
 def test_what_was_read_once_is_not_unread_elsewhere():
