@@ -235,23 +235,6 @@ def test_a_fault_that_counts_commands_does_not_bring_the_dead_back() -> None:
         switch.check()
 
 
-def test_a_replacement_is_a_new_process_with_a_queue_of_its_own(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.consumers.start("b", 0)
-    stage.runtime.run(for_ns=5 * MS)
-    stage.consumers.crash("b", 0)
-    stage.runtime.run(for_ns=5 * MS)
-    stage.consumers.start("b", 0)
-    stage.runtime.run(for_ns=15 * MS)
-    assert [row[:4] for row in stage.rows()[2:6]] == [
-        ("consumer-b-0.2", "pop", "invoke", None),
-        ("consumer-b-0.2", "pop", "ok", "m1"),
-        ("consumer-b-0.2", "ack", "invoke", "m1"),
-        ("consumer-b-0.2", "ack", "ok", "m1"),
-    ]
-    assert len(stage.queues) == 2
-
-
 @pytest.mark.parametrize(("error", "outcome"), [(Unavailable("down"), "fail"), (Indeterminate("late"), "info")])
 def test_a_consumer_backs_off_and_goes_on_when_the_cluster_fails(
     tmp_path: Path, error: Exception, outcome: str

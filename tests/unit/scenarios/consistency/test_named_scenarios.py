@@ -83,13 +83,6 @@ def test_drawn_registers_break_at_every_level_and_each_key_that_does_gets_a_smal
         assert verdict.counts["applied_after_fail"] == verdict.counts["unwritten"] == verdict.counts["undecided"] == 0
 
 
-def test_a_scarce_budget_leaves_keys_undecided_and_the_run_unknown():
-    scarce = "workload.budget_configurations=1", "faults=[]", "load.rate_per_s={a: 400}"
-    verdict = run_in_memory("registers", "links.lag=constant:50ms", *scarce)
-    assert verdict.counts["undecided"] > 0
-    assert verdict.valid == "unknown"
-
-
 def test_sets_keep_what_was_confirmed_and_differ_where_a_zone_missed_it():
     verdict = run_in_memory("sets", "level=DC_QUORUM")
     assert verdict.counts["lost_add"] == verdict.counts["unwritten"] == 0
@@ -97,20 +90,6 @@ def test_sets_keep_what_was_confirmed_and_differ_where_a_zone_missed_it():
     healthy = run_in_memory("sets", "level=DC_QUORUM", "faults=[]")
     assert healthy.valid is True
     assert healthy.counts["divergent"] == 0
-
-
-def test_a_hunt_groups_seeds_by_anomaly_and_its_counterexample_replays_event_by_event(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    hunting = ["hunt", "registers", "--runs", "21", "--messages", "150", "--json"]
-    assert run_cli(hunting) == 1
-    hunted = json.loads(capsys.readouterr().out)
-    assert (hunted["runs"], hunted["repeated"], hunted["broken"]) == (21, 2, {})
-    group = hunted["groups"]["nonlinearizable"]
-    assert group["runs"] == len(group["seeds"]) > 0
-    assert run_cli(["replay", group["counterexample"], "--json"]) == 1
-    replayed = json.loads(capsys.readouterr().out)
-    assert replayed["same"] is True
-    assert replayed["verdict"]["counts"]["nonlinearizable"] > 0
 
 
 def test_a_run_of_registers_is_the_same_twice_in_every_file(tmp_path, monkeypatch, capsys):

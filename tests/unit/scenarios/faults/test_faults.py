@@ -148,11 +148,6 @@ class TestClock:
         stage.pass_ms(1)
         assert clock.now_ns() == true_clock.now_ns()
 
-    def test_what_is_pushed_by_a_frozen_clock_is_delivered_early(self) -> None:
-        fault = {"kind": "clock_freeze", "zone": "b", "at_s": 0.5, "for_s": 1}
-        _, verdict = ran(load={**LOAD, "delay": "constant:300ms"}, faults=[fault])
-        assert verdict.counts[MessageClass.EARLY] > 5
-
     @pytest.mark.parametrize("wrong", [{"offset_ms": 1_000}, {"offset_ms": 300, "drift_ppm": 400_000}])
     def test_a_clock_that_jumps_ahead_ends_leases_that_hold(self, wrong: dict[str, int]) -> None:
         work = {"processing": "constant:300ms", "per_zone": 10, "batch": 1}
@@ -162,9 +157,11 @@ class TestClock:
         assert violated(right) == set()
         assert verdict.counts[MessageClass.CONCURRENT] > 0
 
-    @pytest.mark.parametrize("wrong", [{"offset_ms": 1_000}, {"offset_ms": -300}, {"drift_ppm": 500_000}])
+    @pytest.mark.parametrize(
+        "wrong", [{"offset_ms": 1_000}, {"offset_ms": -300}, {"drift_ppm": 500_000}, {"kind": "clock_freeze"}]
+    )
     def test_delays_are_cut_short_by_consumers_that_are_ahead_and_producers_that_are_behind(
-        self, wrong: dict[str, int]
+        self, wrong: dict[str, Any]
     ) -> None:
         fault = {"kind": "clock", "zone": "b", "at_s": 0.5, "for_s": 1, **wrong}
         _, verdict = ran(load={**LOAD, "delay": "constant:300ms"}, faults=[fault])

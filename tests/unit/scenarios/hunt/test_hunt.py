@@ -101,21 +101,6 @@ def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event
     assert hunted.to_json()["broken"] == {"1": outcome.difference}
 
 
-def test_a_counterexample_is_the_run_of_its_seed_and_replays_event_by_event(tmp_path: Path) -> None:
-    file = scenario_file(tmp_path, **{**SMALL, "name": "short", "faults": [KILL]})
-    hunted = zonelab_here("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path)
-    told = json.loads(hunted.stdout)
-    assert hunted.returncode == 1, hunted.stderr
-    path = told["groups"]["stuck"]["counterexample"]
-    scenario = load_scenario(str(tmp_path / path))
-    assert scenario.seed == told["groups"]["stuck"]["seeds"][0]
-    assert scenario.load.operations
-    replay = zonelab_here("replay", path, "--json", cwd=tmp_path)
-    again = json.loads(replay.stdout)
-    assert (replay.returncode, again["same"]) == (1, True)
-    assert again["verdict"]["counts"]["stuck"] > 0
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path, jobs: str) -> None:
     file = scenario_file(tmp_path, **{**SMALL, "name": "short"})

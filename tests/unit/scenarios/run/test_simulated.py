@@ -18,7 +18,6 @@ from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.checkers.queue.queue import check
-from analysis.message_classes import MessageClass
 from cluster.sim.schedule import TieBreak
 from cluster.sim.trace import first_difference
 from cluster.votes.levels import Level
@@ -119,13 +118,6 @@ def test_a_program_that_never_comes_to_its_crash_lives_on() -> None:
     _, tables, verdict = run_in_memory(small(faults=[crash]))
     assert verdict.valid is True
     assert not [row for row in tables.tables["operations"].rows if "." in row[4]]
-
-
-def test_a_wiped_zone_loses_at_level_one() -> None:
-    wipe = {"kind": "wipe", "zone": "b", "at_s": 0.5, "for_s": 0.3}
-    _, _, verdict = run_in_memory(small(level="DC_ONE", faults=[wipe]))
-    assert verdict.valid is False
-    assert verdict.counts[MessageClass.STUCK] + verdict.counts[MessageClass.LOST] > 0
 
 
 def test_the_command_line_runs_a_scenario_in_simulation_and_tells_how_to_repeat_it(tmp_path: Path) -> None:

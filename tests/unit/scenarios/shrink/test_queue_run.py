@@ -32,6 +32,7 @@ from scenarios.shrink.ddmin import minimal_part
 from scenarios.shrink.queue_run import shrink
 from scenarios.shrink.search import NotFailing, Shrunk
 from scenarios.spec.push_plan import explicit_operations
+from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Scenario
 from scenarios.stories.command_log import CommandLog
@@ -180,15 +181,18 @@ def test_the_command_line_shrinks_a_counterexample_and_writes_its_story(tmp_path
     hunted = json.loads(
         zonelab_here("hunt", str(file), "--runs", "8", "--messages", "40", "--json", cwd=tmp_path).stdout
     )
-    path = hunted["groups"]["stuck"]["counterexample"]
+    group = hunted["groups"]["stuck"]
+    path = group["counterexample"]
+    assert load_scenario(str(tmp_path / path)).seed == group["seeds"][0]
     done = zonelab_here("shrink", path, "--class", "stuck", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert done.returncode == 1, done.stderr
     assert (told["class"], told["bounded"]) == ("stuck", False)
     assert told["operations"][1] <= OPERATIONS_TARGET < told["operations"][0]
     assert "stuck" in (tmp_path / told["story"]).read_text()
-    replay = zonelab_here("replay", told["scenario"], "--json", cwd=tmp_path)
-    assert json.loads(replay.stdout)["same"] is True
+    for file in (path, told["scenario"]):
+        replay = zonelab_here("replay", file, "--json", cwd=tmp_path)
+        assert (replay.returncode, json.loads(replay.stdout)["same"]) == (1, True)
 
 
 EARLY, RESURRECTED, LOST, STUCK = map(MessageClass, ("early", "resurrected", "lost", "stuck"))

@@ -3,11 +3,8 @@
 from scenarios.studies.page import effort, provenance
 
 
-def test_all_runs_made_now_are_told_with_their_speed():
+def test_only_runs_made_now_count_for_the_speed():
     assert effort(runs=1_200, took_s=60) == "1,200 runs in 60 s, 20.0 a second"
-
-
-def test_runs_from_a_state_do_not_count_for_the_speed():
     told = effort(runs=1_200, took_s=60, known=600)
     assert told == "1,200 runs, 600 of them made before and read from the state, 600 now in 60 s, 10.0 a second"
 
