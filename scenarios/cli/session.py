@@ -18,6 +18,7 @@ from cluster.zone import Persistence
 from scenarios.arms import ZoneKind
 from scenarios.cli.options import AsJson, RunsDirectory
 from scenarios.durations import parse_duration_s
+from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json
 
 _OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")
@@ -127,10 +128,23 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
             yield shlex.quote(f"{value:g}" if isinstance(value, float) else str(value))
 
 
-def status(*, as_json: AsJson = False) -> None:
-    """Show zones, coordinators, links, counts, latencies and the faults in force."""
+def status(
+    *,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on until Ctrl-C or zonelab down; without a terminal, a line every 5 s.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show zones, coordinators, links, counts and latencies, in all and of late, and the faults in force."""
+    from scenarios.cli.watch import watch as go_on
     from scenarios.session.status_tables import print_status
+    from scenarios.terminal.console import console
 
+    if watch and as_json:
+        raise NotAccepted("--watch: got --json, too; accepted: one or the other")
+    if watch:
+        go_on(lambda: control().get("/status"), console())
+        return
     told = control().get("/status")
     if as_json:
         print_json(told)

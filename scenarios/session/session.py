@@ -100,6 +100,7 @@ class Session:
                 "repairs": answer["repairs"],
                 "options": answer["options"],
                 "latency_ms": answer["latency"]["quantiles_ms"],
+                "recent": self.sampler.recent(name, answer),
                 "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
                 "zone_failures": answer["zone_failures"],
             }

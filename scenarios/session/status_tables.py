@@ -1,5 +1,6 @@
 """The state of a cluster as tables."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.table import Table
@@ -27,17 +28,36 @@ def print_endpoints(status: dict[str, Any]) -> None:
 
 
 def print_status(status: dict[str, Any]) -> None:
-    print_table(_zones(status))
+    for table in status_tables(status):
+        print_table(table)
+
+
+def recent_line(status: dict[str, Any]) -> str:
+    """The last seconds of every zone and the faults in force, in one line."""
+    zones = [
+        f"{zone['zone']} {recent['operations_per_s']:,.0f}/s, {recent['errors_per_s']:,.0f} errors/s, "
+        f"p99 {milliseconds(recent['p99_ms'])} ms"
+        if (recent := (zone["statistics"] or {}).get("recent"))
+        else f"{zone['zone']} coordinator {zone['coordinator']['state']}"
+        for zone in status["zones"]
+    ]
+    faults = ", ".join(fault["fault"] for fault in status["faults"]) or "no fault"
+    return f"{status['up_s']:,.0f} s: {'; '.join(zones)}; {faults}"
+
+
+def status_tables(status: dict[str, Any]) -> Iterator[Table]:
+    yield _zones(status)
+    yield _recent(status)
     if any(zone["statistics"] and zone["statistics"]["levels"] for zone in status["zones"]):
-        print_table(_levels(status))
+        yield _levels(status)
     if any(zone["statistics"] and zone["statistics"]["remote"] for zone in status["zones"]):
-        print_table(_remote(status))
+        yield _remote(status)
     if any(zone["statistics"] and zone["statistics"]["options"] for zone in status["zones"]):
-        print_table(_options(status))
+        yield _options(status)
     if shown := _shown_links(status):
-        print_table(_links(shown, of=len(status["links"])))
+        yield _links(shown, of=len(status["links"]))
     if status["faults"]:
-        print_table(_faults(status))
+        yield _faults(status)
 
 
 def _place_headings(status: dict[str, Any]) -> tuple[str, ...]:
@@ -59,7 +79,7 @@ def _table(title: str, *headings: str, numbers: int = 0) -> Table:
 
 def _zones(status: dict[str, Any]) -> Table:
     lag = status["lag"] if status["dc_lag"] is None else f"{status['lag']}, between data centres {status['dc_lag']}"
-    title = f"{status['level']}, lag {lag}, {status['kind']} zones, up for {status['up_s']:,.0f} s"
+    title = f"{status['level']}, lag {lag}, {status['kind']} zones, up for {status['up_s']:,.0f} s: totals since then"
     headings = (*_place_headings(status), "port", "coordinator", "server", "reaches")
     numbers = ("clients", "commands", "errors", "divergent", "p50 ms", "p99 ms")
     table = _table(title, *headings, *numbers, numbers=len(numbers))
@@ -68,6 +88,24 @@ def _zones(status: dict[str, Any]) -> Table:
         states = _state(coordinator["state"]), _state(zone["server"]["state"])
         port = coordinator["address"].rpartition(":")[2]
         table.add_row(*_place(zone), port, *states, *_figures(counted))
+    return table
+
+
+def _recent(status: dict[str, Any]) -> Table:
+    told = [zone["statistics"]["recent"] for zone in status["zones"] if zone["statistics"]]
+    title = f"The last {max(one['seconds'] for one in told):g} s" if told else "The last seconds"
+    numbers = ("commands/s", "errors/s", "divergent/s", "p50 ms", "p99 ms")
+    table = _table(title, *_place_headings(status), *numbers, numbers=len(numbers))
+    for zone in status["zones"]:
+        recent = zone["statistics"] and zone["statistics"]["recent"]
+        figures = ["–"] * len(numbers)
+        if recent:
+            rates = (recent[name] for name in ("operations_per_s", "errors_per_s", "divergent_per_s"))
+            figures = [
+                *(f"{rate:,.1f}" for rate in rates),
+                *(milliseconds(recent[name]) for name in ("p50_ms", "p99_ms")),
+            ]
+        table.add_row(*_place(zone), *figures)
     return table
 
 

@@ -1,6 +1,7 @@
 """How each zone does, a second at a time: differences between what the coordinators counted."""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -12,6 +13,8 @@ from scenarios.session.coordinator_process import CoordinatorProcess
 from scenarios.session.recording import Recording
 
 PERIOD_S = 1.0
+RECENT = 5
+"""So many samples back begins what is recent: 5 s, or longer in a long session, whose samples are further apart."""
 
 
 @dataclass
@@ -32,7 +35,7 @@ class Sampler:
         self._zones = zones
         self._coordinators = coordinators
         self._recording = recording
-        self._seen = {zone: _Seen() for zone in coordinators}
+        self._seen = {zone: deque([_Seen()], maxlen=RECENT) for zone in coordinators}
         self.latest: dict[str, Any] = {}
         """What each coordinator that ever answered counted last."""
 
@@ -62,26 +65,33 @@ class Sampler:
         }
         if answer is not None:
             self.latest[zone] = answer
-            row.update(self._rates(zone, _counted(answer, now_ns)))
+            now = _counted(answer, now_ns)
+            row.update(_rates(self._seen[zone][-1], now))
+            self._seen[zone].append(now)
             row["clients"] = answer["port"]["clients"]
             row["in_flight"] = sum(link["in_flight"] for link in answer["links"])
         return row
 
-    def _rates(self, zone: str, now: _Seen) -> dict[str, Any]:
-        before = self._seen[zone]
-        if now.commands < before.commands:
-            before = _Seen(time_ns=before.time_ns)
-        self._seen[zone] = now
-        length_s = (now.time_ns - before.time_ns) / 1e9
-        pairs = zip_longest(now.latencies, before.latencies, fillvalue=0)
-        latencies = [later - earlier for later, earlier in pairs]
-        return {
-            "operations_per_s": (now.commands - before.commands) / length_s,
-            "errors_per_s": (now.errors - before.errors) / length_s,
-            "divergent_per_s": (now.divergence - before.divergence) / length_s,
-            "p50_ms": _ms(quantile_s(latencies, 0.5)),
-            "p99_ms": _ms(quantile_s(latencies, 0.99)),
-        }
+    def recent(self, zone: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """The same figures as in a row, of the last few seconds before ``answer``, and how many these are."""
+        now, before = _counted(answer, self._recording.now_ns()), self._seen[zone][0]
+        return {"seconds": round((now.time_ns - before.time_ns) / 1e9, 1), **_rates(before, now)}
+
+
+def _rates(before: _Seen, now: _Seen) -> dict[str, Any]:
+    """What happened in between; a coordinator that was restarted has counted from 0."""
+    if now.commands < before.commands:
+        before = _Seen(time_ns=before.time_ns)
+    length_s = (now.time_ns - before.time_ns) / 1e9
+    pairs = zip_longest(now.latencies, before.latencies, fillvalue=0)
+    latencies = [later - earlier for later, earlier in pairs]
+    return {
+        "operations_per_s": (now.commands - before.commands) / length_s,
+        "errors_per_s": (now.errors - before.errors) / length_s,
+        "divergent_per_s": (now.divergence - before.divergence) / length_s,
+        "p50_ms": _ms(quantile_s(latencies, 0.5)),
+        "p99_ms": _ms(quantile_s(latencies, 0.99)),
+    }
 
 
 def errors_in(statistics: Mapping[str, Any]) -> int:

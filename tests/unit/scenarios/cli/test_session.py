@@ -7,8 +7,11 @@ import pytest
 
 from scenarios.cli import faults, session
 from scenarios.cli.main import run_cli
+from scenarios.cli.watch import watch
+from scenarios.session.client import NotUp
 from scenarios.session.fault_requests import FaultKind
 from scenarios.session.status_tables import print_status
+from scenarios.terminal.console import console
 
 FAULTS = {
     FaultKind.CUT: ["cut", "a:b"],
@@ -113,6 +116,8 @@ def counted(**changes):
         "divergence": 0,
         "options": {},
         "latency_ms": {"p50": 1.5, "p99": None},
+        "recent": dict.fromkeys(("errors_per_s", "divergent_per_s"), 1)
+        | {"seconds": 5.0, "operations_per_s": 12.34, "p50_ms": 80, "p99_ms": 99},
         "levels": {},
     } | changes
 
@@ -140,13 +145,41 @@ def test_the_status_of_a_cluster_has_a_row_a_zone_a_link_and_a_fault(supervisor,
         zone("a", statistics=answers), zone("b"), links=[link("a>b", cut="drop", loss=0.1, in_flight=4)], faults=[fault]
     )
     lines = shown(supervisor, capsys, told)
-    assert "DC_QUORUM, lag 0, process zones, up for 61 s" in lines
+    assert "DC_QUORUM, lag 0, process zones, up for 61 s: totals since then" in lines
     assert "a 7401 running dead a 2 1,234 5 0 1.5 –" in lines
     assert "b 7401 paused dead – – – – – – –" in lines
+    assert lines[lines.index("The last 5 s") + 3 :][:2] == ["a 12.3 1.0 1.0 80.0 99.0", "b – – – – –"]
     assert "a DC_QUORUM majority 7 9 1 0" in lines
     assert "a hints stored 3" in lines
     assert "a>b 0 drop 10.0% – 4" in lines
     assert "1:cut a 1 2.0 –" in lines
+
+
+def test_watching_prints_lines_until_the_cluster_is_down(capsys):
+    told = iter([status(zone("a", statistics=counted()), zone("b"), faults=[{"fault": "1:cut a"}]), status(zone("b"))])
+
+    def asked():
+        if (now := next(told, None)) is None:
+            raise NotUp("no cluster is up")
+        return now
+
+    waits = []
+    watch(asked, console(), sleep=waits.append)
+    assert capsys.readouterr().out.splitlines() == [
+        "61 s: a 12/s, 1 errors/s, p99 99.0 ms; b coordinator paused; 1:cut a",
+        "61 s: b coordinator paused; no fault",
+        "down",
+    ]
+    assert waits == [5.0, 5.0]
+
+
+def test_watching_ends_quietly_with_ctrl_c_and_takes_no_json(supervisor, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    watch(lambda: status(zone("b")), console(), sleep=interrupted)
+    assert run_cli(["status", "--watch", "--json"]) == 64
+    assert "--watch: got --json, too" in capsys.readouterr().err
 
 
 def test_of_several_data_centres_what_passes_between_them_is_shown(supervisor, capsys):
@@ -156,7 +189,7 @@ def test_of_several_data_centres_what_passes_between_them_is_shown(supervisor, c
         zone("b1", data_centre="west", of_zone="b"),
     ]
     lines = shown(supervisor, capsys, status(*nodes, data_centres={"east": {}, "west": {}}, dc_lag="constant:9ms"))
-    assert "DC_QUORUM, lag 0, between data centres constant:9ms, process zones, up for 61 s" in lines
+    assert "DC_QUORUM, lag 0, between data centres constant:9ms, process zones, up for 61 s: totals since then" in lines
     assert "east a1 7401 running dead a 2 1,234 5 0 1.5 –" in lines
     assert "a1 c 8 1 2 0" in lines
     assert "b1 – – – – –" in lines
