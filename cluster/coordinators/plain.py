@@ -43,6 +43,8 @@ class PlainCoordinator(Coordinator):
         )
         self._rules = rules
         self._levels = _Prepared(self._prepare)
+        self._uniform: Callable[..., UniformPipeline] = UniformPipeline
+        self._mixed: Callable[..., MixedPipeline] = MixedPipeline
 
     def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
         rules = self._rules(level, zones=len(self.zones))
@@ -54,7 +56,7 @@ class PlainCoordinator(Coordinator):
         if rule is None or rule.apart:
             self._send_mixed(list(map(rules.of, commands)), commands, tally, done, packed)
             return
-        batch = UniformPipeline(commands, rule, tally, done, packed)
+        batch = self._uniform(commands, rule, tally, done, packed)
         answered = batch.answered
         channels = self.channels
         for position in range(rule.zones):
@@ -91,7 +93,7 @@ class PlainCoordinator(Coordinator):
         whole = Batch(asked, writes=writes, packed=packed)
         everywhere = [command for command, rule in zip(asked, rules, strict=True) if rule.zones > 1]
         part = whole if len(everywhere) == len(asked) else Batch(everywhere, writes=writes)
-        answered = MixedPipeline(commands, rules, tally, done).answered
+        answered = self._mixed(commands, rules, tally, done).answered
         self.channels[0].submit(whole, partial(answered, 0))
         if everywhere:
             for position in range(1, len(self.channels)):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cluster.clock import NodeClock
+from cluster.sim.first_answers import SimCoordinator
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
@@ -43,7 +44,12 @@ class SimCluster:
             for name in zones
         }
         self.network = Network(
-            zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
+            zones,
+            runtime=self.runtime,
+            settings=settings,
+            upstream=self._connect_to,
+            clocks=self.clocks,
+            plain=SimCoordinator,
         )
         self.links = self.network.links
         self.coordinators = self.network.coordinators

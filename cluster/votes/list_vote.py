@@ -26,6 +26,7 @@ class ElementVote(Vote):
         if not self.complete:
             return False
         rows = [elements(reply) for reply in self._good]
+        rows.insert(0, rows.pop(self._first(self._good_zones)))
         if len(dict.fromkeys(map(len, rows))) != 1:
             return super()._decide(decision, answer)
         chosen = [self._element(column) for column in zip(*rows, strict=True)]

@@ -1,6 +1,6 @@
 """One pipeline on its way through a coordinator: the zones' answers are counted until every command has its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeGuard
 
 from cluster.commands.routes import is_script, is_write
@@ -114,14 +114,21 @@ class UniformPipeline(Batch):
         rule = self._rule
         told = self._own if rule.needed == 0 else self._alike >= rule.needed
         self._vote_apart = vote_apart = self._parts(told=told)
-        first = 0 if self._own else 1
-        for position in range(first, first + self._alike):
+        for position in self._answered_alike():
             vote_apart(position, self._replies)
+
+    def _answered_alike(self) -> Iterable[int]:
+        """Zones for the equal answers; which of the others gave them does not matter."""
+        first = 0 if self._own else 1
+        return range(first, first + self._alike)
 
     def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:
         """What holds the votes on each command; ``told``: the caller knows the outcome already."""
         rules = [self._rule] * len(self.commands)
-        return MixedPipeline(self.commands, rules, self._tally, ignore if told else self._done).answered
+        return self._apart(rules, ignore if told else self._done).answered
+
+    def _apart(self, rules: Sequence[Rule], done: Done) -> "MixedPipeline":
+        return MixedPipeline(self.commands, rules, self._tally, done)
 
 
 class MixedPipeline:

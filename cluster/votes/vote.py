@@ -9,6 +9,7 @@ A single zone at ``DC_SAFE_QUORUM`` answers normally here. In Dynomite every suc
 executed (issues 573 and 652), because the second slot of its checksum array is compared although it is empty.
 """
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from cluster.connections.failures import NO_QUORUM, UNKNOWN_SCRIPT, ZoneFailure
@@ -44,12 +45,15 @@ class Vote:
     ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
     ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
     drops such replies unread, this lab counts them. ``failed_inside`` tells that a server which began the command
-    answered with an error of its own: that leaves no effect, unless the command is a script.
+    answered with an error of its own: that leaves no effect, unless the command is a script. ``first_of`` says which of
+    some zones, in order of arrival, counts as the first to have arrived, if that is not simply the first of them.
     """
 
     __slots__ = (
-        "_first_error",
+        "_error_zones",
+        "_errors",
         "_good",
+        "_good_zones",
         "_level",
         "_local",
         "_maybe_applied",
@@ -59,6 +63,7 @@ class Vote:
         "decided",
         "decision",
         "failed_inside",
+        "first_of",
         "late_disagreement",
         "zones",
     )
@@ -75,7 +80,10 @@ class Vote:
         self._pending = zones
         self._quorum = quorum(zones)
         self._good: list[Reply] = []
-        self._first_error: ServerError | None = None
+        self._good_zones: list[int] = []
+        self._errors: list[ServerError] = []
+        self._error_zones: list[int] = []
+        self.first_of: Callable[[Sequence[int]], int] | None = None
         self._maybe_applied = False
         self.decided = False
         self.late_disagreement = False
@@ -96,14 +104,15 @@ class Vote:
         assert self._pending > 0, "a zone answered twice"
         self._pending -= 1
         if isinstance(reply, ServerError):
-            if self._first_error is None:
-                self._first_error = reply
+            self._errors.append(reply)
+            self._error_zones.append(zone)
             if not isinstance(reply, ZoneFailure):
                 self.failed_inside = self.failed_inside or not str(reply).startswith(UNKNOWN_SCRIPT)
             elif reply.maybe_applied:
                 self._maybe_applied = True
         else:
             self._good.append(reply)
+            self._good_zones.append(zone)
             if self.decided and reply != self.answer and not isinstance(self.answer, ServerError):
                 self.late_disagreement = True
         if self.decided:
@@ -124,7 +133,7 @@ class Vote:
         count = len(good)
         if count < self._quorum:
             if self._pending + count < self._quorum:
-                return self._decide(Decision.ERRORS, self._first_error)
+                return self._decide(Decision.ERRORS, self._errors[self._first(self._error_zones)])
             return False
         equal = good.count(good[-1])
         if equal >= self._quorum:
@@ -132,8 +141,12 @@ class Vote:
         if self._pending + max(map(good.count, good)) >= self._quorum:
             return False
         if self._level is Level.DC_QUORUM:
-            return self._decide(Decision.FIRST_ARRIVED, good[0])
+            return self._decide(Decision.FIRST_ARRIVED, good[self._first(self._good_zones)])
         return self._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
+
+    def _first(self, zones: Sequence[int]) -> int:
+        """The index of the zone that counts as the first to have arrived."""
+        return 0 if self.first_of is None else zones.index(self.first_of(zones))
 
     def _decide(self, decision: Decision, answer: Reply) -> bool:
         self.decided = True

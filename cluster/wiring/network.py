@@ -36,7 +36,8 @@ class Network:
     """Links, connections and coordinators; the same in both arms and behind RESP ports.
 
     ``upstream`` makes a connection to a zone's server, ``far_end`` what leads to a coordinator of another data centre;
-    by default that is one of ``coordinators``. ``own``: the zones whose coordinators are here, by default all.
+    by default that is one of ``coordinators``. ``plain`` makes a coordinator without options. ``own``: the zones whose
+    coordinators are here, by default all.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Network:
         own: Collection[str] | None = None,
         codec: Codec | None = None,
         far_end: Callable[[str], FarEnd] | None = None,
+        plain: type[PlainCoordinator] = PlainCoordinator,
     ) -> None:
         self._names = tuple(zones)
         self._own = self._names if own is None else own
@@ -59,6 +61,7 @@ class Network:
         self._run = runtime
         self._settings = settings
         self._upstream = upstream
+        self._plain = plain
         self.links = {
             (one, other): self._link(one, other)
             for one in self._names
@@ -145,7 +148,7 @@ class Network:
         if settings.read_repair:
             return partial(RepairingCoordinator, now_ms=self._clocks[name].now_ms, codec=self._codec)
         if not settings.versioned:
-            return partial(PlainCoordinator, rules=StrictRules) if settings.strict else PlainCoordinator
+            return partial(self._plain, rules=StrictRules) if settings.strict else self._plain
         clock = self._version_clock(name)
         return partial(VersionedCoordinator, clock=clock, votes=settings.votes, codec=self._codec)
 

@@ -7,7 +7,7 @@ from cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, MULTI_KEY,
 from cluster.votes.levels import Level, Setting
 from cluster.votes.rules import Rule, Rules
 from cluster.votes.vote import Decision, Vote
-from engine.ports import Command, Reply, ServerError
+from engine.ports import Command, Reply
 
 _UNDECIDED = {"DEL": NO_MAJORITY, "EXISTS": NO_MAJORITY, "MGET": BY_ELEMENT}
 
@@ -31,28 +31,22 @@ class _MultiKeyRule(Rule):
 
 
 class _MultiKeyVote(Vote):
-    __slots__ = ("_command", "_elsewhere")
+    __slots__ = ("_command",)
 
     def __init__(self, level: Level, *, zones: int, command: Command) -> None:
         super().__init__(level, zones=zones)
         self._command = command
-        self._elsewhere = False
-
-    def submit(self, zone: int, reply: Reply) -> bool:
-        if self._first_error is None and isinstance(reply, ServerError):
-            self._elsewhere = zone != self._local and _is_of_server(reply)
-        return super().submit(zone, reply)
 
     def _decide(self, decision: Decision, answer: Reply) -> bool:
         name = upper(self._command[0])
         form = _UNDECIDED.get(name) if decision in (Decision.FIRST_ARRIVED, Decision.NO_QUORUM) else None
-        if decision is Decision.ERRORS and self._elsewhere and len(keys_of(self._command)) > 1:
+        if decision is Decision.ERRORS and self._from_elsewhere(answer) and len(keys_of(self._command)) > 1:
             form = ERROR_ELSEWHERE
         if form is not None:
             answer = ZoneFailure(form.refusal(name), maybe_applied=True)
         return super()._decide(decision, answer)
 
-
-def _is_of_server(error: ServerError) -> bool:
-    """It came from the other zone, and was not given by the own coordinator in place of an answer."""
-    return not isinstance(error, ZoneFailure) or str(error) == STORAGE_REFUSED
+    def _from_elsewhere(self, error: Reply) -> bool:
+        """It came from another zone, and was not given by the own coordinator in place of an answer."""
+        zone = self._error_zones[self._first(self._error_zones)]
+        return zone != self._local and (not isinstance(error, ZoneFailure) or str(error) == STORAGE_REFUSED)

@@ -23,8 +23,8 @@ MUTANTS = (
         id="vote-last-arrived",
         module="cluster.votes.vote",
         function="Vote._decide_by_quorum",
-        old="self._decide(Decision.FIRST_ARRIVED, good[0])",
-        new="self._decide(Decision.FIRST_ARRIVED, good[-1])",
+        old="good[self._first(self._good_zones)]",
+        new="good[-1]",
         breaks="DC_QUORUM without a quorum takes the last reply instead of the first.",
     ),
     Mutant(
@@ -54,9 +54,9 @@ MUTANTS = (
     Mutant(
         id="vote-last-error",
         module="cluster.votes.vote",
-        function="Vote.submit",
-        old="if self._first_error is None:",
-        new="if True:",
+        function="Vote._decide_by_quorum",
+        old="self._errors[self._first(self._error_zones)]",
+        new="self._errors[-1]",
         breaks="The client is told the last error instead of the first.",
     ),
     Mutant(
@@ -134,7 +134,7 @@ MUTANTS = (
     Mutant(
         id="uniform-pipeline-decides-without-own",
         module="cluster.votes.pipeline",
-        function="UniformPipeline._divide",
+        function="UniformPipeline._answered_alike",
         old="first = 0 if self._own else 1",
         new="first = 0",
         breaks="Answers of other zones are taken for the own zone's.",
