@@ -27,6 +27,9 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; }
 <h1>{{ what | capitalize }} {{ topology.zone }}</h1>
 <p>Port {{ topology.port }}, reads at {{ topology.read_level }}, writes at {{ topology.write_level }}.
 {{ figures.port.clients }} clients, {{ "{:,}".format(figures.port.commands) }} commands,
+{% if figures.port.over_memory %}
+<span class="bad">{{ figures.port.over_memory }} clients closed for what was held for them</span>,
+{% endif %}
 <span {% if figures.divergence %}class="bad"{% endif %}>{{ figures.divergence }} votes in which zones differed</span>.
 Latency: {% for name, value in figures.latency.quantiles_ms.items() %}{{ name }}
 {{ "–" if value is none else value }} ms{{ ", " if not loop.last }}{% endfor %}.</p>

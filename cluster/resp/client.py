@@ -11,12 +11,14 @@ from typing import Any
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.busy_poll import BusyPoll
 from cluster.resp.commands.command_table import CommandTable, Kind
+from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import Unpacker
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.settings import PortSettings
 from cluster.resp.subscription import Subscription
 from cluster.resp.turn_batch import TurnBatch
+from cluster.resp.turn_shares import TurnShares
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
 from cluster.zone import Address
@@ -70,13 +72,18 @@ class PortHost:
         self.version = version
         self.statistics = PortStatistics()
         self.unpacker = Unpacker()
-        self.held_bytes = 0
         self.waiting = 0
         """Clients that wait in a blocking command."""
-        self.waiting_turns = 0  # clients that have had their turn of the loop and want another
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()
+        self.memory = HeldBytes(
+            settings.held_bytes_max,
+            under_way=settings.reply_bytes,
+            loop=self.loop,
+            on_closed=self._count_over_memory,
+        )
+        self.turns = TurnShares(self.loop)
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._clients: dict[Client, None] = {}
         self.turn = TurnBatch(coordinator, clients=self._clients, level=level)
@@ -96,15 +103,17 @@ class PortHost:
         self._clients[client] = None
         return True
 
-    def dismiss(self, client: "Client", *, held: int) -> None:
-        self.held_bytes -= held
+    def _count_over_memory(self) -> None:
+        self.statistics.over_memory += 1
+
+    def dismiss(self, client: "Client") -> None:
         self.statistics.commands += client.commands
         self._clients.pop(client, None)
 
     def counts(self) -> dict[str, Any]:
         counts = asdict(self.statistics)
         counts["commands"] += sum(client.commands for client in self._clients)
-        return {**counts, "clients": len(self._clients), "held_bytes": self.held_bytes}
+        return {**counts, "clients": len(self._clients), "held_bytes": self.memory.total}
 
 
 class Watching:

@@ -13,80 +13,46 @@ from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatm
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
+from cluster.resp.reply_slots import ReplySlot, SetSlot
+from cluster.resp.turn_shares import BYTES_PER_FORWARDED, FORWARDED_PER_OTHER, TURN
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
 
 Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
 """Carries out one command, given in wire form; there is no specification of an unknown one."""
 
-WINDOW_BEGIN = 64
-"""Commands of one client that may be under way before anything is known about the size of their replies."""
-
-TURN_MAX = 32
-"""Commands of one client, other than those simply forwarded, that are carried out in one turn of the loop."""
-
-_FORWARDED_PER_OTHER = 8
-"""So many forwarded commands count as one of the others: many of them are handed on at once."""
-
-_TURN = TURN_MAX * _FORWARDED_PER_OTHER
-_TURNS = 8 * _TURN
-"""Of all clients together that have more than a turn's worth to do."""
+WINDOW_BEGIN = 4
+"""Commands that may be under way before anything is known about the size of a client's replies; clients share them."""
 
 GUEST_BYTES_MAX = 64 * 1024
 """What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
 
 LARGE_REPLY_BYTES = 16 * 1024
 _HELD_BYTES_MAX = 64 * 1024
-_WRITE_HIGH_BYTES = 256 * 1024
-
-
-class _Slot:
-    """The place of a run's replies in the order of answers."""
-
-    __slots__ = ("_session", "count", "reply")
-
-    def __init__(self, session: "Session", count: int) -> None:
-        self._session = session
-        self.count = count
-        self.reply: bytes | None = None
-
-    def done(self, outcome: Outcome) -> None:
-        if outcome.__class__ is list:
-            replies = cast(list[bytes], outcome)
-            self.reply = replies[0] if self.count == 1 else b"".join(replies)
-        else:
-            self.reply = wire.joined(outcome)
-        self._session.answered(self)
-
-
-class _SetSlot(_Slot):
-    """The place of a reply that is an array and stands for a set: clients of RESP3 expect one."""
-
-    __slots__ = ()
-
-    def done(self, outcome: Outcome) -> None:
-        if outcome.__class__ is list:
-            outcome = [reply.replace(b"*", b"~", 1) for reply in cast(list[bytes], outcome)]
-        super().done(outcome)
+_WRITE_HIGH_BYTES = 64 * 1024
+_QUEUED_BYTES = 128
+"""What a command in a queue of MULTI takes beside its own bytes."""
 
 
 class Session(Client, asyncio.Protocol):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_busy", "_deaf", "_dispatch", "_drained", "_guest_bytes", "_held", "_in_flight", "_pumping", "_reading",
-        "_scanner", "_slots", "_task", "_turn_left", "_window", "_write_paused",
+        "_busy", "_deaf", "_dispatch", "_drained", "_expected", "_guest_bytes", "_in_flight", "_pumping", "_reading",
+        "_ready_bytes", "_scanner", "_slots", "_strange", "_task", "_turn_asked", "_turn_left", "_waits", "_window",
+        "_write_paused",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
         super().__init__(host)
         self._dispatch = dispatch
         self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[ReplySlot] = deque()
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
         self._pumping = False
-        self._turn_left = _TURN
+        self._turn_left = TURN
+        self._turn_asked = False
         self._guest_bytes = 0  # received before it has logged in
         self._busy = False
         self._deaf = False  # nothing that still comes matters
@@ -94,16 +60,10 @@ class Session(Client, asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._reading = True
         self._write_paused = False
-        self._held = 0
-
-    @property
-    def transport(self) -> asyncio.Transport:
-        assert self._transport is not None
-        return self._transport
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        return self.host.loop
+        self._ready_bytes = 0  # replies that wait for earlier ones
+        self._expected = 0  # size of a reply, if the last ones were large
+        self._waits = False  # for memory for such a reply
+        self._strange = True  # no reply so far
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -116,19 +76,25 @@ class Session(Client, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closing = True
         self._slots.clear()
+        self._scanner.clear()
+        self.queued = None
+        self._known()
         if self._task is not None:
             self._task.cancel()
         self.unsubscribe()
         self.forget_watch()
-        self.host.dismiss(self, held=self._held)
+        self.host.memory.forget(self)
+        self.host.dismiss(self)
 
     def pause_writing(self) -> None:
         self._write_paused = True
+        self._account()
         if self.subscription is not None:
             self.subscription.pause()
 
     def resume_writing(self) -> None:
         self._write_paused = False
+        self._account()
         if self.subscription is not None:
             self.subscription.resume()
         self._pump()
@@ -138,6 +104,7 @@ class Session(Client, asyncio.Protocol):
             return
         if self.host.polling is not None:
             self.host.polling.touch()
+        self._turn_left -= len(data) // BYTES_PER_FORWARDED
         self._scanner.feed(data)
         self._pump()
         if not self.authenticated and not self._deaf:
@@ -157,7 +124,7 @@ class Session(Client, asyncio.Protocol):
 
     def reply(self, data: bytes) -> None:
         if self._slots:
-            slot = _Slot(self, 0)
+            slot = ReplySlot(self, 0)
             slot.reply = data
             self._slots.append(slot)
         else:
@@ -178,10 +145,10 @@ class Session(Client, asyncio.Protocol):
         self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
 
     def submit_set(self, raw: bytes) -> None:
-        made = _SetSlot if self.protocol == 3 else _Slot
+        made = SetSlot if self.protocol == 3 else ReplySlot
         self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
 
-    def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[_Slot] = _Slot) -> None:
+    def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
         level = self.read_level if kind.reads else self.write_level
         self._turn_left -= count
         self.host.turn.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
@@ -191,12 +158,17 @@ class Session(Client, asyncio.Protocol):
         self.host.turn.depart()
         self.coordinator.submit(level, commands, self._slot(len(commands), level, kind), packed=packed)
 
-    def _slot(self, count: int, level: Level, kind: Kind, *, made: type[_Slot] = _Slot) -> Done:
+    def _slot(self, count: int, level: Level, kind: Kind, *, made: type[ReplySlot] = ReplySlot) -> Done:
         """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
         slot = made(self, count)
         self._slots.append(slot)
-        self._in_flight += count
         host = self.host
+        if self._strange and not self._in_flight:
+            host.memory.strangers += 1
+        elif self._expected:
+            slot.expected = count * self._expected
+            host.memory.expect(slot.expected)
+        self._in_flight += count
         host.until_sample -= 1
         return slot.done if host.until_sample else host.sampler(level, kind.reads, slot.done)
 
@@ -238,17 +210,31 @@ class Session(Client, asyncio.Protocol):
                 self.write(reply)
             self._pump()
 
-    def answered(self, slot: _Slot) -> None:
+    def arrived(self, expected: int) -> None:
+        self.host.memory.arrived(expected)
+
+    def answered(self, slot: ReplySlot) -> None:
         slots = self._slots
         if not slots or slots[0] is not slot:
+            if slots and slot.reply:
+                self._ready_bytes += len(slot.reply)
+                if self._ready_bytes > _HELD_BYTES_MAX:
+                    self._account()
             return
+        if self._strange:
+            self._known()
         while slots and (reply := slots[0].reply) is not None:
-            count = slots.popleft().count
+            first = slots.popleft()
+            count = first.count
             self._in_flight -= count
-            if len(reply) > LARGE_REPLY_BYTES or self._window < self.host.settings.in_flight_max:
+            if first is not slot:
+                self._ready_bytes -= len(reply)
+            if len(reply) > LARGE_REPLY_BYTES or self._window < self.host.settings.in_flight_max or self._expected:
                 self._adapt(len(reply) // (count or 1))
             if reply:
                 self.write(reply)
+        if self._write_paused or first is not slot:
+            self._account()
         if self._busy:
             if not slots and self._drained is not None and not self._drained.done():
                 self._drained.set_result(None)
@@ -260,13 +246,58 @@ class Session(Client, asyncio.Protocol):
         settings = self.host.settings
         fit = settings.reply_bytes // (reply_bytes + 1)
         self._window = max(1, min(settings.in_flight_max, fit, 2 * self._window))
+        zones = 1 if self.read_level is Level.DC_ONE else len(self.coordinator.zones)
+        expected = max(reply_bytes * zones, self._expected // 2)
+        self._expected = expected if expected > LARGE_REPLY_BYTES else 0
+
+    def _known(self) -> None:
+        """Something is known about this client's replies, or there will be none."""
+        if self._strange and self._in_flight:
+            self.host.memory.strangers -= 1
+        self._strange = False
+
+    @property
+    def _limit(self) -> int:
+        """How many commands may be under way now."""
+        if self._strange:
+            return min(self._window, max(1, WINDOW_BEGIN // max(1, self.host.memory.strangers)))
+        return self._window
+
+    def _room(self) -> int:
+        """How many commands may be taken now."""
+        room = min(self._limit - self._in_flight, self._turn_left)
+        if self._expected and room > 0 and self._scanner.ready:
+            room = min(room, self.host.memory.fitting(self._expected))
+            self._waits = room == 0
+            if self._waits:
+                self.host.memory.wait(self, self._expected)
+        return room
+
+    def take_turn(self) -> None:
+        self._waits = False
+        if not self.closing:
+            self._pump()
+
+    def measured(self) -> int:
+        """Bytes held for this client."""
+        held = self._scanner.held + self._ready_bytes
+        if self.queued is not None:
+            held += self.queued_bytes + _QUEUED_BYTES * len(self.queued)
+        return held + self.transport.get_write_buffer_size() if self._write_paused else held
+
+    def drop(self) -> None:
+        self.closing = True
+        self.transport.abort()
+
+    def _account(self) -> None:
+        if not self.closing:
+            self.host.memory.note(self, self.measured())
 
     def _pump(self) -> None:
         """Take commands as long as there are some and nothing is in the way."""
         if self._pumping:
             return
         self._pumping = True
-        waiting = self._turn_left <= 0
         try:
             while self._turn_left > 0 and self._take():
                 pass
@@ -274,23 +305,20 @@ class Session(Client, asyncio.Protocol):
             self._misspoke(str(wrong))
         finally:
             self._pumping = False
-        if self._turn_left <= 0 and not waiting:
-            self.host.waiting_turns += 1
-            self.loop.call_soon(self._go_on)
+        if self._turn_left <= 0 and not self._turn_asked:
+            self._turn_asked = True
+            self.host.turns.ask(self._go_on)
         self._regulate()
 
-    def _go_on(self) -> None:
+    def _go_on(self, share: int) -> None:
         """Take further commands in a new turn of the loop, after the other clients had theirs."""
-        host = self.host
-        self._turn_left = max(_FORWARDED_PER_OTHER, min(_TURN, _TURNS // host.waiting_turns))
-        host.waiting_turns -= 1
+        self._turn_asked, self._turn_left = False, share
         if not self.closing:
             self._pump()
 
     def _take(self) -> bool:
         """Take commands until something is in the way. True if it was only the window, and that is open again."""
-        room = min(self._window - self._in_flight, self._turn_left)
-        if room <= 0 or self._busy or self.closing or self._write_paused:
+        if self._busy or self.closing or self._write_paused or (room := self._room()) <= 0:
             return False
         by_name = self.host.table.by_name
         room -= self._take_whole(room)
@@ -322,7 +350,7 @@ class Session(Client, asyncio.Protocol):
         finally:
             if run_kind is not None:
                 self.submit(run_kind, run)
-        return self._scanner.ready and self._in_flight < self._window
+        return self._scanner.ready and self._in_flight < self._limit
 
     def _take_whole(self, room: int) -> int:
         """Take what has arrived as one run, if it is one; returns how many commands it was."""
@@ -341,24 +369,17 @@ class Session(Client, asyncio.Protocol):
 
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
-        self._turn_left -= _FORWARDED_PER_OTHER
+        self._turn_left -= FORWARDED_PER_OTHER
         self._dispatch(self, spec or self.host.table.find(name), raw)
 
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
-        scanner = self._scanner
-        held = scanner.held
-        if held != self._held:
-            self.host.held_bytes += held - self._held
-            self._held = held
-            if held > _HELD_BYTES_MAX and self.host.held_bytes > self.host.settings.held_bytes_max:
-                self.host.statistics.over_memory += 1
-                self.write(wire.error("ERR the clients of this port hold too many bytes in incomplete commands"))
-                self.close()
+        self._account()
         if self.closing:
             return
-        full = self._busy or self._write_paused or self._turn_left <= 0 or self._in_flight >= self._window
-        reading = not full or not (scanner.ready or held > _HELD_BYTES_MAX)
+        scanner = self._scanner
+        full = self._busy or self._waits or self._turn_left <= 0 or self._in_flight >= self._limit
+        reading = not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)
         if self._write_paused:
             reading = False
         if reading is not self._reading:

@@ -159,6 +159,11 @@ class CommandScanner:
         """What ``whole`` gave has been taken."""
         self._forget()
 
+    def clear(self) -> None:
+        """Nothing of what has arrived matters any more."""
+        self._forget()
+        self._rest = None
+
     def _forget(self) -> None:
         """An idle client's last commands are not kept."""
         self._names, self._raws, self._index, self._whole = [], [], 0, None
@@ -215,7 +220,8 @@ class CommandScanner:
             if not self._completed(rest):
                 self._stalled = True
                 return None
-            raw = bytes(rest[: self._at])
+            with memoryview(rest) as all_of_it, all_of_it[: self._at] as command:
+                raw = bytes(command)
             del rest[: self._at]
             self._at, self._left = 0, -1
             found = self._found(raw)

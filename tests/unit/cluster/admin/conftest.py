@@ -43,6 +43,7 @@ class PlayedGateway:
         self.counted = CoordinatorStatistics()
         self.peers = {}
         self.placed = {}
+        self.closed = 0
 
     def topology(self):
         return {
@@ -55,7 +56,7 @@ class PlayedGateway:
         }
 
     def statistics(self):
-        port = {"clients": 3, "commands": 7, "error_replies": 1, "held_bytes": 0}
+        port = {"clients": 3, "commands": 7, "error_replies": 1, "over_memory": self.closed, "held_bytes": 0}
         return {"port": port, "coordinator": self.counted.as_dict(), "peers": self.peers}
 
     def set_level(self, *, read=None, write=None):

@@ -95,6 +95,13 @@ def test_the_page_shows_the_zone_and_needs_no_other_file(client, gateway):
     assert "href=" not in page.text
 
 
+def test_clients_that_were_closed_for_what_was_held_for_them_are_counted(client, gateway):
+    assert "closed for what was held" not in client.get("/").text
+    gateway.closed = 12
+    assert "12 clients closed for what was held for them" in client.get("/").text
+    assert 'zonelab_port_over_memory_total{zone="a"} 12.0' in client.get("/metrics").text
+
+
 def test_a_node_of_a_topology_tells_where_nodes_are_and_what_became_of_writes_for_other_data_centres(client, gateway):
     gateway.placed = {"east": {"a": {"a1": 0, "a2": 2147483648}}, "west": {"<b>": {"b": 7}}}
     gateway.counted = RingStatistics(remote_sent=5, remote_failed_over=2, remote_dropped=1, remote_failed=3)

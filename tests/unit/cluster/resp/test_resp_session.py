@@ -281,7 +281,7 @@ async def test_clients_are_listed(port, name):
 
 @on_port()
 async def test_commands_of_several_clients_in_one_turn_travel_together_if_they_are_alike(port):
-    for _ in range(4):
+    for _ in range(2):
         await (await port.client()).ask(b"ECHO", b"here")
     sessions = list(port.server.clients)
     for number, session in enumerate(sessions):
@@ -290,7 +290,7 @@ async def test_commands_of_several_clients_in_one_turn_travel_together_if_they_a
     sessions[0].data_received(wire.command(b"GET", b"k"))
     sessions[1].data_received(wire.command(b"SET", b"k", b"last"))
     first, second, third = [await port.coordinator.call() for _ in range(3)]
-    assert [words[2] for words in first.words] == [b"0", b"1", b"2", b"3"]
+    assert [words[2] for words in first.words] == [b"0", b"1"]
     assert (second.words, third.words) == ([[b"GET", b"k"]], [[b"SET", b"k", b"last"]])
 
 

@@ -1,0 +1,49 @@
+"""The places of replies in the order of one client's answers."""
+
+from typing import Protocol, cast
+
+from cluster.resp.protocol import wire
+from cluster.votes.pipeline import Outcome
+
+
+class Answering(Protocol):
+    """A client that answers in order."""
+
+    def answered(self, slot: "ReplySlot") -> None:
+        """``slot`` has its reply."""
+
+    def arrived(self, expected: int) -> None:
+        """Replies for which so much memory was kept are there."""
+
+
+class ReplySlot:
+    """The place of a run's replies. ``expected``: memory that is kept for them."""
+
+    __slots__ = ("_client", "count", "expected", "reply")
+
+    def __init__(self, client: Answering, count: int) -> None:
+        self._client = client
+        self.count = count
+        self.expected = 0
+        self.reply: bytes | None = None
+
+    def done(self, outcome: Outcome) -> None:
+        if self.expected:
+            self._client.arrived(self.expected)
+        if outcome.__class__ is list:
+            replies = cast(list[bytes], outcome)
+            self.reply = replies[0] if self.count == 1 else b"".join(replies)
+        else:
+            self.reply = wire.joined(outcome)
+        self._client.answered(self)
+
+
+class SetSlot(ReplySlot):
+    """The place of a reply that is an array and stands for a set: clients of RESP3 expect one."""
+
+    __slots__ = ()
+
+    def done(self, outcome: Outcome) -> None:
+        if outcome.__class__ is list:
+            outcome = [reply.replace(b"*", b"~", 1) for reply in cast(list[bytes], outcome)]
+        super().done(outcome)
