@@ -242,9 +242,9 @@ def forget_that_a_request_was_lost(monkeypatch):
 
 
 def take_a_time_out_for_a_loss(monkeypatch):
-    def fail(request, text, *, lost_if_not_there):
-        request.answered = True
-        request._done(ZoneFailure(text, maybe_applied=request._reached))
+    def fail(request):
+        request._done(ZoneFailure(peer.PEER_REFUSED, maybe_applied=request._reached))
+        return len(request._batch.commands)
 
     monkeypatch.setattr(peer._Request, "fail", fail)
 
@@ -277,9 +277,9 @@ def forget_what_scripts_wrote(monkeypatch):
 
 
 def send_again_after_a_break(monkeypatch):
-    def fail(request, text, *, lost_if_not_there):
-        request.answered = True
+    def fail(request):
         request._peer.far_end.submit(request._batch, request._done)
+        return len(request._batch.commands)
 
     monkeypatch.setattr(peer._Request, "fail", fail)
 
