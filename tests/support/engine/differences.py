@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.windows.page import PAGE, rows
+
 DOCS = Path(__file__).parents[3] / "docs"
 MODES = {"original": True, "default": False}
 """Each with what it asks of ``compat``."""
@@ -24,6 +26,9 @@ class Differences:
     """Of one page; ``row`` adds a course to them."""
 
     page: str
+    windows: dict[str, str]
+    """Rows that are windows of docs/dyno-windows.md, too, where both modes are played: by row the window."""
+
     rows: dict[str, Row] = field(default_factory=dict)
 
     def row(self, name: str, *, original: object, default: object, **settings: Any) -> Callable[[Any], Any]:
@@ -42,7 +47,12 @@ class Differences:
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
     def faults(self) -> list[str]:
-        """What the page has and this has not, or the other way round, and rows with an empty cell."""
-        cells = self.cells("| row | where it shows |")
-        names = [row[0] for row in cells]
-        return [*sorted({*names} ^ {*self.rows}), *(row[0] for row in cells if not all(row) or names.count(row[0]) > 1)]
+        """Rows that only the page or only this has, rows with an empty cell, and windows without a difference."""
+        table = self.cells("| row | where it shows |")
+        names = [row[0] for row in table]
+        played = rows(PAGE.read_text(encoding="utf-8"))
+        return [
+            *sorted({*names} ^ {*self.rows, *self.windows}),
+            *(row[0] for row in table if not all(row) or names.count(row[0]) > 1),
+            *(window for window in self.windows.values() if played[window]["original"] == played[window]["default"]),
+        ]

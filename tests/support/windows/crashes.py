@@ -1,5 +1,8 @@
 """A client dies, or is told of an error, between two commands of an operation."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from support.windows.stage import Stage, X, death, dies, failure, loses_reply, meanwhile, messages, said
 
 from engine.dyno import IdHash, RoundRobin
@@ -48,15 +51,7 @@ async def _tests_of_existence(stage: Stage) -> str:
     return f"{state}; get: {said(stored is not None)}, size: {size}, ensure pushes it: {said(await queue.ensure(X))}"
 
 
-async def push_batch_round_robin(stage: Stage) -> str:
-    return await _batch_again(stage, RoundRobin)
-
-
-async def push_batch_id_hash(stage: Stage) -> str:
-    return await _batch_again(stage, IdHash)
-
-
-async def _batch_again(stage: Stage, strategy: type[RoundRobin] | type[IdHash]) -> str:
+async def batch_again(stage: Stage, *, strategy: type[RoundRobin] | type[IdHash]) -> str:
     queue = stage.queue(strategy=strategy(), quorum=loses_reply("ZADD", 2))
     await failure(queue.push(messages("uvw")))
     await queue.push(messages("uvw"))
@@ -85,23 +80,11 @@ async def pop_after_range_read(stage: Stage) -> str:
     return f"{await stage.state()}; the next pop: {said(await stage.queue().pop(1))}"
 
 
-async def _pop_dies(stage: Stage, command: str) -> str:
+async def pop_dies(stage: Stage, *, command: str) -> str:
     await pushed(stage)
     await death(stage.queue(quorum=dies(command)).pop(1))
     left, popped = await stage.state(), said(await stage.queue().pop(1))
     return f"{left}; pop: {popped}; {await redelivery(stage)}"
-
-
-async def pop_after_lease(stage: Stage) -> str:
-    return await _pop_dies(stage, "ZADD")
-
-
-async def pop_after_removal(stage: Stage) -> str:
-    return await _pop_dies(stage, "ZREM")
-
-
-async def pop_after_payload_read(stage: Stage) -> str:
-    return await _pop_dies(stage, "HGET")
 
 
 async def pop_error_at_third(stage: Stage) -> str:
@@ -134,16 +117,9 @@ async def set_timeout_after_score(stage: Stage) -> str:
     return f"pop: {early}; delivered when due, with the delay {delivery.message.timeout_ms}"
 
 
-async def remove_leased(stage: Stage) -> str:
-    await leased(stage)
-    await death(stage.queue(quorum=dies("ZREM")).remove("x"))
-    left, again = await stage.state(), await stage.queue().remove("x")
-    return f"{left}; again: {said(again)}, {await stage.state()}"
-
-
-async def remove_waiting(stage: Stage) -> str:
-    await pushed(stage)
-    await death(stage.queue(quorum=dies("ZREM", 2)).remove("x"))
+async def remove_dies(stage: Stage, *, prepare: Callable[[Stage], Awaitable[None]], removal: int) -> str:
+    await prepare(stage)
+    await death(stage.queue(quorum=dies("ZREM", removal)).remove("x"))
     left, again = await stage.state(), await stage.queue().remove("x")
     return f"{left}; again: {said(again)}, {await stage.state()}"
 
@@ -195,20 +171,20 @@ COURSES = {
     "crash_push_after_payload": push_after_payload,
     "payload_without_id_and_tests_of_existence": orphan_for_existence_tests,
     "id_without_payload_and_tests_of_existence": phantom_for_existence_tests,
-    "crash_push_batch_retried_round_robin": push_batch_round_robin,
-    "crash_push_batch_retried_id_hash": push_batch_id_hash,
+    "crash_push_batch_retried_round_robin": partial(batch_again, strategy=RoundRobin),
+    "crash_push_batch_retried_id_hash": partial(batch_again, strategy=IdHash),
     "crash_push_again_after_payload": push_again_after_payload,
     "push_again_while_leased": push_again_while_leased,
     "crash_pop_after_range_read": pop_after_range_read,
-    "crash_pop_after_lease": pop_after_lease,
-    "crash_pop_after_removal": pop_after_removal,
-    "crash_pop_after_payload_read": pop_after_payload_read,
+    "crash_pop_after_lease": partial(pop_dies, command="ZADD"),
+    "crash_pop_after_removal": partial(pop_dies, command="ZREM"),
+    "crash_pop_after_payload_read": partial(pop_dies, command="HGET"),
     "error_in_pop_at_third_message": pop_error_at_third,
     "crash_ack_after_lease_removed": ack_after_lease_removed,
     "error_in_ack_reply_lost": ack_reply_lost,
     "crash_set_timeout_after_score": set_timeout_after_score,
-    "crash_remove_of_leased": remove_leased,
-    "crash_remove_of_waiting": remove_waiting,
+    "crash_remove_of_leased": partial(remove_dies, prepare=leased, removal=1),
+    "crash_remove_of_waiting": partial(remove_dies, prepare=pushed, removal=2),
     "crash_ensure_after_payload": ensure_after_payload,
     "crash_requeue_after_listing": requeue_after_listing,
     "crash_clear_after_sets": clear_after_sets,

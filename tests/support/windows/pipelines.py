@@ -1,5 +1,7 @@
 """What is different with V2: batches, payloads that belong to a shard, its handler, several shards behind one queue."""
 
+from functools import partial
+
 from support.windows.stage import LEASE_MS, Stage, X, death, dies, dies_within, fails, messages, said
 
 from cluster.zone import Restart
@@ -27,15 +29,7 @@ async def push_cut(stage: Stage) -> str:
     return f"{left}; the retry mends it: {await _states(stage)}"
 
 
-async def pop_after_leases(stage: Stage) -> str:
-    return await _pop_dies(stage, "ZADD")
-
-
-async def pop_after_removals(stage: Stage) -> str:
-    return await _pop_dies(stage, "ZREM")
-
-
-async def _pop_dies(stage: Stage, command: str) -> str:
+async def pop_dies(stage: Stage, *, command: str) -> str:
     await stage.pipelined().push(messages(BATCH))
     await death(stage.pipelined(quorum=dies(command)).pop(2))
     left, popped = await _states(stage), said(await stage.pipelined().pop(2))
@@ -109,8 +103,8 @@ async def push_one_shard_fails(stage: Stage) -> str:
 
 COURSES = {
     "v2_crash_push_within_its_pipeline": push_cut,
-    "v2_crash_pop_after_leases": pop_after_leases,
-    "v2_crash_pop_after_removals": pop_after_removals,
+    "v2_crash_pop_after_leases": partial(pop_dies, command="ZADD"),
+    "v2_crash_pop_after_removals": partial(pop_dies, command="ZREM"),
     "v2_crash_ack_after_leases_removed": ack_after_leases_removed,
     "v2_one_id_in_two_shards": id_in_two_shards,
     "v2_remove_of_leased": remove_of_leased,

@@ -1,6 +1,7 @@
 """Two clients that live, and whose commands interleave."""
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from support.windows.crashes import leased, pushed, redelivery
@@ -71,15 +72,9 @@ async def late_ack_after_redelivery(stage: Stage) -> str:
     return f"the first consumer's ack: {said(acked)}, {await stage.state()}; the second's: {said(second)}"
 
 
-async def extended_during_requeue(stage: Stage) -> str:
-    return await _extended(stage, "HGET", lambda queue: queue.process_unacks())
-
-
-async def extended_during_atomic_requeue(stage: Stage) -> str:
-    return await _extended(stage, "EVAL", lambda queue: queue.atomic_process_unacks())
-
-
-async def _extended(stage: Stage, command: str, run: Callable[[DynoQueue], Coroutine[Any, Any, UnackResult]]) -> str:
+async def extended_during_requeue(
+    stage: Stage, *, command: str, run: Callable[[DynoQueue], Coroutine[Any, Any, UnackResult]]
+) -> str:
     await leased(stage)
     await stage.lease_ends()
 
@@ -241,8 +236,12 @@ COURSES = {
     "race_ack_during_requeue": ack_during_requeue,
     "race_late_ack": late_ack,
     "race_late_ack_after_redelivery": late_ack_after_redelivery,
-    "race_extension_during_requeue": extended_during_requeue,
-    "race_extension_during_atomic_requeue": extended_during_atomic_requeue,
+    "race_extension_during_requeue": partial(
+        extended_during_requeue, command="HGET", run=lambda queue: queue.process_unacks()
+    ),
+    "race_extension_during_atomic_requeue": partial(
+        extended_during_requeue, command="EVAL", run=lambda queue: queue.atomic_process_unacks()
+    ),
     "race_extension_during_ack": extended_during_ack,
     "race_requeue_during_extension": requeued_during_extension,
     "race_two_handlers": two_handlers,

@@ -7,14 +7,24 @@ what comes of it in both modes. ``pytest -k`` with the name of a row plays one. 
 
 import pytest
 from support.engine.differences import MODES, Differences
-from support.engine.dyno import EPOCH_MS, CuttingConnection, Interceptor, content
+from support.engine.dyno import EPOCH_MS, Interceptor, content
 from support.engine.dyno_bench import LEASE_MS, Bench, X, consume, ids, messages
 
 from engine.dyno import DynoSettings, RoundRobin
 from engine.message import Message
 from engine.ports import Unavailable
 
-V1 = Differences("dyno-queues.md")
+V1 = Differences(
+    "dyno-queues.md",
+    windows={
+        "lost-batch": "error_in_pop_at_third_message",
+        "half-ack": "error_in_ack_reply_lost",
+        "left-over": "race_postponed_after_range_read",
+        "bulk-gone": "bulk_pop_of_an_id_that_is_gone",
+        "requeue-extended": "race_extension_during_atomic_requeue",
+        "requeue-twice": "race_two_atomic_handlers",
+    },
+)
 JSON = '{"id":"x","payload":"p","timeout":0,"priority":7}'
 WAIT_MS = 2_000
 
@@ -77,23 +87,12 @@ def a_pop_comes_before_the_first_lease_of_another(bench):
     return ids(bench(queue.pop(2))), overtaking
 
 
-def popped_one_of_two(bench):
+@V1.row("clear-keeps", original=([], ["U:a"]), default=([], [""]))
+def the_queue_is_cleared_after_a_pop(bench):
     bench.push("u", "v")
     if bench.compat:
         bench.queue._popper.prefetch.demand = 1  # left by another consumer's pop: the second is read as well
     assert bench.pop(1) == ["u"]
-
-
-@V1.row("left-over", original=["v"], default=[])
-def the_next_message_is_postponed_after_a_pop(bench):
-    popped_one_of_two(bench)
-    assert bench(bench.queue.set_timeout("v", timeout_ms=5_000))
-    return bench.pop(1)
-
-
-@V1.row("clear-keeps", original=([], ["U:a"]), default=([], [""]))
-def the_queue_is_cleared_after_a_pop(bench):
-    popped_one_of_two(bench)
     bench(bench.queue.clear())
     return bench.pop(1), bench.states("v")
 
@@ -128,28 +127,6 @@ def a_batch_is_slow(bench):
     deliveries = bench(bench.another(Ticking(bench.direct, bench.clock)).pop(2))
     assert {d.message.id: d.lease_end_ms for d in deliveries} == bench.content().unacked["a"]
     return [tuple(ms - EPOCH_MS for ms in (d.lease_start_ms, d.leased_ms, d.lease_end_ms)) for d in deliveries]
-
-
-@V1.row("lost-batch", original=("Indeterminate", 0), default=(["u", "v"], 1))
-def a_pop_fails_at_its_third_message(bench):
-    bench.push(*"uvwx")
-    connection = CuttingConnection(bench.direct)
-    connection.cut(after_pipelines=8, applied=None)
-    queue = bench.another(connection)
-    found = bench.outcome(queue.pop(4))
-    assert bench.states(*"uvwx") == ["H U:a", "H U:a", "H Q:a U:a", "H Q:a"]
-    return found, queue.counters.curtailed_pops
-
-
-@V1.row("half-ack", original=(False, ["H"]), default=(True, [""]))
-def the_reply_to_an_ack_is_lost(bench):
-    bench.lease("x")
-    connection = CuttingConnection(bench.direct)
-    queue = bench.another(connection)
-    connection.cut(after_pipelines=0, applied=1)
-    assert bench.outcome(queue.ack("x")).endswith("Indeterminate")
-    connection.mend()
-    return bench(queue.ack("x")), bench.states("x")
 
 
 @V1.row("integer-priority", original=EPOCH_MS + 20, default=EPOCH_MS + 20.07)
@@ -221,13 +198,6 @@ def a_delayed_message_is_popped_by_its_id(bench):
     return early, bench.outcome(bench.queue.pop_with_id("x"))
 
 
-@V1.row("bulk-gone", original=([], ["H U:a", "", "H Q:a"]), default=(["u", "w"], ["H U:a", "", "H U:a"]))
-def one_of_a_bulk_pop_is_consumed_meanwhile(bench):
-    bench.push("u", "v", "w")
-    slow = bench.another(Interceptor(bench.direct, "EVAL", lambda: consume(bench.another(), "v")))
-    return ids(bench(slow.bulk_pop(3))), bench.states("u", "v", "w")
-
-
 @V1.row("bulk-waits", original=([], ["H U:a", "H U:a"]), default=(["u", "v"], ["H U:a", "H U:a"]))
 def a_bulk_pop_waits_for_more_than_is_due(bench):
     bench.push("u", "v")
@@ -286,32 +256,6 @@ def a_doubled_id_without_payload_is_removed_by_the_script(bench):
     bench(bench.queue.push([X, X]))
     bench.drop_payload("x")
     return bench(bench.queue.atomic_remove("x")), bench.states("x")
-
-
-def ended_lease(bench):
-    bench.lease("x")
-    bench.clock.advance(LEASE_MS)
-
-
-@V1.row("requeue-extended", original=(1, ["H Q:a"]), default=(0, ["H U:a"]))
-def a_lease_is_extended_after_the_handler_read_it(bench):
-    async def extend():
-        assert await bench.another().set_unack_timeout("x", timeout_ms=5_000)
-
-    ended_lease(bench)
-    slow = bench.another(Interceptor(bench.direct, "EVAL", extend))
-    return bench(slow.atomic_process_unacks()).requeued, bench.states("x")
-
-
-@V1.row("requeue-twice", original=["H Q:a"], default=["H U:a"])
-def two_handlers_read_one_lease(bench):
-    async def requeue_and_pop():
-        assert (await bench.another().process_unacks()).requeued == 1
-        assert len(await bench.another().pop(1)) == 1
-
-    ended_lease(bench)
-    bench(bench.another(Interceptor(bench.direct, "EVAL", requeue_and_pop)).atomic_process_unacks())
-    return bench.states("x")
 
 
 @V1.row("atomic-priority", original=[0, 0], default=[0.03, 0.07])

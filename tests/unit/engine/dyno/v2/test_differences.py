@@ -20,7 +20,9 @@ from engine.dyno.v2 import BatchPushFailure, BatchPushIndeterminate, BatchPushRe
 from engine.message import Message
 
 MS = 1_000_000
-V2 = Differences("dyno-v2.md")
+V2 = Differences(
+    "dyno-v2.md", windows={"remove-leased": "v2_remove_of_leased", "handler-dies": "v2_handler_after_an_outage"}
+)
 
 
 def test_the_page_has_these_rows_and_no_other():
@@ -180,13 +182,6 @@ def a_postponed_message_is_consumed_meanwhile(bench):
     return bench.run(let_in(bench, "ZADD", ack=True).set_timeout("x", timeout_ms=0)), bench.state("x"), bench.pop()
 
 
-@V2.row("remove-leased", original=(False, "-"), default=(True, "-"))
-def a_leased_message_is_removed(bench):
-    bench.push("x")
-    bench.pop()
-    return bench.run(bench.queue.remove("x")), bench.state("x")
-
-
 def ended_lease(bench, **fields):
     bench.push("x", **fields)
     assert bench.pop() == ["x"]
@@ -198,26 +193,6 @@ def a_lease_ends(bench):
     ended_lease(bench, priority=7)
     assert bench.run(bench.queue.process_unacks()).requeued == 1
     return bench.content().waiting["x"]
-
-
-@V2.row("handler-dies", original=("H U", False), default=("H Q", True))
-def the_server_is_away_for_a_run_of_the_handler(bench):
-    handler = bench.queue.unack_handler
-
-    async def outage_between_runs():
-        bench.connection.cut(after_pipelines=0, applied=None)
-        await bench.queue.start()
-        await bench.lab.runtime.sleep(150 * MS)
-        bench.connection.mend()
-        await bench.instance().push([Message(id="x")])
-        assert ids(await bench.instance().pop(1)) == ["x"]
-        bench.clock.advance(LEASE_MS)
-        await bench.lab.runtime.sleep(1000 * MS)
-        await bench.queue.close()
-
-    bench.run(outage_between_runs())
-    assert (handler.failures, type(handler.last_error).__name__) == (1, "Unavailable")
-    return bench.state("x"), handler.runs > 5
 
 
 @V2.row("stale-requeue", original=("H Q", False, "H Q"), default=("H U", True, "H U"))
