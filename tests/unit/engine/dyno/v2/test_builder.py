@@ -42,31 +42,39 @@ def cluster(lab):
     )
 
 
-def test_the_shard_is_the_last_character_of_the_rack_unless_a_supplier_says_otherwise(build, cluster):
-    queue = build(servers=cluster, local_rack="us-east-1a")
+def test_the_shard_is_the_last_character_of_the_rack_unless_it_is_told(build, cluster):
+    queue = build(servers=cluster, local_rack="us-east-1a", compat=True)
     assert isinstance(queue, MultiQueue)
     assert (queue.shard, list(queue.queues)) == ("a", ["a", "b", "d"])
+    assert queue.compat
+    assert all(shard.settings.compat for shard in queue.queues.values())
+    assert build(servers=cluster, local_rack="us-east-1a", current_shard="d").shard == "d"
 
 
-def test_one_shard_is_a_pipelined_queue_itself(build, cluster):
-    queue = build(servers=cluster, shard_supplier=SingleShard("only"))
+@pytest.mark.parametrize(("given", "interval_ms"), [({}, 1000), ({"unack_interval_ms": 50}, 50)])
+def test_one_shard_is_a_pipelined_queue_whose_handler_runs_as_often_as_leases_are_long_unless_said_otherwise(
+    build, cluster, given, interval_ms
+):
+    queue = build(servers=cluster, shard_supplier=SingleShard("only"), **given)
     assert isinstance(queue, PipelinedQueue)
     assert (queue.name, queue.settings.shard, queue.keys.tag) == ("jobs", "only", "{jobs.only}")
+    assert (queue.settings.unack_ms, queue.settings.unack_interval_ms) == (1000, interval_ms)
 
 
-def test_the_handler_runs_as_often_as_leases_are_long_unless_said_otherwise(build, cluster):
-    queue = build(servers=cluster, shard_supplier=SingleShard("only"))
-    assert (queue.settings.unack_ms, queue.settings.unack_interval_ms) == (1000, 1000)
-    queue = build(servers=cluster, shard_supplier=SingleShard("only"), unack_interval_ms=50)
-    assert queue.settings.unack_interval_ms == 50
-
-
-def test_the_current_shard_may_be_told(build, cluster):
-    assert build(servers=cluster, local_rack="us-east-1a", current_shard="d").shard == "d"
-    with pytest.raises(ValueError, match="shard must be one of a, b, d, got 'z'"):
-        build(servers=cluster, local_rack="us-east-1z")
-    with pytest.raises(ValueError, match="shard must be one of only, got 'z'"):
-        build(servers=cluster, shard_supplier=SingleShard("only"), current_shard="z")
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"local_rack": "us-east-1z"}, "shard must be one of a, b, d, got 'z'"),
+        ({"shard_supplier": SingleShard("only"), "current_shard": "z"}, "shard must be one of only, got 'z'"),
+        ({}, "local_rack must be given when shard_supplier is not"),
+        ({"hosts": (), "local_rack": "us-east-1a"}, "servers must have at least one host, got none"),
+    ],
+)
+def test_what_makes_no_queue_is_refused(build, lab, options, error):
+    options = dict(options)
+    hosts = options.pop("hosts", HOSTS)
+    with pytest.raises(ValueError, match=error):
+        build(servers=Cluster(hosts=lambda: hosts, quorum=CuttingConnection(lab.direct("a"))), **options)
 
 
 def test_a_cluster_serves_all_shards_over_its_two_connections(build, cluster, lab):
@@ -94,20 +102,6 @@ def test_separate_servers_have_a_shard_each_and_of_two_hosts_of_one_shard_the_la
         "hostd": 0,
         "again": 1,
     }
-
-
-def test_compat_reaches_every_shard(build, cluster):
-    queue = build(servers=cluster, local_rack="us-east-1a", compat=True)
-    assert queue.compat
-    assert all(shard.settings.compat for shard in queue.queues.values())
-
-
-def test_no_hosts_and_no_rack_are_refused(build, lab):
-    connection = CuttingConnection(lab.direct("a"))
-    with pytest.raises(ValueError, match="servers must have at least one host, got none"):
-        build(servers=Cluster(hosts=lambda: (), quorum=connection), local_rack="us-east-1a")
-    with pytest.raises(ValueError, match="local_rack must be given when shard_supplier is not"):
-        build(servers=Cluster(hosts=lambda: HOSTS, quorum=connection))
 
 
 def test_a_rack_without_a_name_is_refused():
