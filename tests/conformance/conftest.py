@@ -53,12 +53,19 @@ class Target:
 
     def at_rest(self, queue):
         """What every zone holds of ``queue``, once all hold the same; fails if that does not come."""
+        return self.eventually(
+            lambda: [self.content(queue, zone) for zone in self.zones],
+            lambda contents: contents.count(contents[0]) == len(contents),
+        )[0]
+
+    def eventually(self, look, settled):
+        """What ``look`` finds, once that is ``settled``; fails if it does not come to that."""
         for _ in range(1000):
-            contents = [self.content(queue, zone) for zone in self.zones]
-            if contents.count(contents[0]) == len(contents):
-                return contents[0]
+            found = look()
+            if settled(found):
+                return found
             self.run(self.lab.runtime.sleep(10_000_000))
-        raise AssertionError(f"zones differ: {contents}")
+        raise AssertionError(f"at last there is {found}")
 
     @property
     def zones(self):

@@ -4,7 +4,7 @@ Method: ``MultiQueueTests`` of https://github.com/Netflix/dyno-queues; then zone
 original sleeps to let a due time or a lease pass, the clock is set instead.
 """
 
-from support.engine.dyno_v2 import make_multi, shard_content
+from support.engine.dyno_v2 import ShardContent, make_multi, shard_content
 
 from engine.dyno.hosts import Host, RackSuffixShards
 from engine.dyno.v2.builder import Cluster, build_queue
@@ -91,20 +91,15 @@ def test_zones_push_to_each_other_and_serve_their_own_shards_until_nothing_is_le
 def eventually(target, queue, count):
     """Pop ``count`` messages, as they reach the zone of the queue."""
     deliveries = []
-    for _ in range(1000):
-        deliveries += target.run(queue.pop(count - len(deliveries)))
-        if len(deliveries) == count:
-            return deliveries
-        target.run(target.lab.runtime.sleep(10 * MS))
-    raise AssertionError(f"only {len(deliveries)} of {count} came")
+    target.eventually(
+        lambda: deliveries.extend(target.run(queue.pop(count - len(deliveries)))), lambda _: len(deliveries) == count
+    )
+    return deliveries
 
 
 def at_rest(target, shard_queue, zone):
     """Fails unless the zone comes to hold nothing of the shard."""
     server = target.lab.direct("a" if target.level is None else zone)
-    for _ in range(1000):
-        content = target.run(shard_content(server, shard_queue.keys))
-        if (content.payloads, content.waiting, content.leased) == ({}, {}, {}):
-            return
-        target.run(target.lab.runtime.sleep(10 * MS))
-    raise AssertionError(f"{zone} still holds {content}")
+    target.eventually(
+        lambda: target.run(shard_content(server, shard_queue.keys)), lambda content: content == ShardContent()
+    )

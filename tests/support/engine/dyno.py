@@ -160,6 +160,13 @@ class OnServer:
         except Exception as error:
             return type(error).__name__
 
+    def sent(self, operation, *, word=str):
+        """What another program's ``operation`` sends: by round trip Q or N (quorum, local) and its commands as text."""
+        log = []
+        quorum, local = (CuttingConnection(self.direct, label=label, log=log) for label in "QN")
+        self.run(operation(self.another(quorum, local=local)))
+        return [(label, *(" ".join(map(word, command)) for command in commands)) for label, commands in log]
+
     def later(self, delay_ms, operation):
         """Do it while something else runs."""
 

@@ -113,9 +113,9 @@ class PipelinedBench(OnServer):
         self._unack_ms = unack_ms
         self.connection = CuttingConnection(self.direct)
         self._name = fresh_name()
-        self.queue = self.instance(self.connection)
+        self.queue = self.another(self.connection)
 
-    def instance(self, connection=None, **options):
+    def another(self, connection=None, **options):
         """Another program on the same shard."""
         return make_pipelined(
             connection or self.direct,
@@ -159,9 +159,9 @@ class MultiBench(OnServer):
     def __init__(self, lab, *, compat):
         super().__init__(lab, compat=compat)
         self.connections = {shard: CuttingConnection(self.direct) for shard in SHARDS}
-        self.queue = self.instance(by_shard=self.connections)
+        self.queue = self.another(by_shard=self.connections)
 
-    def instance(self, **settings):
+    def another(self, **settings):
         values = {
             "name": self.queue.name if hasattr(self, "queue") else None,
             "unack_ms": LEASE_MS,
@@ -192,6 +192,6 @@ class MultiBench(OnServer):
 
     def put(self, shard, *ids):
         """Push to one shard, and let its consumer have them."""
-        served = self.instance(shard=shard, strategy=LocalOnly(shard))
+        served = self.another(shard=shard, strategy=LocalOnly(shard))
         self.run(served.queues[shard].push([Message(id=each) for each in ids]))
         return self.run(served.pop(len(ids)))

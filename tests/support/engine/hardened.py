@@ -4,6 +4,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from support.engine.dyno import CuttingConnection
+
 from cluster.connections.timeouts import Timeouts
 from cluster.coordinators.direct import SingleZoneReads
 from cluster.sim.cluster import SimCluster, SimSettings
@@ -11,8 +13,8 @@ from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
 from engine.common.timings import MetricsSource
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
-from engine.message import Message
-from engine.ports import Command, Connection, Reply
+from engine.message import Delivery, Message
+from engine.ports import Command, Connection
 
 ZONES = ("a", "b", "c")
 MS = 1_000_000
@@ -21,6 +23,13 @@ KEYS = HardenedKeys(prefix="test", queue="jobs")
 
 def message(message_id: str = "m", **settings: Any) -> Message:
     return Message(id=message_id, payload="work", **settings)
+
+
+async def leased(queue: HardenedQueue) -> Delivery:
+    """A message that ``queue`` pushed and popped."""
+    await queue.push([message()])
+    (delivery,) = await queue.pop(1)
+    return delivery
 
 
 class HardenedLab:
@@ -105,21 +114,12 @@ class Here:
         return message.shard or self._shard
 
 
-class _Recording:
-    def __init__(self, inner: Connection, sent: list[tuple[str, tuple[Command, ...]]], name: str) -> None:
-        self._inner, self._sent, self._name = inner, sent, name
-
-    async def execute(self, *commands: Command) -> list[Reply]:
-        self._sent.append((self._name, commands))
-        return await self._inner.execute(*commands)
-
-
 def commands_of(queue: HardenedQueue) -> list[tuple[str, tuple[Command, ...]]]:
     """What ``queue`` sends from now on: connection and commands of each round trip."""
     sent: list[tuple[str, tuple[Command, ...]]] = []
     steps = queue._steps
     for name in ("_level", "_local", "_deciding"):
-        setattr(steps, name, _Recording(getattr(steps, name), sent, name))
+        setattr(steps, name, CuttingConnection(getattr(steps, name), label=name, log=sent))
     return sent
 
 

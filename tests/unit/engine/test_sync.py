@@ -62,6 +62,17 @@ def test_an_ordinary_program_can_use_the_queue(lab):
         assert blocking.size() == 0
 
 
+def test_what_v1_has_beyond_that_is_there_as_well(lab):
+    clock = SettableClock()
+    queue = make_queue(lab.direct("a"), runtime=lab.runtime, clock=clock, strategy=LocalOnly("a"), unack_ms=1000)
+    with BlockingDynoQueue(queue, lab.run) as blocking:
+        blocking.push([Message(id="x"), Message(id="y")])
+        assert [delivery.message.id for delivery in blocking.bulk_pop(1, wait_ms=0)] == ["x"]
+        clock.advance(1000)
+        assert blocking.atomic_process_unacks().requeued == 1
+        assert (blocking.atomic_remove("y"), blocking.atomic_remove("y")) == (True, False)
+
+
 class LoopThread:
     """An event loop in a thread, and ``run`` for other threads."""
 

@@ -7,7 +7,7 @@ import pytest
 from support.engine.dyno import CuttingConnection, Interceptor
 from support.engine.dyno_bench import ids, messages
 from support.engine.dyno_v2 import LEASE_MS, REFUSAL, PipelinedBench, Refusing
-from support.engine.hardened import ZONES, hardened_lab, message
+from support.engine.hardened import ZONES, hardened_lab, leased
 
 from engine.dyno.errors import AckFailure, PushFailure, ack_failure, batch_ack_failure, batch_push_failure, push_failure
 from engine.dyno.v2 import BatchPushIndeterminate
@@ -23,8 +23,7 @@ def zones():
 async def test_a_repair_leaves_a_zone_alone_that_has_changed_since_it_was_read(zones):
     """Written blindly it would lease again what was acknowledged between the two, and somebody would get it."""
     worker = zones.queue("a")
-    await worker.push([message()])
-    (delivery,) = await worker.pop(1)
+    delivery = await leased(worker)
     await zones.ask("c", "FLUSHALL")
 
     async def acknowledge():
@@ -42,8 +41,7 @@ async def test_a_repair_leaves_a_zone_alone_that_has_changed_since_it_was_read(z
 async def test_an_extension_that_the_zones_refuse_is_told_as_refused(zones):
     """The holder's own notes say that the lease lasts; only the answer tells that the message is gone."""
     holder = zones.queue()
-    await holder.push([message()])
-    (delivery,) = await holder.pop(1)
+    delivery = await leased(holder)
     assert await zones.queue().remove(["m"]) == [True]
     assert await holder.extend(delivery, lease_ms=LEASE_MS) is False
     assert holder.counters.refused == 1
@@ -52,8 +50,7 @@ async def test_an_extension_that_the_zones_refuse_is_told_as_refused(zones):
 @pytest.mark.parametrize("lost", [1, 2])
 async def test_an_extension_without_an_answer_is_not_told_as_done(zones, lost):
     holder = zones.queue()
-    await holder.push([message()])
-    (delivery,) = await holder.pop(1)
+    delivery = await leased(holder)
     for zone in ZONES[-lost:]:
         await zones.cluster.zones[zone].kill()
     if lost == 1:
@@ -70,7 +67,7 @@ def bench(lab):
 
 def test_a_message_pushed_by_half_beside_one_that_was_refused_is_in_doubt(bench):
     half = Refusing(bench.direct, names=("ZADD",), message_id="y")
-    queue = bench.instance(Refusing(half, names=("HSET", "ZADD"), message_id="x"))
+    queue = bench.another(Refusing(half, names=("HSET", "ZADD"), message_id="x"))
     with pytest.raises(BatchPushIndeterminate) as raised:
         bench.run(queue.push(messages("x", "y", "z")))
     assert raised.value.failed_ids == ("x", "y")
@@ -83,13 +80,13 @@ def test_what_another_took_out_of_the_waiting_set_is_no_delivery(bench):
     halfway = CuttingConnection(bench.direct)
 
     async def take():
-        other = bench.instance(halfway)
+        other = bench.another(halfway)
         assert ids(await other.pop(1)) == ["x"]
         halfway.cut(after_pipelines=1, applied=0)
         with pytest.raises(Indeterminate):
             await other.ack("x")
 
-    queue = bench.instance(Interceptor(bench.direct, "ZADD", take))
+    queue = bench.another(Interceptor(bench.direct, "ZADD", take))
     assert ids(bench.run(queue.pop(1))) == []
     assert queue.counters.misses == 1
     assert bench.state("x") == "H U"
@@ -143,7 +140,7 @@ def test_an_extension_without_a_lease_is_told_as_refused(bench, present):
 def test_an_extension_that_the_server_refuses_is_not_told_as_done(bench):
     bench.push("x")
     bench.pop()
-    refusing = bench.instance(Refusing(bench.direct, names=("ZADD",), message_id="x"))
+    refusing = bench.another(Refusing(bench.direct, names=("ZADD",), message_id="x"))
     with pytest.raises(ServerError):
         bench.run(refusing.set_unack_timeout("x", timeout_ms=LEASE_MS))
 

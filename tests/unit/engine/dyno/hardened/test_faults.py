@@ -5,7 +5,7 @@ Method: three simulated zones, one handmade course a test; each course went wron
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, ZONES, message
+from support.engine.hardened import KEYS, ZONES, leased, message
 
 from cluster.links.link import Cut
 from cluster.votes.levels import Level
@@ -55,8 +55,7 @@ async def test_a_zone_that_missed_a_lease_does_not_condemn_what_is_at_work_elsew
 
 async def test_leases_that_nobody_won_are_no_deliveries(lab):
     queue = lab.queue(deliveries_max=1)
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     steps = queue._steps
     await steps.release(["m"], token=delivery.token, delivered=False)
     await lab.sleep(20)

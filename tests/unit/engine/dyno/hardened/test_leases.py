@@ -4,7 +4,7 @@ a test, each mechanism that keeps leases on and off.
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import message
+from support.engine.hardened import leased, message
 
 from engine.dyno.hardened import Hardening
 from engine.dyno.hardened.context import HardenedCounters
@@ -14,8 +14,7 @@ from engine.ports import Indeterminate
 @pytest.mark.parametrize(("without", "refused"), [((), True), ((Hardening.DELIVERY_TOKENS,), False)])
 async def test_an_ack_of_a_lost_lease_is_refused_and_says_so(lab, without, refused):
     first, second = lab.queue(without=without), lab.queue(without=without)
-    await first.push([message()])
-    (late,) = await first.pop(1)
+    late = await leased(first)
     await lab.sleep(230)
     (delivery,) = await second.pop(1)
     assert await first.ack(late) is not refused
@@ -39,8 +38,7 @@ async def test_an_extension_of_a_lost_lease_is_refused_and_one_in_time_is_kept(l
 async def test_work_may_outlast_its_lease_while_its_program_lives(lab, without, kept):
     async with lab.queue(without=without) as worker:
         other = lab.queue()
-        await worker.push([message()])
-        (delivery,) = await worker.pop(1)
+        delivery = await leased(worker)
         await lab.sleep(900)
         assert (await other.pop(1) == []) is kept
         assert await worker.ack(delivery) is kept
@@ -111,8 +109,7 @@ async def test_a_clock_that_is_ahead_within_the_margin_takes_no_lease(lab, witho
 
 async def test_given_back_is_ready_at_once_and_removed_is_gone_even_while_leased(lab):
     queue = lab.queue()
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     await queue.give_back(delivery)
     await lab.sleep(1)  # versions are times: a newer lease ends later
     (again,) = await queue.pop(1)
@@ -128,8 +125,7 @@ async def test_the_heartbeat_does_not_shorten_what_was_extended(lab):
     """A zone keeps the later end, so nobody else can have the message; its ack is no late one."""
     queue, told = lab.queue(), []
     queue.tell_extensions(lambda message_id, ends_ms: told.append(message_id))
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     assert await queue.extend(delivery, lease_ms=2000) is True
     await queue._beat()
     assert (told, queue.counters.extended) == ([], 0)

@@ -7,7 +7,7 @@ moves. What is sent, and how often the time is read, is compared with and withou
 from dataclasses import fields
 
 import pytest
-from support.engine.hardened import KEYS, commands_of, hardened_lab, message
+from support.engine.hardened import KEYS, commands_of, hardened_lab, leased, message
 from support.engine.metrics_page import Page
 
 from engine.common.prometheus import Metrics
@@ -170,8 +170,7 @@ async def test_what_could_not_be_set_aside_or_mended_is_not_counted(lab, monkeyp
 
 async def test_a_heartbeat_that_meets_an_ack_of_the_same_object_refuses_nothing(lab, monkeypatch):
     queue = lab.queue(lease_ms=60_000)
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     extend = queue._steps.extend
 
     async def after_an_ack(held, *, ends_ms):

@@ -4,7 +4,7 @@ zones, one situation a test, each mechanism on and off.
 
 import pytest
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, ZONES, commands_of, message
+from support.engine.hardened import KEYS, ZONES, commands_of, leased, message
 from support.engine.periodic import BrokenTask
 
 from cluster.links.link import Cut
@@ -124,8 +124,7 @@ async def test_an_orphaned_payload_is_listed_after_its_grace(lab, without, liste
 
 async def test_an_orphan_with_a_tombstone_is_deleted_and_one_that_may_have_one_is_left(lab):
     queue = lab.queue()
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     await queue.ack(delivery)
     await lab.sleep(20)
     await lab.ask("a", "HSET", KEYS.messages, "m", encode(message()))
@@ -172,21 +171,10 @@ async def test_a_zone_that_was_away_gets_what_it_missed_and_delivers_nothing_twi
         assert await lab.statuses("meanwhile") == ["d", "d", "d"]
 
 
-async def test_consumers_of_a_dead_zone_go_on(lab):
-    queue = lab.queue("a")
-    await lab.cluster.zones["a"].kill()
-    await queue.push([message("now"), message("later", timeout_ms=30)])
-    (delivery,) = await queue.pop(5)
-    assert await queue.ack(delivery) is True
-    await lab.sleep(40)
-    assert ids(await queue.pop(5)) == ["later"]
-
-
 async def test_a_stale_zone_alone_grants_nothing(lab):
     """Two zones have buried the message; the third, which lists it still, is mended at once."""
     queue = lab.queue("a")
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     stale = await lab.record("a", "m")
     assert await queue.ack(delivery) is True
     await lab.sleep(20)
@@ -225,8 +213,7 @@ async def test_late_writes_of_a_cut_link_change_nothing(lab):
     link = lab.cluster.links["a", "c"]
     queue = lab.queue("a")
     link.cut(Cut.HOLD)
-    await queue.push([message()])
-    (lost,) = await queue.pop(1)
+    lost = await leased(queue)
     await lab.sleep(230)
     (delivery,) = await queue.pop(1)
     assert await queue.ack(delivery) is True
@@ -242,8 +229,7 @@ async def test_late_writes_of_a_cut_link_change_nothing(lab):
 
 async def test_tombstones_are_forgotten_after_their_retention(lab):
     async with lab.queue(retention_ms=300) as queue:
-        await queue.push([message()])
-        (delivery,) = await queue.pop(1)
+        delivery = await leased(queue)
         await queue.ack(delivery)
         await lab.sleep(1000)
         assert await lab.statuses("m") == ["-", "-", "-"]

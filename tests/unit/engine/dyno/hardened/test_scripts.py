@@ -9,7 +9,7 @@ import asyncio
 import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno_bench import ids
-from support.engine.hardened import KEYS, ZONES, message
+from support.engine.hardened import KEYS, ZONES, leased, message
 
 from cluster.links.link import Cut
 from engine.dyno.hardened import HardenedSettings
@@ -136,8 +136,7 @@ async def test_what_cannot_be_copied_whole_is_not_copied(lab):
 async def test_an_orphan_is_left_while_the_only_zone_with_its_tombstone_does_not_answer(lab):
     """Two zones took the ack; then one of them came back empty, and the other is cut off."""
     queue = lab.queue("a")
-    await queue.push([message()])
-    (delivery,) = await queue.pop(1)
+    delivery = await leased(queue)
     assert await queue.ack(delivery) is True
     await lab.sleep(20)
     await lab.ask("a", "HDEL", KEYS.records, "m")

@@ -7,9 +7,9 @@ in that order, and serves a, where everything is pushed. Lines that hold in one 
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
+from support.engine.dyno import EPOCH_MS
+from support.engine.dyno_bench import Bench
 
-from engine.dyno import LocalOnly
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
 
@@ -24,77 +24,48 @@ CHOSEN = ["Q HGET H x", "Q ZADD U:a NX end x", "Q ZREM Q:a x"]
 EVERYWHERE = "5 H Q:b U:b Q:a U:a"
 
 
-class Recorder:
-    """Notes every command with a mark, and passes it on. More than one a round trip is an error."""
-
-    def __init__(self, inner, mark, log):
-        self._inner, self._mark, self._log = inner, mark, log
-
-    async def execute(self, *commands):
-        assert len(commands) == 1, "a command a round trip"
-        self._log.append((self._mark, *commands[0]))
-        return await self._inner.execute(*commands)
+def place(lab, *, compat):
+    return Bench(lab, compat=compat, shards=("b", "a"), unack_ms=LEASE_MS)
 
 
-class Recorded:
-    """A queue of whose commands notes are taken."""
+def sent(bench, operation):
+    keys = bench.queue.keys
+    names = {text: name for name, text in (ORIGINAL_SCRIPTS if bench.compat else SCRIPTS).items()}
+    names |= {keys.messages: "H"}
+    for shard in "ab":
+        names |= {keys.queue_of(shard): f"Q:{shard}", keys.unack(shard): f"U:{shard}"}
 
-    def __init__(self, lab, *, compat):
-        self.lab = lab
-        self.clock = SettableClock()
-        self._log = []
-        direct = lab.direct("a")
-        self.queue = make_queue(
-            Recorder(direct, "Q", self._log),
-            local=Recorder(direct, "N", self._log),
-            runtime=lab.runtime,
-            clock=self.clock,
-            strategy=LocalOnly("a"),
-            shards=("b", "a"),
-            unack_ms=LEASE_MS,
-            compat=compat,
-        )
-        keys = self.queue.keys
-        self._names = {text: name for name, text in (ORIGINAL_SCRIPTS if compat else SCRIPTS).items()}
-        self._names |= {keys.messages: "H"}
-        for shard in "ab":
-            self._names |= {keys.queue_of(shard): f"Q:{shard}", keys.unack(shard): f"U:{shard}"}
-
-    def sent(self, operation):
-        self._log.clear()
-        self.lab.run(operation)
-        return [" ".join(map(self._word, words)) for words in self._log]
-
-    def _word(self, word):
-        text = word.decode() if isinstance(word, bytes) else str(word)
+    def word(part):
+        text = part.decode() if isinstance(part, bytes) else str(part)
         if text.startswith(str(EPOCH_MS)[:4]):
             after_ms = round(float(text) - EPOCH_MS, 2)
             name, after_ms = ("end", after_ms - LEASE_MS) if after_ms >= LEASE_MS else ("now", after_ms)
             return f"{name}{after_ms:+g}" if after_ms else name
-        return self._names.get(text, text)
+        return names.get(text, text)
+
+    return [f"{label} {command}" for label, command in bench.sent(operation, word=word)]
 
 
-def empty(recorded):
+def empty(bench):
     """Nothing has been pushed."""
 
 
-def pushed(recorded):
-    recorded.lab.run(recorded.queue.push([X]))
+def pushed(bench):
+    bench.push(X)
 
 
-def leased(recorded):
-    pushed(recorded)
-    assert len(recorded.lab.run(recorded.queue.pop(1))) == 1
+def leased(bench):
+    bench.lease(X)
 
 
-def expired(recorded):
-    leased(recorded)
-    recorded.clock.advance(LEASE_MS)
+def expired(bench):
+    leased(bench)
+    bench.clock.advance(LEASE_MS)
 
 
-def expired_without_payload(recorded):
-    expired(recorded)
-    recorded.lab.run(recorded.lab.direct("a").execute(("HDEL", recorded.queue.keys.messages, "x")))
+def expired_without_payload(bench):
+    expired(bench)
+    bench.drop_payload("x")
 
 
 # fmt: off
@@ -185,7 +156,7 @@ TABLE = [
     ("the atomic remove is one script over every shard", empty, lambda queue: queue.atomic_remove("x"),
      [f"Q EVAL atomic_remove {EVERYWHERE} x"]),
     ("stale messages are looked for among the first ten due of every shard",
-     lambda recorded: (pushed(recorded), recorded.clock.advance(1)), lambda queue: queue.find_stale_messages(),
+     lambda bench: (pushed(bench), bench.clock.advance(1)), lambda queue: queue.find_stale_messages(),
      ["N ZRANGEBYSCORE Q:b 0 now+1 LIMIT 0 10", "N ZRANGEBYSCORE Q:a 0 now+1 LIMIT 0 10",
       "Q EVAL find_stale 3 H Q:a U:a x"]),
 ]
@@ -195,11 +166,11 @@ TABLE = [
 @pytest.mark.parametrize("mode", ["default", "compat"])
 @pytest.mark.parametrize(("before", "operation", "commands"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_an_operation_sends_exactly_these_commands(lab, before, operation, commands, mode):
-    recorded = Recorded(lab, compat=mode == "compat")
-    before(recorded)
+    bench = place(lab, compat=mode == "compat")
+    before(bench)
     other = {"default": "compat: ", "compat": "default: "}[mode]
     expected = [line.removeprefix(f"{mode}: ") for line in commands if not line.startswith(other)]
-    assert recorded.sent(operation(recorded.queue)) == expected
+    assert sent(bench, operation) == expected
 
 
 @pytest.mark.parametrize("compat", [False, True])
@@ -208,5 +179,4 @@ def test_an_operation_sends_exactly_these_commands(lab, before, operation, comma
     "operation", ["pop", "peek", "bulk_pop", "unsafe_bulk_pop", "unsafe_pop_all_shards", "unsafe_peek_all_shards"]
 )
 def test_of_none_nothing_is_sent(lab, operation, count, compat):
-    recorded = Recorded(lab, compat=compat)
-    assert recorded.sent(getattr(recorded.queue, operation)(count)) == []
+    assert sent(place(lab, compat=compat), lambda queue: getattr(queue, operation)(count)) == []

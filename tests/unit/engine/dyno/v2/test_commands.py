@@ -6,7 +6,7 @@ pipelines are exactly those of the original; lines that hold in one mode only be
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS, CuttingConnection
+from support.engine.dyno import EPOCH_MS
 from support.engine.dyno_v2 import PipelinedBench
 
 from engine.dyno.v2.steps import REQUEUE
@@ -119,17 +119,13 @@ CASES = [(mode, *row) for mode in ("default", "compat") for row in TABLE] + [("d
     ids=[f"{mode}: {name}" for mode, name, *_ in CASES],
 )
 def test_an_operation_sends_exactly_these_commands(lab, mode, before, operation, expected):
-    bench, log = PipelinedBench(lab, compat=mode == "compat", unack_ms=LEASE_MS), []
+    bench = PipelinedBench(lab, compat=mode == "compat", unack_ms=LEASE_MS)
     if before is not None:
         before(bench)
-    connections = {label: CuttingConnection(bench.direct, label=label, log=log) for label in "QN"}
-    queue = bench.instance(connections["Q"], local=connections["N"])
 
     def word(part):
         text = "requeue" if part == REQUEUE else part.decode() if isinstance(part, bytes) else str(part)
-        return text.replace("test.", "").replace(f".{queue.keys.tag}", "")
+        return text.replace("test.", "").replace(f".{bench.queue.keys.tag}", "")
 
-    bench.run(operation(queue))
-    sent = [(label, *(" ".join(map(word, command)) for command in commands)) for label, commands in log]
     lines = [(label.removeprefix(f"{mode}: "), *commands) for label, *commands in expected]
-    assert sent == [line for line in lines if line[0] in "QN"]
+    assert bench.sent(operation, word=word) == [line for line in lines if line[0] in "QN"]

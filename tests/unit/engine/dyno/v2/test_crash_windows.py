@@ -116,7 +116,7 @@ def test_a_broken_batch_ack_is_finished_by_the_retry_of_the_same_program(default
 def test_the_retry_of_a_broken_ack_spares_a_message_that_was_pushed_again_elsewhere(default):
     bench = leased(default)
     bench.cut(bench.queue.ack_all(IDS), after_pipelines=1, applied=None)
-    bench.run(bench.instance().push([Message(id="y", payload="second")]))
+    bench.run(bench.another().push([Message(id="y", payload="second")]))
     assert bench.run(bench.queue.ack_all(IDS)) == [True] * 3
     assert states(bench) == [GONE, WAITING, GONE]
     (delivery,) = bench.run(bench.queue.pop(10))
@@ -135,7 +135,7 @@ def test_an_ack_that_was_never_sent_is_not_remembered(default):
     bench = leased(default)
     raised = bench.cut(bench.queue.ack_all(IDS), after_pipelines=0, applied=None)
     assert isinstance(raised, Unavailable)
-    assert bench.run(bench.instance().ack_all(IDS)) == [True] * 3
+    assert bench.run(bench.another().ack_all(IDS)) == [True] * 3
     assert bench.run(bench.queue.ack_all(IDS)) == [False] * 3
 
 

@@ -46,10 +46,8 @@ def test_a_row_is_as_the_page_says(lab, name, mode):
 
 def sent(bench, operation, *names):
     """Label and number of commands of each pipeline of ``operation``; of those that begin with ``names``, if given."""
-    log = []
-    connections = {label: CuttingConnection(bench.direct, label=label, log=log) for label in "QN"}
-    bench.run(operation(bench.instance(connections["Q"], local=connections["N"])))
-    return [(label, len(commands)) for label, commands in log if not names or commands[0][0] in names]
+    found = bench.sent(operation)
+    return [(label, len(commands)) for label, *commands in found if not names or commands[0].startswith(names)]
 
 
 @V2.row("voted-ranges", original=[("Q", 1)], default=[("N", 1)])
@@ -61,7 +59,7 @@ def a_pop_reads_a_range(bench):
 def a_pop_waits_for_a_second_message(bench):
     async def push_second():
         bench.clock.advance(300)
-        await bench.instance().push([Message(id="late")])
+        await bench.another().push([Message(id="late")])
 
     bench.push("soon")
     bench.later(300, push_second)
@@ -96,7 +94,7 @@ def the_first_message_is_blocked(bench):
 def something_comes_just_after_a_pop_looked(bench):
     runtime = bench.lab.runtime
     bench.run(runtime.sleep(MS - runtime.now_ns() % MS))  # the original's clock counts whole milliseconds
-    bench.later(5, lambda: bench.instance().push([Message(id="x")]))
+    bench.later(5, lambda: bench.another().push([Message(id="x")]))
     found = bench.pop(1)
     bench.run(runtime.sleep(20 * MS))
     return found
@@ -143,7 +141,7 @@ def a_batch_ack_breaks(bench):
 @V2.row("refused-push", original=["xyz", "xyz", "xyz"], default=["xz y rejected", "xz y in doubt", "xz y in doubt"])
 def the_server_refuses_commands_of_a_push(bench):
     def pushed(*refused):
-        queue = bench.instance(Refusing(bench.direct, names=refused, message_id="y"))
+        queue = bench.another(Refusing(bench.direct, names=refused, message_id="y"))
         try:
             done = "".join(receipt.id for receipt in bench.run(queue.push([Message(id=each) for each in "xyz"])))
         except BatchPushFailure as failure:
@@ -162,12 +160,12 @@ def let_in(bench, name, *, ack):
     """A queue before whose command of that name another pops x, and acknowledges it if ``ack``."""
 
     async def consume():
-        other = bench.instance()
+        other = bench.another()
         assert ids(await other.pop(1)) == ["x"]
         if ack:
             assert await other.ack("x")
 
-    return bench.instance(Interceptor(bench.direct, name, consume))
+    return bench.another(Interceptor(bench.direct, name, consume))
 
 
 @V2.row("timeout-popped", original=(True, "H Q U"), default=(False, "H U"))
@@ -207,12 +205,12 @@ def a_lease_is_another_when_the_handler_has_read_it(bench):
     async def extend():
         assert await bench.queue.set_unack_timeout("y", timeout_ms=LEASE_MS)
 
-    bench.run(bench.instance(Interceptor(bench.direct, "HGET", the_other_handler_and_a_consumer)).process_unacks())
+    bench.run(bench.another(Interceptor(bench.direct, "HGET", the_other_handler_and_a_consumer)).process_unacks())
     state, acked = bench.state("x"), bench.run(bench.queue.ack("x"))
     bench.push("y")
     bench.pop()
     bench.clock.advance(LEASE_MS)
-    bench.run(bench.instance(Interceptor(bench.direct, "HGET", extend)).process_unacks())
+    bench.run(bench.another(Interceptor(bench.direct, "HGET", extend)).process_unacks())
     return state, acked, bench.state("y")
 
 
@@ -224,7 +222,7 @@ def a_message_is_acknowledged_while_the_handler_runs(bench):
         assert await bench.queue.ack("x")
 
     requeues = "ZADD" if bench.compat else "EVAL"
-    bench.run(bench.instance(Interceptor(bench.direct, requeues, acknowledge)).process_unacks())
+    bench.run(bench.another(Interceptor(bench.direct, requeues, acknowledge)).process_unacks())
     return bench.state("x")
 
 
@@ -272,7 +270,7 @@ def a_batch_takes_less_than_a_millisecond_a_message(bench):
             return await bench.direct.execute(*commands)
 
     metrics = Metrics()
-    queue = bench.instance(Far(), metrics=metrics)
+    queue = bench.another(Far(), metrics=metrics)
     bench.run(queue.push([Message(id=str(number)) for number in range(10)]))
     return round(Page(metrics).value("push_mean", queue=queue.keys.tag), 1)
 
@@ -308,7 +306,7 @@ def a_shard_is_dead(bench):
 @V2.row("retry-rotates", original={"a": "H Q", "b": "H Q"}, default={"b": "H Q"}, bench=MultiBench)
 def a_push_that_failed_in_a_shard_is_retried(bench):
     """By default shards go by the id here: m0 is in shard b."""
-    queue = bench.instance(by_shard=bench.connections, strategy=IdHash())
+    queue = bench.another(by_shard=bench.connections, strategy=IdHash())
     bench.kill("c", applied=None if bench.compat else 1)
     for _ in range(2):
         bench.outcome(queue.push([Message(id=each) for each in NINE]))
@@ -333,11 +331,11 @@ def leases_of_every_shard_end(bench):
         popped.extend(ids(await bench.queue.pop(1)))
 
     slow = Interceptor(bench.direct, "HGET", the_other_handler_and_a_consumer)
-    bench.run(bench.instance(shard="b", by_shard=dict.fromkeys(SHARDS, slow)).process_unacks())
+    bench.run(bench.another(shard="b", by_shard=dict.fromkeys(SHARDS, slow)).process_unacks())
     if not bench.compat:  # it never looked, so nobody came in between
         bench.run(the_other_handler_and_a_consumer())
     assert popped == ["x"]
-    return requeued, bench.states("x")["a"], bench.run(bench.instance(shard="b").ack("x"))
+    return requeued, bench.states("x")["a"], bench.run(bench.another(shard="b").ack("x"))
 
 
 @V2.row("ack-shardless", original=["ValueError", "ValueError"], default=[[True], [True]], bench=MultiBench)
@@ -360,5 +358,5 @@ def an_id_in_two_shards_is_removed(bench):
 def a_program_of_shard_b_looks_for_a_message(bench):
     log = []
     by_shard = {shard: CuttingConnection(bench.direct, label=shard, log=log) for shard in SHARDS}
-    bench.run(bench.instance(shard="b", by_shard=by_shard).ack("nobody"))
+    bench.run(bench.another(shard="b", by_shard=by_shard).ack("nobody"))
     return [label for label, _ in log]

@@ -29,7 +29,7 @@ def numbered(count):
 
 def test_the_own_shard_must_be_one_of_the_queues(bench):
     with pytest.raises(ValueError, match="shard must be one of a, b, c, got 'd'"):
-        bench.instance(shard="d")
+        bench.another(shard="d")
 
 
 def test_shards_that_disagree_on_compat_are_refused(bench):
@@ -127,7 +127,7 @@ def test_nothing_is_passed_over_if_it_may_have_been_pushed(default):
 
 def test_nothing_is_passed_over_for_a_strategy_that_goes_by_the_id(default):
     default.kill("b")
-    queue = default.instance(by_shard=default.connections, strategy=IdHash())
+    queue = default.another(by_shard=default.connections, strategy=IdHash())
     with pytest.raises(BatchPushFailure) as raised:
         default.push("1", queue=queue)  # Java's hash of "1" is 49, which is shard b of three
     assert isinstance(raised.value, Unavailable)
@@ -139,14 +139,14 @@ class Nowhere:
 
 
 def test_a_strategy_that_chooses_no_shard_of_the_queue_is_refused_before_anything_is_pushed(default):
-    queue = default.instance(by_shard=default.connections, strategy=Nowhere())
+    queue = default.another(by_shard=default.connections, strategy=Nowhere())
     with pytest.raises(ValueError, match="strategy must choose one of a, b, c, got 'z'"):
         default.push(*numbered(3), queue=queue)
     assert default.waiting() == {"a": [], "b": [], "c": []}
 
 
 def test_the_original_does_not_ask_the_strategy(original):
-    queue = original.instance(by_shard=original.connections, strategy=Nowhere())
+    queue = original.another(by_shard=original.connections, strategy=Nowhere())
     original.push(*numbered(3), queue=queue)
     assert [len(ids) for ids in original.waiting().values()] == [1, 1, 1]
 
@@ -164,7 +164,7 @@ def test_all_shards_dead_is_unavailable_and_without_effect(default):
 
 
 def test_the_retry_of_a_failed_push_meets_the_same_shards_if_they_go_by_the_id(default):
-    queue = default.instance(by_shard=default.connections, strategy=IdHash())
+    queue = default.another(by_shard=default.connections, strategy=IdHash())
     default.kill("c", applied=1)
     with pytest.raises(BatchPushFailure):
         default.push(*numbered(9), queue=queue)

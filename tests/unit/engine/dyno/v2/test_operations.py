@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def test_a_pop_that_waits_sees_what_is_pushed_meanwhile(bench):
-    bench.later(300, lambda: bench.instance().push([Message(id="x")]))
+    bench.later(300, lambda: bench.another().push([Message(id="x")]))
     begin_ns = bench.lab.runtime.now_ns()
     assert bench.pop(1, wait_ms=60_000) == ["x"]
     assert bench.lab.runtime.now_ns() - begin_ns < 1000 * MS
@@ -54,7 +54,7 @@ def test_set_timeout_of_what_is_leased_or_unknown_says_false(bench):
 
 def test_the_handler_has_no_cap_and_drops_leases_whose_payload_is_gone(bench):
     bench.push(*(f"m{number}" for number in range(70)))
-    small = bench.instance(unack_batch=2)
+    small = bench.another(unack_batch=2)
     assert len(bench.run(small.pop(70))) == 70
     bench.run(bench.direct.execute(("HDEL", bench.queue.keys.payload_of("m7"), "m7")))
     bench.clock.advance(LEASE_MS)
@@ -90,7 +90,7 @@ def test_a_pop_whose_only_payload_is_no_message_raises(default):
 def test_a_step_of_which_the_server_refuses_a_part_is_indeterminate_and_one_refused_whole_an_error(bench):
     bench.push("x", "y")
     bench.pop()
-    refusing = bench.instance(Refusing(bench.direct, names=("ZREM",), message_id="x"))
+    refusing = bench.another(Refusing(bench.direct, names=("ZREM",), message_id="x"))
     with pytest.raises(Indeterminate):
         bench.run(refusing.ack_all(["x", "y"]))
     with pytest.raises(ServerError):
