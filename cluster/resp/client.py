@@ -137,8 +137,8 @@ class Client(ABC):
 
     __slots__ = (
         "_transport", "authenticated", "born_s", "closing", "commands", "coordinator", "host", "identity", "last_s",
-        "library", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes", "read_level", "subscription",
-        "watching", "write_level",
+        "library", "lost", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes", "read_level",
+        "subscription", "watching", "write_level",
     )  # fmt: skip
 
     def __init__(self, host: PortHost) -> None:
@@ -157,6 +157,8 @@ class Client(ABC):
         self.watching: Watching | None = None
         self.subscription: Subscription | None = None
         self.closing = False
+        self.lost = False
+        """The connection is gone; nobody reads what it is told."""
         self.plain = self.authenticated  # commands may go straight to the coordinator
         self.commands = 0
         self.born_s = self.last_s = time.monotonic()
@@ -203,7 +205,7 @@ class Client(ABC):
 
     def write(self, data: bytes) -> None:
         """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
-        if not self.closing:
+        if not (self.closing or self.lost):
             self.transport.write(data)
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -10,6 +9,7 @@ from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.client import Client, PortHost
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
+from cluster.resp.ending import EndingClient
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
@@ -34,32 +34,25 @@ _QUEUED_BYTES = 128
 """What a command in a queue of MULTI takes beside its own bytes."""
 
 
-class Session(Client, asyncio.Protocol):
+class Session(EndingClient):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_busy", "_deaf", "_dispatch", "_drained", "_expected", "_guest_bytes", "_in_flight", "_pumping", "_reading",
-        "_ready_bytes", "_scanner", "_slots", "_strange", "_task", "_turn_asked", "_turn_left", "_waits", "_window",
-        "_write_paused",
+        "_dispatch", "_expected", "_guest_bytes", "_in_flight", "_pumping", "_reading", "_ready_bytes", "_scanner",
+        "_strange", "_turn_asked", "_turn_left", "_waits", "_window",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
         super().__init__(host)
         self._dispatch = dispatch
         self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
-        self._slots: deque[ReplySlot] = deque()
         self._in_flight = 0
         self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
         self._pumping = False
         self._turn_left = TURN
         self._turn_asked = False
         self._guest_bytes = 0  # received before it has logged in
-        self._busy = False
-        self._deaf = False  # nothing that still comes matters
-        self._drained: asyncio.Future[None] | None = None
-        self._task: asyncio.Task[None] | None = None
         self._reading = True
-        self._write_paused = False
         self._ready_bytes = 0  # replies that wait for earlier ones
         self._expected = 0  # size of a reply, if the last ones were large
         self._waits = False  # for memory for such a reply
@@ -73,7 +66,7 @@ class Session(Client, asyncio.Protocol):
             self._transport.write(wire.error("ERR max number of clients reached"))
             self._transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _leave(self) -> None:
         self.closing = True
         self._slots.clear()
         self._scanner.clear()
@@ -130,17 +123,6 @@ class Session(Client, asyncio.Protocol):
         else:
             self.write(data)
 
-    def hang_up(self, last: bytes = b"") -> None:
-        self._deaf = True
-
-        async def close() -> bytes:
-            if last:
-                self.write(last)
-            self.close()
-            return b""
-
-        self.exclusively(close)
-
     def submit(self, kind: Kind, raws: list[bytes]) -> None:
         self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
 
@@ -188,28 +170,6 @@ class Session(Client, asyncio.Protocol):
             (through or self.coordinator).submit(level, WireCommands([kind.example], **marks), done, packed=raw)
         return answered
 
-    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        self._busy = True
-        self._task = self.loop.create_task(self._run_exclusively(handler))
-
-    async def _run_exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        if self._slots:
-            self._drained = self.loop.create_future()
-            await self._drained
-        self._drained = None
-        try:
-            reply = await handler()
-        except BaseException:
-            self.close()  # without its answer the client could not tell which answer is to which command
-            raise
-        self._busy = False
-        self._task = None
-        self.settle()
-        if not self.closing:
-            if reply:
-                self.write(reply)
-            self._pump()
-
     def arrived(self, expected: int) -> None:
         self.host.memory.arrived(expected)
 
@@ -238,7 +198,7 @@ class Session(Client, asyncio.Protocol):
         if self._busy:
             if not slots and self._drained is not None and not self._drained.done():
                 self._drained.set_result(None)
-        elif not self._reading or self._scanner.ready:
+        elif self._ending or not self._reading or self._scanner.ready:
             self._pump()
 
     def _adapt(self, reply_bytes: int) -> None:
@@ -286,8 +246,15 @@ class Session(Client, asyncio.Protocol):
         return held + self.transport.get_write_buffer_size() if self._write_paused else held
 
     def drop(self) -> None:
-        self.closing = True
-        self.transport.abort()
+        if self.lost:
+            self._leave()
+        else:
+            self.closing = True
+            self.transport.abort()
+
+    @property
+    def _more(self) -> bool:
+        return self._scanner.ready
 
     def _account(self) -> None:
         if not self.closing:
@@ -309,6 +276,8 @@ class Session(Client, asyncio.Protocol):
             self._turn_asked = True
             self.host.turns.ask(self._go_on)
         self._regulate()
+        if self._ending:
+            self.end_if_done()
 
     def _go_on(self, share: int) -> None:
         """Take further commands in a new turn of the loop, after the other clients had theirs."""
@@ -318,7 +287,7 @@ class Session(Client, asyncio.Protocol):
 
     def _take(self) -> bool:
         """Take commands until something is in the way. True if it was only the window, and that is open again."""
-        if self._busy or self.closing or self._write_paused or (room := self._room()) <= 0:
+        if self._busy or self._deaf or self.closing or self._write_paused or (room := self._room()) <= 0:
             return False
         by_name = self.host.table.by_name
         room -= self._take_whole(room)
@@ -326,7 +295,7 @@ class Session(Client, asyncio.Protocol):
         run: list[bytes] = []
         run_kind: Kind | None = None
         try:
-            while room > 0 and self._turn_left > 0 and not self._busy and not self.closing:
+            while room > 0 and self._turn_left > 0 and not (self._busy or self._deaf or self.closing):
                 found = following()
                 if found is None:
                     return False
@@ -375,7 +344,7 @@ class Session(Client, asyncio.Protocol):
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
         self._account()
-        if self.closing:
+        if self._ending or self.closing:
             return
         scanner = self._scanner
         full = self._busy or self._waits or self._turn_left <= 0 or self._in_flight >= self._limit

@@ -1,0 +1,102 @@
+"""How a client's connection ends: by the client, with what it has sent still to be carried out, or by the port."""
+
+import asyncio
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from cluster.resp.client import Client, PortHost
+from cluster.resp.reply_slots import ReplySlot
+
+
+class EndingClient(Client, asyncio.Protocol):
+    """What has to wait for earlier answers, the end of the connection above all."""
+
+    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_slots", "_task", "_write_paused")
+
+    def __init__(self, host: PortHost) -> None:
+        super().__init__(host)
+        self._slots: deque[ReplySlot] = deque()
+        self._busy = False
+        self._deaf = False  # nothing that still comes matters
+        self._ending = False  # the client sends no more; what it has sent is carried out
+        self._drained: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._write_paused = False
+
+    def eof_received(self) -> bool:
+        """The client sends no more. It gets the answers to what it has sent, if TLS lets one side close alone."""
+        if self._task is not None and self._slots and not self._deaf:
+            self._task.cancel()  # it has not begun to wait
+            self._task, self._drained, self._busy, self._deaf = None, None, False, True
+        self._ending = (self._deaf or not self._busy) and self.transport.get_extra_info("sslcontext") is None
+        if self._ending:
+            self._pump()
+        return self._ending
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """What the client has sent is carried out, as Dynomite does, up to the first command that would wait."""
+        self.lost = self._ending = True
+        self._write_paused = False
+        if self.closing or self._deaf or self._busy:
+            self._leave()
+        else:
+            self._pump()
+
+    def end_if_done(self) -> None:
+        """Call when commands have been taken, or answered."""
+        if self.closing or (self._more and not self._deaf):
+            return
+        if self.lost:
+            self._leave()
+        elif not self._slots and not self._busy:
+            self.close()
+
+    def hang_up(self, last: bytes = b"") -> None:
+        self._deaf = True
+
+        async def close() -> bytes:
+            if last:
+                self.write(last)
+            self.close()
+            return b""
+
+        self.exclusively(close)
+
+    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
+        if self.lost or (self._ending and not self._deaf):
+            self._deaf = True
+            return
+        self._busy = True
+        self._task = self.loop.create_task(self._run_exclusively(handler))
+
+    async def _run_exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
+        if self._slots:
+            self._drained = self.loop.create_future()
+            await self._drained
+        self._drained = None
+        try:
+            reply = await handler()
+        except BaseException:
+            self.close()  # without its answer the client could not tell which answer is to which command
+            raise
+        self._busy = False
+        self._task = None
+        self.settle()
+        if not self.closing:
+            if reply:
+                self.write(reply)
+            self._pump()
+
+    @property
+    @abstractmethod
+    def _more(self) -> bool:
+        """There may be commands that have not been taken."""
+
+    @abstractmethod
+    def _pump(self) -> None:
+        """Take commands, then call ``end_if_done``."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """Forget the client, whose connection is gone."""
