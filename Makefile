@@ -44,8 +44,9 @@ $(READY): pyproject.toml constraints.txt
 		|| { echo "zonelab needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V); set PYTHON=…"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "zonelab needs Python's venv module: install python3-venv"; exit 1; }
 	@command -v java >/dev/null || echo "no Java found: install a Java 17+ runtime for the Spark aggregation; the rest works without"
-	@echo "setting up $(VENV) …"
+	@echo "setting up $(VENV), 1 of 2: a Python environment of its own"
 	@$(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV), 2 of 2: $$(wc -l < constraints.txt) packages are downloaded and installed, PySpark the largest"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
