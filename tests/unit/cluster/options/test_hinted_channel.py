@@ -22,10 +22,10 @@ ON = HandoffSettings()
 
 
 class Slow:
-    """A channel that takes what it is sent and answers when the test says so; more than ``most_bytes`` break it."""
+    """A channel that answers ``at_once`` or when the test says so; more than ``most_bytes`` under way break it."""
 
     def __init__(self, most_bytes=4 * 1024 * 1024):
-        self.connected = False
+        self.connected = self.at_once = False
         self.waiting = []
         self.most_bytes = most_bytes
         self.most = 0
@@ -39,6 +39,8 @@ class Slow:
         self.most = max(self.most, len(self.waiting))
         if sum(len(argument) for batch, _ in self.waiting for argument in batch.commands[0]) > self.most_bytes:
             self.fail(maybe_applied=True)
+        elif self.at_once:
+            self.serve()
 
     def reset(self):
         pass
@@ -112,9 +114,8 @@ def test_a_hint_that_cannot_be_sent_stays_and_a_coordinator_that_ends_takes_its_
     runtime.run(for_ns=S)
     assert channel.hints == 1
     channel.reset()
-    far.connected = True
+    far.connected = far.at_once = True
     send(channel, ("SET", "k", "2"))
-    far.serve_all()
     assert far.server == [("SET", "k", "2")]
     assert counts == {"hints stored": 1, "hints dropped": 1}
 
@@ -223,6 +224,13 @@ def test_a_write_that_has_no_room_behind_the_hints_is_refused_as_it_must_not_ove
     far.serve_all()
     assert far.server[-1] == ("SET", "k", "301")
     assert counts == {"hints stored": 300, "hints dropped": 1, "hints replayed": 300}
+
+
+def test_hints_that_are_answered_at_once_go_out_in_order_before_what_is_newer():
+    channel, far, _, _ = hinted(hints=3)
+    far.connected = far.at_once = True
+    assert send(channel, ("SET", "k", "3")) == [[b"OK"]]
+    assert (far.server, channel.at_rest) == (numbered(4), True)
 
 
 def test_what_is_packed_counts_by_all_its_bytes_even_if_it_is_one_command():
