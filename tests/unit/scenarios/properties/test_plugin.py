@@ -30,10 +30,11 @@ def failing_seed(result):
     return int(re.search(r"zonelab: seed (\d+) failed", result.stdout.str())[1])
 
 
-def test_a_test_runs_once_for_each_seed_on_a_cluster_of_its_own(pytester):
+@pytest.mark.parametrize(("words", "runs"), [((), 7), (("--zonelab-seeds", "3"), 3)])
+def test_a_test_runs_once_for_each_seed_on_a_cluster_of_its_own(pytester, words, runs):
     pytester.makepyfile(
         HEAD
-        + """
+        + f"""
     hashes = []
 
     @sim_test(seeds=7, lag="exponential:2ms")
@@ -44,27 +45,10 @@ def test_a_test_runs_once_for_each_seed_on_a_cluster_of_its_own(pytester):
         hashes.append(testbed.runtime.trace_hash)
 
     def test_each_was_another_run():
-        assert len(set(hashes)) == len(hashes) == 7
+        assert len(set(hashes)) == len(hashes) == {runs}
 """
     )
-    pytester.runpytest_inprocess().assert_outcomes(passed=2)
-
-
-def test_the_number_of_seeds_can_be_set(pytester):
-    pytester.makepyfile(
-        HEAD
-        + """
-    runs = []
-
-    @sim_test(seeds=7)
-    async def test_count(testbed):
-        runs.append(testbed)
-
-    def test_it():
-        assert len(runs) == 3
-"""
-    )
-    pytester.runpytest_inprocess("--zonelab-seeds", "3").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess(*words).assert_outcomes(passed=2)
 
 
 def test_a_failing_seed_is_shown_with_a_command_that_fails_in_the_same_way(pytester):
@@ -116,37 +100,31 @@ def test_fixtures_parameters_methods_and_skips_work_as_in_any_test(pytester):
     pytester.runpytest_inprocess("-W", "error").assert_outcomes(passed=2, skipped=1)
 
 
-def test_an_error_in_the_background_fails_the_seed(pytester):
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('testbed.runtime.spawn(broken(), name="broken")', "*ValueError: in the background*"),
+        ("await testbed.runtime.promise()", "*nothing is left to happen*"),
+    ],
+    ids=["an error in the background", "a wait for ever"],
+)
+def test_what_goes_wrong_beside_the_test_fails_its_seed_at_once(pytester, body, told):
     pytester.makepyfile(
         HEAD
-        + """
+        + f"""
     async def broken():
         raise ValueError("in the background")
 
     @sim_test(seeds=2)
-    async def test_background(testbed):
-        testbed.runtime.spawn(broken(), name="broken")
+    async def test_it(testbed):
+        {body}
         await testbed.runtime.sleep(1_000)
 """
     )
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=1)
     assert failing_seed(result) == 0
-    result.stdout.fnmatch_lines(["*ValueError: in the background*"])
-
-
-def test_what_waits_for_ever_fails_at_once(pytester):
-    pytester.makepyfile(
-        HEAD
-        + """
-    @sim_test(seeds=2)
-    async def test_waiting(testbed):
-        await testbed.runtime.promise()
-"""
-    )
-    result = pytester.runpytest_inprocess()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*nothing is left to happen*"])
+    result.stdout.fnmatch_lines([told])
 
 
 def test_the_command_that_repeats_a_seed_works_from_where_pytest_was_called(pytester, monkeypatch):
