@@ -227,7 +227,7 @@ class Session(EndingClient):
         """How many commands may be taken now."""
         room = min(self._limit - self._in_flight, self._turn_left)
         if self._expected and room > 0 and self._scanner.ready:
-            room = min(room, self.host.memory.fitting(self._expected))
+            room = min(1, self.host.memory.fitting(self._expected))  # each reply is freed as it is sent
             self._waits = room == 0
             if self._waits:
                 self.host.memory.wait(self, self._expected)
@@ -243,7 +243,7 @@ class Session(EndingClient):
         held = self._scanner.held + self._ready_bytes
         if self.queued is not None:
             held += self.queued_bytes + _QUEUED_BYTES * len(self.queued)
-        return held + self.transport.get_write_buffer_size() if self._write_paused else held
+        return held + self._expected + self.transport.get_write_buffer_size() if self._write_paused else held
 
     def drop(self) -> None:
         if self.lost:
@@ -349,7 +349,7 @@ class Session(EndingClient):
         scanner = self._scanner
         full = self._busy or self._waits or self._turn_left <= 0 or self._in_flight >= self._limit
         reading = not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)
-        if self._write_paused:
+        if self._write_paused or self._turn_left <= 0:
             reading = False
         if reading is not self._reading:
             self._reading = reading
