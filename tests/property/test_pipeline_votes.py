@@ -4,7 +4,7 @@ For any rule, number of zones, order of arrival, replies and failures, both must
 same answers or the same error, and count the same.
 """
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cluster.connections.failures import ZoneFailure
@@ -49,7 +49,18 @@ def counted(level):
     return statistics, statistics.tally(level, zones="abc")
 
 
+RULES = Rules(Level.DC_ONE, zones=3)
+OWN_ANSWERS_LAST = (
+    Level.DC_ONE,
+    [("SET", "k")],
+    RULES.common([("SET", "k")]),
+    [RULES["SET"]],
+    [(1, [b"OK"]), (2, [1]), (0, [b"OK"])],
+)
+
+
 @given(pipelines())
+@example(OWN_ANSWERS_LAST)
 def test_a_comparison_ends_when_and_as_votes_on_each_command_do(pipeline):
     level, commands, rule, rules, arrivals = pipeline
     one, whole = [], []
