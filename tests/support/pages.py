@@ -32,6 +32,7 @@ _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python\n.*?^```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^(?: {4}|\t).*$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`]+)`")
+_COMMAND_OF_PAGE = re.compile(r"`[^`\n]+` made this page at commit")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*?)\s*$", re.MULTILINE)
 _PATH = re.compile(r"(?<![\w./<…-])(?:engine|cluster|scenarios|analysis|tests|docs|docker|benchmarks)/[\w./*-]*\w\*?")
@@ -142,7 +143,11 @@ def _names(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def wrong_commands(text: str, *, page: str) -> list[str]:
-    """Verbs and options of ``zonelab``, and targets of ``make``, that there are not."""
+    """Verbs and options of ``zonelab``, and targets of ``make``, that there are not.
+
+    The command that made a page is a record of its commit, and stays as it was given.
+    """
+    text = _COMMAND_OF_PAGE.sub("", text)
     blocks = _FENCED.findall(text) + _INDENTED.findall(_FENCED.sub("", text))
     lines = [line for block in blocks for line in re.sub(r"\\\n", "", block).splitlines()]
     code = [*lines, *_INLINE.findall(_FENCED.sub("", text))]

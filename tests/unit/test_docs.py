@@ -83,6 +83,7 @@ def test_a_broken_mention_is_found(text, fault):
         "```python\nfrom engine.ports import Command, Runtime  # of all\ncluster.start()\n```",
         "zonelab says so; `zonelab run FILE --seed 7 | head`, `zonelab fault cut b --for 10s`, `zonelab --help`",
         "    make test     # sets up\n    zonelab matrix --runs 40 --jobs 2  # with --missing",
+        "`zonelab matrix --missing` made this page at commit 810b484",
     ],
 )
 def test_a_true_mention_is_no_fault(text):
