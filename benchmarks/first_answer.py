@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import redis
@@ -69,6 +69,7 @@ def one_way_us(gap_us: int) -> list[float]:
 
 
 def _send(address: Any, gap_us: int) -> None:
+    random = Random(gap_us)
     with socket.create_connection(address) as writer:
         writer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for _ in range(SENT):

@@ -23,7 +23,7 @@ from engine.ports import Runtime
 VALUE_SHARES = (0.42, 0.96)
 REFUSAL_SHARES = (0.04, 0.92)
 REFUSAL_NS = 200_000
-"""An own answer that takes longer than this comes after the refusal of another zone's server."""
+"""An own answer that takes longer comes after the refusal of another zone's server. Our choice, not measured."""
 
 _OTHERS = 2
 """The shares of values were measured against so many other zones."""

@@ -37,7 +37,9 @@ def test_storing_and_unknown_commands_go_to_every_zone(name):
     ],
 )
 def test_arguments_say_whether_what_is_found_is_stored(words, kind):
-    """``is_read`` in ``proto/dyn_redis.c`` at 2046b05; measured: at DC_ONE in the own zone only (22 November 2026)."""
+    """``is_read`` in ``proto/dyn_redis.c``. SORT and GEORADIUS were also measured at 2046b05 (22 November 2026):
+    without STORE, at DC_ONE, they are carried out in the own zone only.
+    """
     assert route(tuple(words.split())) is route(tuple(words.encode().split())) is kind
 
 
