@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -79,12 +79,11 @@ class Sampler:
 
 
 def _rates(before: _Seen, now: _Seen) -> dict[str, Any]:
-    """What happened in between; a coordinator that was restarted has counted from 0."""
-    if now.commands < before.commands:
-        before = _Seen(time_ns=before.time_ns)
+    """What happened in between; a coordinator that was restarted has counted from 0, so some count is smaller."""
+    latencies = _differences(now.latencies, before.latencies)
+    if now.commands < before.commands or min(latencies, default=0) < 0:
+        before, latencies = _Seen(time_ns=before.time_ns), now.latencies
     length_s = (now.time_ns - before.time_ns) / 1e9
-    pairs = zip_longest(now.latencies, before.latencies, fillvalue=0)
-    latencies = [later - earlier for later, earlier in pairs]
     return {
         "operations_per_s": (now.commands - before.commands) / length_s,
         "errors_per_s": (now.errors - before.errors) / length_s,
@@ -92,6 +91,10 @@ def _rates(before: _Seen, now: _Seen) -> dict[str, Any]:
         "p50_ms": _ms(quantile_s(latencies, 0.5)),
         "p99_ms": _ms(quantile_s(latencies, 0.99)),
     }
+
+
+def _differences(later: Sequence[int], earlier: Sequence[int]) -> list[int]:
+    return [one - two for one, two in zip_longest(later, earlier, fillvalue=0)]
 
 
 def errors_in(statistics: Mapping[str, Any]) -> int:

@@ -85,6 +85,13 @@ def test_recent_is_what_happened_in_the_last_five_seconds():
     assert recent["p99_ms"] == pytest.approx(1, rel=0.19)
 
 
+def test_a_coordinator_that_was_restarted_counts_from_nothing_even_if_it_has_done_more_since():
+    played = Played()
+    played.round(answer(commands=10, latencies=[0.5] * 10))
+    row = played.round(answer(commands=40, latencies=[0.001] * 40))
+    assert (row["operations_per_s"], row["p99_ms"]) == (40, pytest.approx(1, rel=0.19))
+
+
 def test_a_coordinator_that_does_not_answer_has_no_rates_and_the_next_interval_is_longer():
     played = Played()
     played.round(answer(commands=100))
