@@ -154,7 +154,7 @@ def _notes(
         names = ", ".join(f"{row.name} ({row.first} / {row.second})" for row in changed)
         yield f"not the same experiment: the runs differ in {names}"
     arms = {run.info.arm for run in runs}
-    unmeant = ("zonelab_version", "git_commit", *(["server"] if len(arms) == 1 else []))
+    unmeant = ("zonelab_version", "git_commit", "program", *(["server"] if len(arms) == 1 else []))
     others = [row for row in differs if row.name in unmeant]
     if others:
         yield "also different: " + ", ".join(f"{row.name} ({row.first} / {row.second})" for row in others)

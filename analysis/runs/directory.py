@@ -68,6 +68,7 @@ def _known_class(name: object) -> object:
 class RunInfo(BaseModel):
     """``run.json``: what was run, when, on what, and how it ended.
 
+    ``program``: a fingerprint of all source files, those of a queue of the user's own included.
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
@@ -78,6 +79,7 @@ class RunInfo(BaseModel):
 
     zonelab_version: str
     git_commit: str | None = None
+    program: str | None = None
     scenario: str
     level: str
     seed: int

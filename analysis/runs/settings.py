@@ -7,7 +7,9 @@ import yaml
 
 from analysis.runs.directory import RunDirectory, RunError
 
-_OF_RUN = ("scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit")
+_OF_RUN = (
+    "scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit", "program",
+)  # fmt: skip
 _TOLD = ("name", "about", "arm", "level", "seed")
 """Values of the scenario file that do not matter, or that run.json tells as well."""
 

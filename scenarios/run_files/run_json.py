@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF
-from scenarios.run_files.directory import environment, write_json
+from scenarios.run_files.directory import environment, program_fingerprint, write_json
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload
 
@@ -24,6 +24,7 @@ def write_run(
     """``where``: the arm, what the zones were, and whatever else only this arm can tell. Raises ``OSError``."""
     value = {
         **environment(),
+        "program": program_fingerprint(factory=scenario.queue.factory),
         **identity(scenario, record, epoch_ns=epoch_ns),
         **where,
         "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",

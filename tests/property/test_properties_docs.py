@@ -51,7 +51,11 @@ def test_a_hunt_finds_what_the_page_says_of_the_first_example(tmp_path):
     story = (tmp_path / found).with_name("story.md")
     zonelab_here("shrink", found, "--class", "lost", "--runs-max", "5", cwd=tmp_path)
     assert " ZREM jobs " in story.read_text()
+    programs = [json.loads(run.read_text())["program"] for run in tmp_path.glob("runs/steady/*/run.json")]
     file.write_text(HUNTED + "# changed\n")
+    zonelab_here("replay", found, cwd=tmp_path)
+    programs += [json.loads(run.read_text())["program"] for run in tmp_path.glob("runs/steady/*/run.json")]
+    assert len(set(programs)) == 2
     assert hunted(tmp_path)["resumed"] == 0
 
 

@@ -225,6 +225,11 @@ def test_runs_that_differ_in_more_than_their_seed_are_apart(tmp_path: Path) -> N
     alike = [run("one"), run("two", seed=2), run("three", level="DC_QUORUM")]
     assert grouped(alike) == (["DC_ONE", "DC_ONE", "DC_QUORUM"], {"DC_ONE": "", "DC_QUORUM": ""})
     unlike = [run("v2", "queue: {engine: dyno-v2}"), run("arm", arm="sim"), run("long", "faults: [{kind: kill}]")]
+    edited = (
+        run("edited", program="f00d", level="DC_SAFE_QUORUM"),
+        run("before", program="cafe", level="DC_SAFE_QUORUM"),
+    )
+    assert grouped(edited)[0] == ["DC_SAFE_QUORUM #1", "DC_SAFE_QUORUM #2"]
     names, differs = grouped([*alike, *unlike, run("old", zonelab_version="0.0.9", seed=3)])
     assert names == ["DC_ONE #1", "DC_ONE #1", "DC_QUORUM", "DC_ONE #2", "DC_ONE #3", "DC_ONE #4", "DC_ONE #5"]
     assert differs["DC_ONE #2"] == "arm real, zonelab_version 0.1.0, queue.engine dyno-v2, faults null"
