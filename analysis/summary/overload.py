@@ -1,8 +1,9 @@
 """Zones whose consumers could not serve what arrived: what is left there says nothing about the consistency level.
 
 A zone is overloaded if, over the last half of the load and at times without a fault, 5 % more messages of its shards
-became due than were delivered, and its depth grew by at least half of these. (Messages that became due and are missing
-from the depth of their zone are not waiting there to be served: its server missed them.) The rule is ours.
+became due than there were deliveries of them, and its depth grew by at least half of these. (Messages that became due
+and are missing from the depth of their zone are not waiting there to be served: its server missed them.) The rule is
+ours.
 """
 
 from collections import Counter
@@ -32,11 +33,11 @@ _Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overload:
-    """In ``looked_at_s``, ``due`` messages of the shards of ``zone`` became due, and ``served`` were delivered."""
+    """In ``looked_at_s``, ``due`` messages of the zone's shards became due; ``deliveries`` has redeliveries as well."""
 
     zone: str
     due: int
-    served: int
+    deliveries: int
     looked_at_s: float
 
 
@@ -46,14 +47,14 @@ def overloads(run: RunDirectory) -> tuple[Overload, ...]:
     looked_at_s = sum(end - begin for begin, end in spans) / _NS_PER_S
     if not spans:
         return ()
-    due, served = _counts(run, spans)
+    due, deliveries = _counts(run, spans)
     growing = _growing(run, spans)
     return tuple(
-        Overload(zone=zone, due=due[zone], served=served[zone], looked_at_s=looked_at_s)
+        Overload(zone=zone, due=due[zone], deliveries=deliveries[zone], looked_at_s=looked_at_s)
         for zone in sorted(due)
-        if due[zone] > EXCESS * served[zone]
-        and due[zone] - served[zone] >= CASES_MIN
-        and growing[zone] >= WAITING_SHARE * (due[zone] - served[zone])
+        if due[zone] > EXCESS * deliveries[zone]
+        and due[zone] - deliveries[zone] >= CASES_MIN
+        and growing[zone] >= WAITING_SHARE * (due[zone] - deliveries[zone])
     )
 
 
@@ -75,16 +76,16 @@ def _quiet_spans(run: RunDirectory) -> list[tuple[int, int]]:
 def _counts(run: RunDirectory, spans: _Spans) -> tuple[Counter[str], Counter[str]]:
     """By zone: messages of its shards that became due, and deliveries."""
     due: Counter[str] = Counter()
-    served: Counter[str] = Counter()
+    deliveries: Counter[str] = Counter()
     for batch in run.operations(_COLUMNS):
         confirmed = batch.filter(pc.equal(batch["type"].dictionary_decode(), "ok"))
-        for f, counter in (("push", due), ("pop", served)):
+        for f, counter in (("push", due), ("pop", deliveries)):
             rows = confirmed.filter(pc.equal(confirmed["f"].dictionary_decode(), f))
             at_ns = _due_ns(run, rows) if f == "push" else rows["time_ns"].to_numpy()
             for shard in rows.filter(pa.array(_within(at_ns, spans)))["shard"].to_pylist():
                 if shard in run.info.queue.shards:
                     counter[run.info.queue.shards[shard]] += 1
-    return due, served
+    return due, deliveries
 
 
 def _due_ns(run: RunDirectory, pushes: pa.RecordBatch) -> NDArray[np.int64]:

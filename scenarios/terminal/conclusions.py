@@ -91,8 +91,8 @@ def _unserved(results: Sequence[Result]) -> Iterator[str]:
             yield f"{result.title}: there were no consumers (consumers.per_zone: 0), so nothing could be delivered."
         elif result.summary.overloaded:
             zones = "; ".join(
-                f"{row.zone}, where {row.due:,} messages became due and {row.served:,} were delivered in "
-                f"{row.looked_at_s:.1f} s without a fault"
+                f"{row.zone}, where {row.due:,} messages became due in {row.looked_at_s:.1f} s without a fault, and "
+                f"there were {row.deliveries:,} deliveries"
                 for row in result.summary.overloaded
             )
             yield f"{result.title}: overloaded were {zones}. What is stuck there says nothing about the level."

@@ -33,7 +33,7 @@ def found(made: RunBuilder) -> tuple[Overload, ...]:
 
 
 def test_a_zone_with_more_arrivals_than_deliveries_and_a_growing_depth_is_overloaded(tmp_path: Path):
-    assert found(run(tmp_path)) == (Overload(zone="a", due=100, served=50, looked_at_s=1.0),)
+    assert found(run(tmp_path)) == (Overload(zone="a", due=100, deliveries=50, looked_at_s=1.0),)
 
 
 @pytest.mark.parametrize(
