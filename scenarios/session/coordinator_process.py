@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class CoordinatorProcess:
     """Starts, breaks and asks one gateway process; it dies with the supervisor, however that dies.
 
     ``configuration`` and ``admin`` are what the process reads from its files in ``directory``; both name ports, so the
-    coordinator that comes after a death is where the one before was.
+    coordinator that comes after a death is where the one before was. ``on_death`` is called when the process has ended
+    and nobody had asked for that here.
     """
 
     def __init__(self, zone: str, *, configuration: dict[str, Any], admin: dict[str, Any], directory: Path) -> None:
@@ -35,6 +37,8 @@ class CoordinatorProcess:
         self._directory = directory
         self._state = ZoneState.STOPPED
         self._process: asyncio.subprocess.Process | None = None
+        self.on_death: Callable[[], None] = lambda: None
+        self._watch: asyncio.Task[None] | None = None
         self._client = httpx.AsyncClient(
             base_url=self.admin,
             timeout=CALL_S,
@@ -64,6 +68,8 @@ class CoordinatorProcess:
             await self.kill()
             raise
         self._state = ZoneState.RUNNING
+        assert self._process is not None
+        self._watch = asyncio.create_task(self._watched(self._process))
 
     async def kill(self) -> None:
         """SIGKILL."""
@@ -140,7 +146,13 @@ class CoordinatorProcess:
     def _log_file(self) -> Path:
         return self._directory / f"coordinator-{self.zone}.log"
 
+    async def _watched(self, process: asyncio.subprocess.Process) -> None:
+        await process.wait()
+        self.on_death()
+
     async def _end(self, number: signal.Signals) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         self._signal(number)
         if self._process is not None:
             await self._process.wait()

@@ -89,6 +89,9 @@ class Board:
         self._faults: dict[int, Fault] = {}
         self._next_number = 1
         self._verbs = asyncio.Lock()
+        self._deaths: set[asyncio.Task[None]] = set()
+        for node, coordinator in coordinators.items():
+            coordinator.on_death = partial(self._died, node)
 
     @property
     def active(self) -> list[dict[str, Any]]:
@@ -165,10 +168,30 @@ class Board:
 
     async def close(self) -> None:
         """Nothing more happens by itself; what is in force is recorded as ended now."""
+        for death in list(self._deaths):
+            await _cancelled(death)
         for fault in list(self._faults.values()):  # one may end by its timer meanwhile
             await _cancelled(fault.timer)
             await _unslowed(fault)
             self._recording.fault_ended(fault.row)
+
+    def _died(self, node: str) -> None:
+        death = asyncio.create_task(self._death(node))
+        self._deaths.add(death)
+        death.add_done_callback(self._deaths.discard)
+
+    async def _death(self, node: str) -> None:
+        """A coordinator that died by itself is under a fault as one that was killed: the others lose its zone."""
+        async with self._verbs:
+            dead = self._coordinators[node].state is ZoneState.DEAD
+            if not dead or self._holding(node, of_coordinator=True) is not None:
+                return
+            LOGGER.error("coordinator %s died by itself: %s", node, self._coordinators[node].log_tail())
+            self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=node), nodes=(node,))
+            try:
+                await self._push()
+            except ClusterError as error:
+                LOGGER.error("not every coordinator was told of the death of coordinator %s: %s", node, error)
 
     def _free(self, request: FaultRequest) -> tuple[str, ...]:
         """The nodes that it is on. Raises ``NotAccepted`` if they are not there, or something is the matter already."""

@@ -113,11 +113,13 @@ def test_a_supervisor_that_does_not_answer_is_taken_down_all_the_same(lab, monke
 def test_a_coordinator_or_server_that_dies_by_itself_is_seen_and_healed(lab):
     lab.up("--zones", "2")
     os.kill(lab.zone("b")["coordinator"]["pid"], signal.SIGKILL)
-    lab.until(lambda: lab.zone("b")["coordinator"]["state"] == "dead")
+    lab.until(lambda: lab.status()["faults"])
+    assert lab.zone("b")["coordinator"]["state"] == "dead"
+    lab.until(lambda: lab.zone("a")["statistics"]["connected"] == {"a": True, "b": False})
     with lab.server("a") as server_a:
         server_a.shutdown(nosave=True)
     lab.until(lambda: lab.zone("a")["server"]["state"] == "dead")
-    assert lab.run("heal") == "restarted zone a\nrestarted coordinator b\n"
+    assert lab.run("heal") == "ended 1:coordinator kill b\nrestarted zone a\n"
     with lab.client("b") as client:
         lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
         assert client.set("k", "v")

@@ -49,6 +49,13 @@ class PlayedCoordinator:
     async def kill(self):
         self.state = ZoneState.DEAD
 
+    def die(self):
+        self.state = ZoneState.DEAD
+        self.on_death()
+
+    def log_tail(self):
+        return "played"
+
     def pause(self):
         self.state = ZoneState.PAUSED
 

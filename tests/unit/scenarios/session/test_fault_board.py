@@ -69,6 +69,18 @@ async def test_without_its_port_a_zone_is_still_reached_by_the_others(lab, verb)
 
 
 @on_board
+async def test_a_coordinator_that_dies_by_itself_takes_its_zone_from_the_others_until_it_is_healed(lab):
+    await lab.board.begin(fault("port pause", "a"))
+    lab.coordinators["a"].die()
+    lab.coordinators["b"].die()
+    await until(lambda: lab.board.active[1:])
+    assert [one["fault"] for one in lab.board.active] == ["1:port pause a", "2:coordinator kill b"]
+    assert lab.coordinators["c"].cuts() == {"b>c": "drop", "c>b": "drop"}
+    assert await lab.board.heal() == ["ended 1:port pause a", "ended 2:coordinator kill b"]
+    assert all(one.cuts() == {} and one.state is ZoneState.RUNNING for one in lab.coordinators.values())
+
+
+@on_board
 async def test_a_restart_of_a_coordinator_is_a_death_that_the_others_see(lab):
     seen = []
     set_links = lab.coordinators["a"].set_links
