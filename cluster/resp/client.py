@@ -206,7 +206,7 @@ class Client(ABC):
     def write(self, data: bytes) -> None:
         """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
         if not (self.closing or self.lost):
-            self.transport.write(data)
+            self._transport.write(data)  # type: ignore[union-attr]
 
     def close(self) -> None:
         """Close the connection once what has been written is sent."""

@@ -30,9 +30,8 @@ class ReplySlot:
     def done(self, outcome: Outcome) -> None:
         if self.expected:
             self._client.arrived(self.expected)
-        if outcome.__class__ is list:
-            replies = cast(list[bytes], outcome)
-            self.reply = replies[0] if self.count == 1 else b"".join(replies)
+        if type(outcome) is list:
+            self.reply = outcome[0] if self.count == 1 else b"".join(outcome)  # type: ignore[assignment, arg-type]
         else:
             self.reply = wire.joined(outcome)
         self._client.answered(self)

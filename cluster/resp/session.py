@@ -38,8 +38,8 @@ class Session(EndingClient):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_dispatch", "_expected", "_guest_bytes", "_in_flight", "_pumping", "_reading", "_ready_bytes", "_scanner",
-        "_strange", "_turn_asked", "_turn_left", "_waits", "_window",
+        "_dispatch", "_expected", "_guest_bytes", "_in_flight", "_noted", "_pumping", "_reading", "_ready_bytes",
+        "_scanner", "_strange", "_turn_asked", "_turn_left", "_waits", "_window", "_window_max",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
@@ -47,13 +47,15 @@ class Session(EndingClient):
         self._dispatch = dispatch
         self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
         self._in_flight = 0
-        self._window = min(WINDOW_BEGIN, host.settings.in_flight_max)
+        self._window_max = host.settings.in_flight_max
+        self._window = min(WINDOW_BEGIN, self._window_max)
         self._pumping = False
         self._turn_left = TURN
         self._turn_asked = False
         self._guest_bytes = 0  # received before it has logged in
         self._reading = True
         self._ready_bytes = 0  # replies that wait for earlier ones
+        self._noted = 0  # bytes held when that was last said
         self._expected = 0  # size of a reply, if the last ones were large
         self._waits = False  # for memory for such a reply
         self._strange = True  # no reply so far
@@ -189,7 +191,7 @@ class Session(EndingClient):
             self._in_flight -= count
             if first is not slot:
                 self._ready_bytes -= len(reply)
-            if len(reply) > LARGE_REPLY_BYTES or self._window < self.host.settings.in_flight_max or self._expected:
+            if len(reply) > LARGE_REPLY_BYTES or self._window < self._window_max or self._expected:
                 self._adapt(len(reply) // (count or 1))
             if reply:
                 self.write(reply)
@@ -203,9 +205,8 @@ class Session(EndingClient):
 
     def _adapt(self, reply_bytes: int) -> None:
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
-        settings = self.host.settings
-        fit = settings.reply_bytes // (reply_bytes + 1)
-        self._window = max(1, min(settings.in_flight_max, fit, 2 * self._window))
+        fit = self.host.settings.reply_bytes // (reply_bytes + 1)
+        self._window = max(1, min(self._window_max, fit, 2 * self._window))
         zones = 1 if self.read_level is Level.DC_ONE else len(self.coordinator.zones)
         expected = max(reply_bytes * zones, self._expected // 2)
         self._expected = expected if expected > LARGE_REPLY_BYTES else 0
@@ -225,6 +226,8 @@ class Session(EndingClient):
 
     def _room(self) -> int:
         """How many commands may be taken now."""
+        if not (self._strange or self._expected):
+            return min(self._window - self._in_flight, self._turn_left)
         room = min(self._limit - self._in_flight, self._turn_left)
         if self._expected and room > 0 and self._scanner.ready:
             room = min(1, self.host.memory.fitting(self._expected))  # each reply is freed as it is sent
@@ -258,7 +261,8 @@ class Session(EndingClient):
 
     def _account(self) -> None:
         if not self.closing:
-            self.host.memory.note(self, self.measured())
+            self._noted = self.measured()
+            self.host.memory.note(self, self._noted)
 
     def _pump(self) -> None:
         """Take commands as long as there are some and nothing is in the way."""
@@ -289,8 +293,10 @@ class Session(EndingClient):
         """Take commands until something is in the way. True if it was only the window, and that is open again."""
         if self._busy or self._deaf or self.closing or self._write_paused or (room := self._room()) <= 0:
             return False
-        by_name = self.host.table.by_name
         room -= self._take_whole(room)
+        if self._scanner.idle:
+            return False
+        by_name = self.host.table.by_name
         following = self._scanner.next
         run: list[bytes] = []
         run_kind: Kind | None = None
@@ -343,17 +349,21 @@ class Session(EndingClient):
 
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
-        self._account()
+        idle = self._scanner.idle
+        if not idle or self._noted or self._ready_bytes or self._write_paused or self.queued is not None:
+            self._account()
         if self._ending or self.closing:
             return
-        scanner = self._scanner
-        full = self._busy or self._waits or self._turn_left <= 0 or self._in_flight >= self._limit
-        reading = not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)
-        if self._write_paused or self._turn_left <= 0:
-            reading = False
+        reading = not self._write_paused and self._turn_left > 0 and (idle or self._may_read_on())
         if reading is not self._reading:
             self._reading = reading
             if reading:
                 self.transport.resume_reading()
             else:
                 self.transport.pause_reading()
+
+    def _may_read_on(self) -> bool:
+        """What has arrived can be taken now, or is not much."""
+        scanner = self._scanner
+        full = self._busy or self._waits or self._in_flight >= self._limit
+        return not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)

@@ -35,7 +35,8 @@ class BusyPoll:
     def touch(self) -> None:
         """A client has asked for something."""
         self._touches += 1
-        self._until_ns = time.monotonic_ns() + self._duration_ns
+        if self._touches <= _FEW:
+            self._until_ns = time.monotonic_ns() + self._duration_ns
         if not self._turning and self._duration_ns:
             self._turning = True
             self._loop.call_soon(self._turn)

@@ -106,7 +106,7 @@ class CommandScanner:
 
     __slots__ = (
         "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_names",
-        "_raws", "_rest", "_retry", "_stalled", "_unpacked", "_whole",
+        "_raws", "_rest", "_retry", "_stalled", "_unpacked", "whole",
     )  # fmt: skip
 
     def __init__(self, limits: CommandLimits, *, guest: bool, unpacker: Unpacker | None = None) -> None:
@@ -118,7 +118,8 @@ class CommandScanner:
         self._names: list[bytes] = []
         self._raws: list[bytes] = []
         self._index = 0
-        self._whole: Whole | None = None
+        self.whole: Whole | None = None
+        """All that ``next`` would give without further ado, if it is commands of one name, written in one way."""
         self._rest: bytearray | None = None  # what has not been parsed
         self._retry = False  # it is worth a try to parse the rest as a whole
         self._stalled = False  # the first command of the rest is known to be incomplete
@@ -136,6 +137,11 @@ class CommandScanner:
         return len(self._rest) if self._rest is not None else 0
 
     @property
+    def idle(self) -> bool:
+        """All that has arrived has been taken."""
+        return self._rest is None and not self._raws
+
+    @property
     def ready(self) -> bool:
         """``next`` may have something without further input."""
         return self._index < len(self._raws) or (self._rest is not None and not self._stalled)
@@ -150,11 +156,6 @@ class CommandScanner:
         elif not self._parsed(data):
             self._keep(bytearray(data))
 
-    @property
-    def whole(self) -> Whole | None:
-        """All that ``next`` would give without further ado, if it is commands of one name, written in one way."""
-        return self._whole if self._index == 0 else None
-
     def take_whole(self) -> None:
         """What ``whole`` gave has been taken."""
         self._forget()
@@ -166,7 +167,7 @@ class CommandScanner:
 
     def _forget(self) -> None:
         """An idle client's last commands are not kept."""
-        self._names, self._raws, self._index, self._whole = [], [], 0, None
+        self._names, self._raws, self._index, self.whole = [], [], 0, None
 
     def next(self) -> Found | None:
         """The next command, or None if there is no complete one. Raises ``ProtocolError``."""
@@ -174,6 +175,7 @@ class CommandScanner:
         if index < len(self._raws):
             found = self._names[index], self._raws[index]
             self._index = index = index + 1
+            self.whole = None
             if index == len(self._raws):
                 self._forget()
             return found
@@ -207,7 +209,7 @@ class CommandScanner:
             return False
         self._names, self._raws, self._index = names, raws, 0
         count = len(names)
-        self._whole = (names[0], packed, count) if count and names.count(names[0]) == count else None
+        self.whole = (names[0], packed, count) if count and names.count(names[0]) == count else None
         return True
 
     def _next_by_hand(self) -> Found | None:
