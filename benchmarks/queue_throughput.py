@@ -51,23 +51,45 @@ class Load:
 
 @dataclass
 class Sent:
-    """What the queues of one run handed to their connections."""
+    """What the queues of one run handed to their connections, and ``hear`` of each exchange, if anybody listens."""
 
     commands: int = 0
     round_trips: int = 0
+    hear: Callable[["Exchange"], None] | None = None
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Commands that went over the connection ``over``, and the replies or the error, with seconds of perf_counter."""
+
+    over: str
+    sent_s: float
+    answered_s: float
+    commands: tuple[Command, ...]
+    replies: Sequence[Reply] | BaseException
 
 
 class Counting:
     """``Connection`` that counts what it carries."""
 
-    def __init__(self, inner: Connection, sent: Sent) -> None:
+    def __init__(self, inner: Connection, sent: Sent, over: str) -> None:
         self._inner = inner
         self._sent = sent
+        self._over = over
 
     async def execute(self, *commands: Command) -> list[Reply]:
         self._sent.commands += len(commands)
         self._sent.round_trips += 1
-        return await self._inner.execute(*commands)
+        if self._sent.hear is None:
+            return await self._inner.execute(*commands)
+        sent_s = perf_counter()
+        try:
+            replies = await self._inner.execute(*commands)
+        except BaseException as error:
+            self._sent.hear(Exchange(self._over, sent_s, perf_counter(), commands, error))
+            raise
+        self._sent.hear(Exchange(self._over, sent_s, perf_counter(), commands, replies))
+        return replies
 
 
 class Queue(Protocol):
@@ -195,18 +217,21 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
 
 def instances(cluster: RealCluster, engine: Engine, setting: str, name: str, sent: Sent) -> list[Queue]:
     if setting == PLAIN:
-        plain = Counting(cluster.direct("a"), sent)
+        plain = Counting(cluster.direct("a"), sent, PLAIN)
         return [engine.make(Site(cluster, name, "a", ("a",), plain, plain, plain, {"a": plain}))]
     return [engine.make(site(cluster, zone, setting, name, sent)) for zone in ZONES]
 
 
 def site(cluster: RealCluster, zone: str, setting: str, name: str, sent: Sent) -> Site:
     quorum, local, safe = (
-        Counting(cluster.connection(zone, level), sent)
+        Counting(cluster.connection(zone, level), sent, f"{zone} {level}")
         for level in (Level(setting), Level.DC_ONE, Level.DC_SAFE_QUORUM)
     )
     coordinator = cluster.coordinators[zone]
-    reads = {one: Counting(SingleZoneReads(coordinator, one, runtime=cluster.runtime), sent) for one in ZONES}
+    reads = {
+        one: Counting(SingleZoneReads(coordinator, one, runtime=cluster.runtime), sent, f"{zone} reads {one}")
+        for one in ZONES
+    }
     return Site(cluster, name, zone, ZONES, quorum, local, safe, reads)
 
 

@@ -95,7 +95,7 @@ class ProcessZone(RealZone):
         python = [sys.executable, "-I", "-S", str(_LAUNCHER)]
         command = [*python, str(os.getpid()), str(self._binary), str(configuration)]
         try:
-            with self._log_file.open("ab") as log:
+            with self.log_file.open("ab") as log:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=self._data
                 )
@@ -150,7 +150,7 @@ class ProcessZone(RealZone):
         return os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     async def _log_tail(self, lines: int) -> list[str]:
-        text = await asyncio.to_thread(self._log_file.read_text, errors="replace")
+        text = await asyncio.to_thread(self.log_file.read_text, errors="replace")
         return text.splitlines()[-lines:]
 
     def _serving_port(self) -> int:
@@ -165,7 +165,8 @@ class ProcessZone(RealZone):
         return self._directory / "data"
 
     @property
-    def _log_file(self) -> Path:
+    def log_file(self) -> Path:
+        """What the server writes to stdout and stderr; gone with the zone."""
         assert self._directory is not None
         return self._directory / "server.log"
 
