@@ -14,7 +14,7 @@ from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.reply_slots import ReplySlot, SetSlot
-from cluster.resp.turn_shares import BYTES_PER_FORWARDED, FORWARDED_PER_OTHER, TURN
+from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER, TURN
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
 
@@ -290,21 +290,25 @@ class Session(EndingClient):
             self._pump()
 
     def _take(self) -> bool:
-        """Take commands until something is in the way. True if it was only the window, and that is open again."""
+        """Take commands until something is in the way. True if there may be more that can be taken."""
         if self._busy or self._deaf or self.closing or self._write_paused or (room := self._room()) <= 0:
             return False
         room -= self._take_whole(room)
-        if self._scanner.idle:
+        scanner = self._scanner
+        if scanner.idle:
             return False
         by_name = self.host.table.by_name
-        following = self._scanner.next
+        following = scanner.next
         run: list[bytes] = []
         run_kind: Kind | None = None
         try:
             while room > 0 and self._turn_left > 0 and not (self._busy or self._deaf or self.closing):
                 found = following()
+                if scanner.passed_over:
+                    self._turn_left -= scanner.passed_over // EMPTY_BYTES_PER_FORWARDED
+                    scanner.passed_over = 0
                 if found is None:
-                    return False
+                    return scanner.ready
                 name, raw = found
                 self.commands += 1
                 room -= 1

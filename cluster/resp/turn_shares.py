@@ -12,6 +12,9 @@ FORWARDED_PER_OTHER = 8
 BYTES_PER_FORWARDED = 1024
 """So many bytes received count as a forwarded command."""
 
+EMPTY_BYTES_PER_FORWARDED = 16
+"""So many bytes of empty commands count as a forwarded command."""
+
 TURN = TURN_MAX * FORWARDED_PER_OTHER
 _TURNS = 8 * TURN
 """Of all clients together that have more than a turn's worth to do."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from itertools import pairwise
 
 import pytest
 
@@ -64,6 +65,25 @@ def test_what_one_client_gets_in_a_turn_of_the_loop_is_bounded(runner, command, 
                     before = session.commands
             assert max(turns) <= most
             assert [await client.reply() for _ in range(total)] == [b"x"] * total
+
+    runner.run(program())
+
+
+@pytest.mark.parametrize("empty", [b"\r\n", b"*0\r\n"])
+def test_empty_commands_count_in_the_turn_and_what_follows_them_is_answered(runner, empty):
+    async def program():
+        async with opened() as port:
+            client = await port.client()
+            assert await client.ask(b"ECHO", b"first") == b"first"
+            [session] = port.server.clients
+            session.data_received(empty * (40_000 // len(empty)) + wire.command(b"ECHO", b"last"))
+            held = [session._scanner.held]
+            async with asyncio.timeout(DEADLINE_S):
+                while session._scanner.held:
+                    await asyncio.sleep(0)
+                    held.append(session._scanner.held)
+            assert max(before - after for before, after in pairwise(held)) <= 2 * 4096
+            assert await client.reply() == b"last"
 
     runner.run(program())
 
