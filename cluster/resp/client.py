@@ -16,6 +16,7 @@ from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import Unpacker
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.settings import PortSettings
+from cluster.resp.single_commands import SingleCommands
 from cluster.resp.subscription import Subscription
 from cluster.resp.turn_batch import TurnBatch
 from cluster.resp.turn_shares import TurnShares
@@ -86,7 +87,15 @@ class PortHost:
         self.turns = TurnShares(self.loop)
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._clients: dict[Client, None] = {}
-        self.turn = TurnBatch(coordinator, clients=self._clients, level=level)
+        self.turn = TurnBatch(coordinator, clients=self._clients)
+        self.singles = SingleCommands(
+            table=table,
+            unpacker=self.unpacker,
+            turn=self.turn,
+            polling=self.polling,
+            clients=self._clients,
+            loop=self.loop,
+        )
         self._identities = 0
 
     @property

@@ -26,6 +26,7 @@ class EndingClient(Client, asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends no more. It gets the answers to what it has sent, if TLS lets one side close alone."""
+        self.host.singles.take()
         if self._task is not None and self._slots and not self._deaf:
             self._task.cancel()  # it has not begun to wait
             self._task, self._drained, self._busy, self._deaf = None, None, False, True
@@ -36,6 +37,7 @@ class EndingClient(Client, asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """What the client has sent is carried out, as Dynomite does, up to the first command that would wait."""
+        self.host.singles.take()
         self.lost = self._ending = True
         self._write_paused = False
         if self.closing or self._deaf or self._busy:

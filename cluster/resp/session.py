@@ -9,7 +9,7 @@ from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.client import Client, PortHost
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.ending import EndingClient
+from cluster.resp.one_at_a_time import LARGE_REPLY_BYTES, NO, QUIET, OneAtATime
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
@@ -27,18 +27,17 @@ WINDOW_BEGIN = 4
 GUEST_BYTES_MAX = 64 * 1024
 """What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
 
-LARGE_REPLY_BYTES = 16 * 1024
 _HELD_BYTES_MAX = 64 * 1024
 _WRITE_HIGH_BYTES = 64 * 1024
 _QUEUED_BYTES = 128
 """What a command in a queue of MULTI takes beside its own bytes."""
 
 
-class Session(EndingClient):
+class Session(OneAtATime):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_dispatch", "_expected", "_guest_bytes", "_in_flight", "_noted", "_pumping", "_reading", "_ready_bytes",
+        "_dispatch", "_expected", "_guest_bytes", "_noted", "_one", "_pumping", "_reading", "_ready_bytes",
         "_scanner", "_strange", "_turn_asked", "_turn_left", "_waits", "_window", "_window_max",
     )  # fmt: skip
 
@@ -46,7 +45,6 @@ class Session(EndingClient):
         super().__init__(host)
         self._dispatch = dispatch
         self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
-        self._in_flight = 0
         self._window_max = host.settings.in_flight_max
         self._window = min(WINDOW_BEGIN, self._window_max)
         self._pumping = False
@@ -59,6 +57,8 @@ class Session(EndingClient):
         self._expected = 0  # size of a reply, if the last ones were large
         self._waits = False  # for memory for such a reply
         self._strange = True  # no reply so far
+        self._one = False  # what was taken last was one command by itself
+        self._single = NO
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -70,6 +70,7 @@ class Session(EndingClient):
 
     def _leave(self) -> None:
         self.closing = True
+        self._single = NO
         self._slots.clear()
         self._scanner.clear()
         self.queued = None
@@ -83,6 +84,7 @@ class Session(EndingClient):
 
     def pause_writing(self) -> None:
         self._write_paused = True
+        self._single = NO
         self._account()
         if self.subscription is not None:
             self.subscription.pause()
@@ -94,7 +96,7 @@ class Session(EndingClient):
             self.subscription.resume()
         self._pump()
 
-    def data_received(self, data: bytes) -> None:
+    def received(self, data: bytes) -> None:
         if self.closing or self._deaf:
             return
         if self.host.polling is not None:
@@ -135,7 +137,9 @@ class Session(EndingClient):
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
         level = self.read_level if kind.reads else self.write_level
         self._turn_left -= count
-        self.host.turn.gather(kind, level, self.protocol, packed, count, self._slot(count, level, kind, made=made))
+        ordered = self._in_flight > 0
+        done = self._slot(count, level, kind, made=made)
+        self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         level = self.read_level if kind.reads else self.write_level
@@ -166,7 +170,7 @@ class Session(EndingClient):
         marks.setdefault("protocol", self.protocol)
         level = self.read_level if kind.reads else self.write_level
         if through is None and len(marks) == 1:
-            self.host.turn.gather(kind, level, marks["protocol"], raw, 1, done)
+            self.host.turn.gather(kind, level, marks["protocol"], raw, 1, done, ordered=True)
         else:
             self.host.turn.depart()
             (through or self.coordinator).submit(level, WireCommands([kind.example], **marks), done, packed=raw)
@@ -202,6 +206,8 @@ class Session(EndingClient):
                 self._drained.set_result(None)
         elif self._ending or not self._reading or self._scanner.ready:
             self._pump()
+        elif self._one and not (slots or self._write_paused or self._expected) and self._scanner.idle:
+            self._single = QUIET
 
     def _adapt(self, reply_bytes: int) -> None:
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
@@ -266,6 +272,7 @@ class Session(EndingClient):
 
     def _pump(self) -> None:
         """Take commands as long as there are some and nothing is in the way."""
+        self._single = NO
         if self._pumping:
             return
         self._pumping = True
@@ -333,6 +340,7 @@ class Session(EndingClient):
 
     def _take_whole(self, room: int) -> int:
         """Take what has arrived as one run, if it is one; returns how many commands it was."""
+        self._one = False
         scanner = self._scanner
         whole = scanner.whole
         if whole is None or not self.plain:
@@ -343,6 +351,7 @@ class Session(EndingClient):
             return 0
         scanner.take_whole()
         self.commands += count
+        self._one = count == 1
         self._submit_packed(spec.kind, packed, count)
         return count
 

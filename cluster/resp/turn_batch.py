@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Sized
 
-from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
-from cluster.resp.commands.command_table import KINDS, Kind
+from cluster.resp.commands.command_table import Kind
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done
 from cluster.votes.shared_batch import Member
@@ -14,46 +13,64 @@ _GATHERED_MAX = 128
 """So many commands travel together at most: servers begin with the first ones while the rest of a busy turn is read."""
 
 
-class TurnBatch:
-    """Runs of commands that are alike, of several of ``clients``, until the turn ends or others are asked for."""
+class _Run:
+    """Commands of one kind that can travel together, and whose they are."""
 
-    def __init__(self, coordinator: Coordinator, *, clients: Sized, level: Level) -> None:
+    __slots__ = ("count", "level", "members", "packed", "protocol")
+
+    def __init__(self, level: Level, protocol: int) -> None:
+        self.level = level
+        self.protocol = protocol
+        self.members: list[Member] = []
+        self.packed: list[bytes] = []
+        self.count = 0
+
+
+class TurnBatch:
+    """Runs of commands that are alike, of several of ``clients``, until the turn ends or much has been gathered."""
+
+    def __init__(self, coordinator: Coordinator, *, clients: Sized) -> None:
         self._coordinator = coordinator
         self._clients = clients
         self._loop = asyncio.get_running_loop()
-        self._members: list[Member] = []
-        self._packed: list[bytes] = []
+        self._runs: dict[Kind, _Run] = {}
         self._count = 0
-        self._kind = KINDS[Route.WRITE]
-        self._level = level
-        self._protocol = 2
+        self.departs_soon = False
+        """Someone will call ``depart``."""
 
-    def gather(self, kind: Kind, level: Level, protocol: int, packed: bytes, count: int, done: Done) -> None:
-        """Submit a run of commands, together with those of other clients in this turn of the loop that are alike."""
-        if len(self._clients) == 1 and not self._members:
+    def gather(
+        self, kind: Kind, level: Level, protocol: int, packed: bytes, count: int, done: Done, *, ordered: bool
+    ) -> None:
+        """Submit a run of commands, together with those of other clients in this turn of the loop that are alike.
+
+        ``ordered``: others of this client may be among what has been gathered, and go first.
+        """
+        if len(self._clients) == 1 and not self._runs:
             self._coordinator.submit(level, kind.run(count, protocol), done, packed=packed)
             return
-        if kind is not self._kind or level is not self._level or protocol != self._protocol:
-            self.depart()
-            self._kind, self._level, self._protocol = kind, level, protocol
-        members = self._members
-        if not members:
-            self._loop.call_soon(self.depart)
-        members.append((kind.run(count, protocol), done))
-        self._packed.append(packed)
+        run = self._runs.get(kind)
+        if run is None or run.level is not level or run.protocol != protocol or (ordered and len(self._runs) > 1):
+            if ordered or run is not None:
+                self.depart()
+            run = self._runs[kind] = _Run(level, protocol)
+            if not self.departs_soon:
+                self.departs_soon = True
+                self._loop.call_soon(self.depart)
+        run.members.append((kind.run(count, protocol), done))
+        run.packed.append(packed)
+        run.count += count
         self._count += count
         if self._count > _GATHERED_MAX:
             self.depart()
 
     def depart(self) -> None:
         """Submit what has been gathered."""
-        members, packed, count = self._members, self._packed, self._count
-        if not members:
-            return
-        self._members, self._packed, self._count = [], [], 0
-        if len(members) == 1:
-            [(commands, done)] = members
-            self._coordinator.submit(self._level, commands, done, packed=packed[0])
-        else:
-            commands = self._kind.run(count, self._protocol)
-            self._coordinator.submit_together(self._level, members, commands, b"".join(packed))
+        runs, self._runs = self._runs, {}
+        self._count, self.departs_soon = 0, False
+        for kind, run in runs.items():
+            if len(run.members) == 1:
+                [(commands, done)] = run.members
+                self._coordinator.submit(run.level, commands, done, packed=run.packed[0])
+            else:
+                commands = kind.run(run.count, run.protocol)
+                self._coordinator.submit_together(run.level, run.members, commands, b"".join(run.packed))

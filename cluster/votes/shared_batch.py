@@ -40,6 +40,10 @@ class SharedBatch(UniformPipeline):
 def _tell(members: Sequence[Member], replies: Outcome) -> None:
     """Give every member its part of the replies, all of which are good."""
     assert isinstance(replies, list)
+    if len(replies) == len(members):
+        for (_, done), reply in zip(members, replies, strict=True):
+            done([reply])
+        return
     begin = 0
     for commands, done in members:
         end = begin + len(commands)

@@ -32,12 +32,12 @@ class BusyPoll:
         self._turning = False
         self._touches = 0
 
-    def touch(self) -> None:
-        """A client has asked for something."""
-        self._touches += 1
+    def touch(self, clients: int = 1) -> None:
+        """So many clients have asked for something."""
+        self._touches += clients
         if self._touches <= _FEW:
             self._until_ns = time.monotonic_ns() + self._duration_ns
-        if not self._turning and self._duration_ns:
+        if not self._turning and self._duration_ns and clients <= _FEW:
             self._turning = True
             self._loop.call_soon(self._turn)
 

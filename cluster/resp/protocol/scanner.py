@@ -46,6 +46,8 @@ _UNUSUAL = re.compile(rb"\*\d{4}")
 
 _pack: Callable[[tuple[bytes, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one element
 
+_NOT_UNPACKED = (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError)
+
 _NO_MORE = False
 """What hiredis gives when nothing complete is left."""
 
@@ -95,6 +97,17 @@ class Unpacker:
         finally:
             if packed != data:  # it may be in the middle of something, which must not matter to the next client
                 self._reader = hiredis.Reader()
+
+    def single(self, received: list[bytes]) -> list[bytes] | None:
+        """The name of each of ``received``, if each is exactly one usual command."""
+        data = b"".join(received)
+        if _UNUSUAL.search(data):
+            return None
+        try:
+            names, raws, _ = self(data)
+        except _NOT_UNPACKED:
+            return None
+        return names if raws == received else None
 
 
 class CommandScanner:
@@ -198,7 +211,7 @@ class CommandScanner:
             return False
         try:
             names, raws, packed = self._unpacked(piece)
-        except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
+        except _NOT_UNPACKED:
             return False
         if len(packed) != len(data):
             if not piece.startswith(packed):

@@ -1,0 +1,94 @@
+"""Goal: single commands of many clients go together, and none can tell. Method: a real socket, a played coordinator."""
+
+import pytest
+
+from cluster.resp.protocol import wire
+from engine.ports import ServerError
+
+from .conftest import error, on_port, opened, until
+
+OK = b"+OK\r\n"
+SET, GET = wire.command(b"SET", b"k", b"v"), wire.command(b"GET", b"k")
+
+
+async def quiet_clients(port, count):
+    """Clients that have had one command answered each, and their sessions."""
+    clients = [await port.client() for _ in range(count)]
+    for client in clients:
+        client.send(b"SET", b"first", b"v")
+        (await port.coordinator.call()).answer(OK)
+        assert await client.reply() == b"OK"
+    return clients, port.server.clients
+
+
+@on_port()
+async def test_single_commands_of_several_clients_travel_by_kind(port):
+    clients, sessions = await quiet_clients(port, 4)
+    for session, command in zip(sessions, (SET, GET, SET, GET), strict=True):
+        session.data_received(command)
+    calls = [await port.coordinator.call() for _ in range(2)]
+    assert [call.packed for call in calls] == [SET * 2, GET * 2]
+    calls[1].answer(b"$1\r\na\r\n", b"$1\r\nb\r\n")
+    calls[0].answer(OK, OK)
+    assert [await client.reply() for client in clients] == [b"OK", b"a", b"OK", b"b"]
+    assert [session.commands for session in sessions] == [2] * 4
+
+
+@on_port()
+async def test_kinds_of_one_client_keep_their_order_while_others_send_single_commands(port):
+    clients, sessions = await quiet_clients(port, 2)
+    sessions[0].data_received(GET)
+    sessions[1].data_received(SET)
+    sessions[1].data_received(GET + wire.command(b"ECHO", b"hi"))
+    calls = [await port.coordinator.call() for _ in range(3)]
+    assert [call.packed for call in calls] == [GET, SET, GET]
+    for call, reply in zip(calls, (b"$1\r\na\r\n", OK, b"$1\r\nb\r\n"), strict=True):
+        call.answer(reply)
+    assert await clients[0].reply() == b"a"
+    assert [await clients[1].reply() for _ in range(3)] == [b"OK", b"b", b"hi"]
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        pytest.param(b"*1\r\n$1073741824\r\n", "ERR Protocol error", id="no RESP"),
+        pytest.param(wire.command(b"FROB"), "ERR unknown command", id="unknown"),
+        pytest.param(b"FROB it\r\n", "ERR unknown command", id="inline"),
+        pytest.param(wire.command(b"WAIT", b"1", b"0"), "ERR WAIT is not", id="refused"),
+        pytest.param(wire.command(b"FROB") + SET, "ERR unknown command", id="more than one"),
+    ],
+)
+def test_anything_else_that_one_client_sends_changes_nothing_for_the_others(runner, odd, said):
+    async def program():
+        async with opened() as port:
+            clients, sessions = await quiet_clients(port, 3)
+            for session, data in zip(sessions, (GET, odd, GET), strict=True):
+                session.data_received(data)
+            await until(lambda: sum(call.packed.count(GET) for call in port.coordinator.calls) == 2)
+            for call in port.coordinator.calls:
+                call.answer(*[b"$1\r\nv\r\n"] * len(call.commands))
+            assert [await clients[0].reply(), await clients[2].reply()] == [b"v", b"v"]
+            assert error(await clients[1].reply()).startswith(said)
+
+    runner.run(program())
+
+
+@on_port()
+async def test_a_single_command_of_a_client_that_leaves_is_carried_out(port):
+    _, sessions = await quiet_clients(port, 2)
+    sessions[0].data_received(SET)
+    sessions[0].connection_lost(None)
+    (await port.coordinator.call()).answer(OK)
+    await until(lambda: port.server.clients == sessions[1:])
+
+
+@on_port()
+async def test_errors_and_large_replies_to_single_commands_are_answered_as_others(port):
+    clients, sessions = await quiet_clients(port, 2)
+    for reply in (wire.bulk(bytes(100_000)), b"$1\r\nv\r\n"):
+        sessions[0].data_received(GET)
+        (await port.coordinator.call()).answer(reply)
+        assert wire.bulk(await clients[0].reply()) == reply
+    sessions[1].data_received(GET)
+    (await port.coordinator.call()).fail(port_error := ServerError("ERR that"))
+    assert error(await clients[1].reply()) == str(port_error)
