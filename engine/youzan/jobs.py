@@ -1,0 +1,35 @@
+"""A job and how the pool stores it."""
+
+import json
+from dataclasses import asdict, dataclass
+
+DELAY_S_MAX = 2**31
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """``due_s``: second from which it may be delivered. ``ttr_s``: length of each of its leases.
+
+    Stored as a JSON object of these fields. The original stores the same five with MessagePack.
+    """
+
+    id: str
+    topic: str
+    due_s: int
+    ttr_s: int
+    body: str
+
+    def encode(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def decode(cls, raw: bytes) -> "Job":
+        return cls(**json.loads(raw))
+
+
+def delay_s(timeout_ms: int) -> int:
+    """Whole seconds, rounded up. Raises ``ValueError`` if the original would refuse so long a delay."""
+    seconds = max(0, -(-timeout_ms // 1_000))
+    if seconds > DELAY_S_MAX:
+        raise ValueError(f"timeout_ms must be at most {DELAY_S_MAX * 1_000}, got {timeout_ms}")
+    return seconds

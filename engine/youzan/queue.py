@@ -1,0 +1,136 @@
+"""An instance of the Youzan queue: what one program that pushes, pops and finishes jobs holds.
+
+Source: https://tech.youzan.com/queuing_delay/ and https://github.com/ouqiang/delay-queue at v0.4: the same steps in the
+same order. Both wait in BLPOP; here a waiting pop asks again and again, so that it blocks no connection.
+"""
+
+from collections.abc import Sequence
+
+from engine.common.failures import COMMAND_FAILURES, operation
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Clock, Connection, Runtime
+from engine.youzan.jobs import Job, delay_s
+from engine.youzan.settings import YouzanSettings
+from engine.youzan.store import Store
+
+NS_PER_MS = 1_000_000
+
+
+class YouzanQueue:
+    """``quorum`` carries the commands, ``local`` is not used by an instance; ``YouzanTimers`` must run beside it.
+
+    Times count in whole seconds, so a message may come up to a second early. Raises: every operation may raise
+    ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``. A
+    job that a failed ``pop`` took from its list and did not schedule again is **lost**, as in both originals.
+    """
+
+    def __init__(self, *, runtime: Runtime, clock: Clock, quorum: Connection, settings: YouzanSettings) -> None:
+        self._runtime = runtime
+        self._clock = clock
+        self._settings = settings
+        self._store = Store(quorum=quorum, local=quorum, settings=settings)
+
+    async def start(self) -> None:
+        """Nothing works in the background of an instance."""
+
+    async def close(self) -> None:
+        """Leases and jobs stay as they are."""
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        """Add each of ``messages`` as a job. One of the same id is overwritten; its entry in a bucket stays."""
+        for message in messages:
+            delay_s(message.timeout_ms)
+        with operation("push") as effects:
+            receipts = []
+            for message in messages:
+                receipts.append(await self._add(message))
+                effects.count += 1
+        return receipts
+
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """Up to ``count`` ready jobs, as soon as there is one, of the first topic that has any; none after ``wait_ms``.
+
+        An error after the first is kept from the caller, who has a use for the others.
+        """
+        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
+        while True:
+            deliveries = await self._take(count)
+            rest_ns = deadline_ns - self._runtime.now_ns()
+            if deliveries or rest_ns <= 0:
+                return deliveries
+            await self._runtime.sleep(min(self._settings.poll_interval_ms * NS_PER_MS, rest_ns))
+
+    async def ack(self, delivery: Delivery) -> bool:
+        """``finish`` the job that was delivered."""
+        return await self.finish(delivery.message.id)
+
+    async def finish(self, job_id: str) -> bool:
+        """Delete the job, whoever has it and whether its lease is over or not. False if there was none.
+
+        With ``compat`` always True.
+        """
+        return await self._store.delete(job_id) or self._settings.compat
+
+    async def remove(self, job_id: str) -> bool:
+        """``finish`` under another name, as in both originals."""
+        return await self.finish(job_id)
+
+    async def get(self, job_id: str) -> Job | None:
+        """The job as the pool has it."""
+        return await self._store.get(job_id)
+
+    async def _add(self, message: Message) -> Receipt:
+        now_ms = self._clock.now_ms()
+        job = Job(
+            id=message.id,
+            topic=self._settings.topics[0],
+            due_s=now_ms // 1_000 + delay_s(message.timeout_ms),
+            ttr_s=self._settings.ttr_s,
+            body=message.payload,
+        )
+        with operation(f"push of {job.id!r}") as effects:
+            await self._store.put(job)
+            effects.count += 1
+            await self._store.schedule(job.id, job.due_s)
+        return Receipt(id=job.id, shard=job.topic, due_ms=now_ms + message.timeout_ms)
+
+    async def _take(self, count: int) -> list[Delivery]:
+        deliveries: list[Delivery] = []
+        while len(deliveries) < count:
+            try:
+                job_id = await self._next_ready()
+                delivery = None if job_id is None else await self._lease(job_id)
+            except COMMAND_FAILURES:
+                if deliveries:
+                    return deliveries
+                raise
+            if delivery is not None:
+                deliveries.append(delivery)
+            elif job_id is None or self._settings.compat:
+                return deliveries
+        return deliveries
+
+    async def _next_ready(self) -> str | None:
+        for topic in self._settings.topics:
+            job_id = await self._store.take_ready(topic)
+            if job_id is not None:
+                return job_id
+        return None
+
+    async def _lease(self, job_id: str) -> Delivery | None:
+        """None if the job was deleted. ``job_id`` is in no list and no bucket until it is scheduled here."""
+        with operation(f"pop of {job_id!r}") as effects:
+            effects.count += 1
+            job = await self._store.get(job_id)
+            if job is None:
+                return None
+            start_ms = self._clock.now_ms()
+            end_s = start_ms // 1_000 + job.ttr_s
+            await self._store.schedule(job_id, end_s)
+        return Delivery(
+            message=Message(id=job_id, payload=job.body),
+            shard=job.topic,
+            lease_start_ms=start_ms,
+            leased_ms=self._clock.now_ms(),
+            lease_end_ms=end_s * 1_000,
+        )
