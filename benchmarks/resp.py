@@ -5,6 +5,10 @@ and range over the repetitions, beside the ratio measured with Dynomite, the gat
 the machine's load when it was measured; then the memory of the gateway process per idle client.
 
     .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--cores one] [--clients 5000]
+    .venv/bin/python benchmarks/resp.py --v1 6000 --repeat 7 [--beside DIR] [--level DC_QUORUM]
+
+The second form measures one row: so many messages of a queue of V1, from 60 clients, one command at a time. With
+``--beside`` the port of another checkout of this project gets the same in turns.
 
 ``--cores`` says where processes run, for plain server and port alike: ``free``, where the scheduler puts them;
 ``apart``, clients and coordinators on the first core and all servers on the second; ``one``, all on the first. With one
@@ -15,11 +19,15 @@ import argparse
 import asyncio
 import json
 import os
+import select
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import redis
@@ -29,6 +37,7 @@ from environment import environment
 from cluster.real.zones import ZoneSet, zones
 from cluster.resp.commands.busy_poll import BUSY_POLL_US
 from cluster.resp.gateway.program import allow_files
+from cluster.resp.protocol import wire
 from cluster.votes.levels import Level
 
 PLAIN = "plain"
@@ -67,7 +76,9 @@ TARGETS = {
 class Gateway:
     """A gateway process in front of zone a."""
 
-    def __init__(self, zone_set: ZoneSet, level: Level, directory: str, *, busy_poll_us: int) -> None:
+    def __init__(
+        self, zone_set: ZoneSet, level: Level, directory: str, *, busy_poll_us: int, checkout: Path | None = None
+    ) -> None:
         configuration = Path(directory) / "gateway.json"
         settings = {
             "zone": "a",
@@ -78,7 +89,8 @@ class Gateway:
         }
         configuration.write_text(json.dumps(settings))
         command = [sys.executable, "-m", "cluster.resp", "--config", str(configuration)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        environment = os.environ if checkout is None else {**os.environ, "PYTHONPATH": str(checkout)}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=checkout, env=environment)
         assert self.process.stdout is not None
         self.port = int(json.loads(self.process.stdout.readline())["port"].rpartition(":")[2])
 
@@ -121,6 +133,91 @@ def rate(program: str, port: int, command: str, load: str, *, cores: tuple[int, 
     )
     [row] = [line for line in done.stdout.splitlines() if line.startswith(f'"{command}"')]
     return float(row.split(",")[1].strip('"'))
+
+
+V1_CLIENTS = 60
+_SCRIPT = (Path(__file__).parents[1] / "engine/dyno/v1/lua/atomic_remove.lua").read_bytes()
+_QUEUE, _UNACK, _PAYLOADS = b"bench.QUEUE.q.a", b"bench.UNACK.q.a", b"bench.MESSAGE.q"
+_PAYLOAD = b'{"id":"%b","payload":"' + b"x" * 100 + b'","timeout":0,"priority":0,"shard":"a"}'
+
+
+def v1_commands(message: bytes) -> Iterator[bytes]:
+    """What becomes of one message, as by ``engine.dyno.v1``: push, lease, read, ack, and a script that removes it."""
+    yield wire.command(b"HSET", _PAYLOADS, message, _PAYLOAD % message)
+    yield wire.command(b"ZADD", _QUEUE, b"1700000000000", message)
+    yield wire.command(b"ZADD", _UNACK, b"NX", b"1700000060000", message)
+    yield wire.command(b"ZREM", _QUEUE, message)
+    yield wire.command(b"HGET", _PAYLOADS, message)
+    yield wire.command(b"ZREM", _UNACK, message)
+    yield wire.command(b"HDEL", _PAYLOADS, message)
+    yield wire.command(b"EVAL", _SCRIPT, b"3", _PAYLOADS, _QUEUE, _UNACK, message)
+
+
+def v1_traffic(port: int, messages: int) -> float:
+    """How many seconds so many messages take; each client has its own. Raises ``ValueError`` for an error reply."""
+    with select.epoll() as poll:
+        sockets = {}
+        for number in range(V1_CLIENTS):
+            one = socket.create_connection(("127.0.0.1", port))
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            own = range(number, messages, V1_CLIENTS)
+            left = (command for message in own for command in list(v1_commands(b"%032d" % message)))
+            sockets[one.fileno()] = (one, left)
+            poll.register(one, select.EPOLLIN)
+        begin_s = time.monotonic()
+        for one, left in sockets.values():
+            one.send(next(left))
+        under_way = len(sockets)
+        while under_way:
+            for number, _ in poll.poll():
+                one, left = sockets[number]
+                reply = one.recv(65536)  # each is so short that it comes in one piece
+                if reply[:1] in (b"-", b""):
+                    raise ValueError(f"the port answers {reply!r}")
+                following = next(left, None)
+                if following is None:
+                    under_way -= 1
+                else:
+                    one.send(following)
+        return time.monotonic() - begin_s
+
+
+def v1_row(gateways: dict[str, Gateway], messages: int, repeat: int) -> dict[str, object]:
+    """Messages per second, and processor time per message, of each of ``gateways`` in turns."""
+    rates: dict[str, list[float]] = {name: [] for name in gateways}
+    processor_us: dict[str, list[float]] = {name: [] for name in gateways}
+    for turn in range(repeat):
+        for name in list(gateways)[:: 1 if turn % 2 else -1]:
+            gateway = gateways[name]
+            used_s = gateway.processor_s
+            command = [sys.executable, __file__, "--as-v1", str(gateway.port), "--v1", str(messages)]
+            said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+            rates[name].append(messages / float(said.stdout))
+            processor_us[name].append((gateway.processor_s - used_s) * 1e6 / messages)
+    return {
+        name: {"messages_per_s": spread(rates[name], 0), "gateway_processor_us": spread(processor_us[name], 1)}
+        for name in gateways
+    }
+
+
+async def measure_v1(options: argparse.Namespace) -> dict[str, object]:
+    rows: dict[str, object] = {}
+    async with zones("process", ZONES) as zone_set:
+        for level in options.level:
+            with tempfile.TemporaryDirectory() as directory:
+                checkouts = {"this": None} | ({} if options.beside is None else {"beside": options.beside})
+                poll_us = options.busy_poll_us
+                gateways = {
+                    name: Gateway(zone_set, level, directory, busy_poll_us=poll_us, checkout=checkout)
+                    for name, checkout in checkouts.items()
+                }
+                try:
+                    rows[level.value] = v1_row(gateways, options.v1, options.repeat)
+                finally:
+                    for gateway in gateways.values():
+                        gateway.stop()
+    commands = {"clients": V1_CLIENTS, "commands_per_message": len(list(v1_commands(b""))), "messages": options.v1}
+    return {"benchmark": "resp --v1", **commands, **environment(), "load_average": os.getloadavg()[0], "results": rows}
 
 
 def fill(port: int) -> None:
@@ -263,7 +360,16 @@ def main() -> None:
     parser.add_argument(
         "--busy-poll-us", type=int, default=BUSY_POLL_US, help="how long coordinators stay awake after a request"
     )
+    parser.add_argument("--v1", type=int, help="measure so many messages of a queue of V1 instead")
+    parser.add_argument("--as-v1", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--beside", type=Path, help="with --v1: a checkout whose port gets the same in turns")
     options = parser.parse_args()
+    if options.as_v1 is not None:
+        print(v1_traffic(options.as_v1, options.v1))
+        return
+    if options.v1 is not None:
+        print(json.dumps(uvloop.run(measure_v1(options)), indent=1))
+        return
     program = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
     if program is None:
         print("skipped: neither redis-benchmark nor valkey-benchmark is on the PATH (Debian: redis-tools)")
