@@ -91,13 +91,26 @@ class Peer:
     While both links are clear, batches go straight to the far server's connection and answers straight back, without a
     ``_Request`` each. The outcome is the same: the server's connection times out before the peer's. As soon as a link
     is no longer clear, every batch that waits at the server gets its ``_Request``.
+
+    Where much fails with the connection, callers are told over several turns of the loop, unless it is ``hinted``: what
+    fails is kept to be sent again.
     """
 
-    def __init__(self, *, far_end: FarEnd, outbound: Link, inbound: Link, runtime: Runtime, timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        *,
+        far_end: FarEnd,
+        outbound: Link,
+        inbound: Link,
+        runtime: Runtime,
+        timeouts: Timeouts,
+        hinted: bool = False,
+    ) -> None:
         self.far_end = far_end
         self.outbound = outbound
         self.inbound = inbound
         self._runtime = runtime
+        self._hinted = hinted
         self._timeouts_ns = (timeouts.peer_ns(writes=False), timeouts.peer_ns(writes=True))
         self.requests: dict[_Request, None] = {}  # those that have not been answered, in order of departure
         self._deadlines = Deadlines(runtime=runtime, earliest_ns=self._earliest_ns, expired=self._expire)
@@ -175,7 +188,11 @@ class Peer:
 
     def reset(self) -> None:
         """The connection breaks; another is made after the back-off."""
-        deque(self._break(lost_if_not_there=True), maxlen=0)  # at once: a hint of what was lost must not come too late
+        failed = self._break(lost_if_not_there=True)
+        if self._hinted:
+            deque(failed, maxlen=0)  # at once: a hint of what was lost must not come after a later write
+        else:
+            in_turns(self._runtime, failed)
         if not self._closed:
             self._reconnect.down()
 

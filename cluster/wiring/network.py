@@ -251,6 +251,7 @@ class Network:
             inbound=self.links[target, source],
             runtime=self._run,
             timeouts=timeouts.between_data_centres() if self._apart(source, target) else timeouts,
+            hinted=self._settings.hinted_handoff is not None,
         )
         self._peers[peer] = None
         return peer

@@ -56,7 +56,10 @@ def test_a_request_takes_the_lag_of_both_links():
     assert (channel.answers, channel.executed, channel.peer.in_flight) == ([(20, 1)], [("n", 10)], 0)
 
 
-def test_callers_of_much_that_a_peer_did_not_answer_are_told_over_several_turns_of_the_loop():
+@pytest.mark.parametrize(
+    ("mode", "answer"), [pytest.param(Cut.HOLD, DOUBTFUL, id="timed out"), pytest.param(Cut.DROP, LOST, id="reset")]
+)
+def test_callers_of_much_that_a_peer_did_not_answer_are_told_over_several_turns_of_the_loop(mode, answer):
     channel = PeerChannel()
     channel.out.cut(Cut.HOLD)
     others = []
@@ -68,9 +71,10 @@ def test_callers_of_much_that_a_peer_did_not_answer_are_told_over_several_turns_
 
     for _ in range(1_000):
         channel.peer.submit(Batch([("GET", "n")], writes=False), told)
+    channel.out.cut(mode)
     channel.to(5_200)
     assert 0 < others[0] < len(channel.answers) == 1_000
-    assert {answer for _, answer in channel.answers} == {(PEER_REFUSED, True)}
+    assert {told for _, told in channel.answers} == {answer}
 
 
 @pytest.mark.parametrize(("kind", "after_ms"), [("read", 5_200), ("write", 25_200)])
