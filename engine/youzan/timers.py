@@ -50,12 +50,13 @@ class YouzanTimers(Startable):
                 interval_ms=settings.scan_ms,
                 runtime=runtime,
                 name=f"{name}: timer of bucket {bucket}",
+                spread=not settings.compat,
             )
             for bucket in self._buckets
         ]
 
     async def start(self) -> None:
-        """Every timer scans for the first time after its interval."""
+        """Every timer scans for the first time within its interval; with ``compat`` after it."""
         self._closing = False
         for timer in self._timers:
             timer.start()
@@ -77,12 +78,14 @@ class YouzanTimers(Startable):
                 return
             if self._settings.compat:
                 await self._empty(bucket, now_s)
-            elif await self._store.lock(bucket, owner=self.name, lock_ms=self._settings.lock_ms):
-                await self._empty_and_unlock(bucket, now_s)
+            else:
+                await self._empty_locked(bucket, now_s)
 
-    async def _empty_and_unlock(self, bucket: int, now_s: int) -> None:
+    async def _empty_locked(self, bucket: int, now_s: int) -> None:
+        """The lock is given back even by who did not get it: a minority of zones may have given it, and keep it."""
         try:
-            await self._empty(bucket, now_s)
+            if await self._store.lock(bucket, owner=self.name, lock_ms=self._settings.lock_ms):
+                await self._empty(bucket, now_s)
         except COMMAND_FAILURES:
             await self._store.unlock(bucket, owner=self.name)
             raise

@@ -5,9 +5,11 @@ what Redis holds of the job: P pool, B a bucket, R a list of ready jobs. Twice a
 """
 
 import pytest
+from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno import CuttingConnection, Interceptor
 from support.engine.youzan import TTR_S, YouzanBench
 
+from cluster.votes.levels import Level
 from engine.message import Message
 from engine.ports import Indeterminate, ServerError
 
@@ -156,6 +158,24 @@ def test_two_programs_of_timers_make_a_job_ready_twice_unless_there_is_a_lock(la
 
     bench.tick(bench.program("t1", Interceptor(bench.direct, "RPUSH", scan_too)))
     assert bench.state() == state
+
+
+def test_a_lock_that_only_a_minority_of_zones_gave_is_given_back():
+    """Of three programs that ask at the same time each may have it in one zone, and by its vote in none."""
+    with simulated_lab("a", "b", "c", lag="0") as lab:
+        bench = YouzanBench(lab, buckets=1)
+        others = {zone: lab.direct(zone) for zone in "bc"}
+        for zone, direct in others.items():
+            lab.run(direct.execute(("SET", bench.keys.lock(1), f"of {zone}")))
+        quorum = lab.connection("a", Level.DC_QUORUM)
+        lab.run(quorum.execute(("ZADD", bench.keys.bucket(1), 0, "x")))
+        lab.run(bench.program("t1", quorum).scan(1))
+        assert bench.redis("EXISTS", bench.keys.lock(1)) == 0
+        assert bench.redis("ZCARD", bench.keys.bucket(1)) == 1
+        assert [lab.run(direct.execute(("GET", bench.keys.lock(1)))) for direct in others.values()] == [
+            [b"of b"],
+            [b"of c"],
+        ]
 
 
 def test_a_lock_shorter_than_a_scan_lets_two_scan(lab):
