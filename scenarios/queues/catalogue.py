@@ -1,20 +1,16 @@
-"""The queues that a scenario can name."""
+"""Which queue a scenario asks for."""
 
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Callable
 
 from cluster.testbed import Testbed
-from scenarios.queues.dyno import DynoUnderTest, PipelinedUnderTest
 from scenarios.queues.hardened import HardenedUnderTest
 from scenarios.queues.under_test import QueueUnderTest
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.scenario import Mode, Scenario
 
 MakeQueue = Callable[[Testbed, Scenario], QueueUnderTest]
-
-UNDER_TEST: Mapping[str, MakeQueue] = {
-    "dyno": DynoUnderTest,
-    "dyno-v2": PipelinedUnderTest,
-}
 
 
 def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
@@ -24,4 +20,5 @@ def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
         return own
     if scenario.queue.mode is Mode.HARDENED:
         return HardenedUnderTest(testbed, scenario)
-    return UNDER_TEST[scenario.queue.engine](testbed, scenario)
+    shipped: QueueUnderTest = pkgutil.resolve_name(ENGINES[scenario.queue.engine].make)(testbed, scenario)
+    return shipped

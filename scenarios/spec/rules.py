@@ -12,6 +12,7 @@ from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.scenario import Mode, Scenario
 
@@ -82,6 +83,12 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
             yield from no_zone(scenario, path_of(["load", "rate_per_s", zone]), zone)
     if load.priority.min > load.priority.max:
         yield Problem.of("load.priority.min", load.priority.min, f"at most load.priority.max ({load.priority.max})")
+    modes = ENGINES[queue.engine].modes
+    if queue.compat and "compat" not in modes:
+        yield Problem.of("queue.compat", queue.compat, f"false with queue.engine {queue.engine}, which is no copy")
+    if queue.mode not in modes:
+        accepted = f"{', '.join(mode for mode in Mode if mode in modes)} with queue.engine {queue.engine}"
+        yield Problem.of("queue.mode", queue.mode.value, accepted)
     if queue.compat and queue.mode is Mode.HARDENED:
         yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
     yield from _hardened_only(scenario)

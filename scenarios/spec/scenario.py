@@ -7,7 +7,7 @@ name. Reading files, overrides and error lines is in ``scenarios.spec.reading``;
 
 import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator
 
@@ -21,6 +21,7 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
+from scenarios.spec.engines import known_engine
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
 
@@ -75,8 +76,8 @@ class Links(Section):
 
 
 class QueueSettings(Section):
-    engine: Literal["dyno", "dyno-v2"] = "dyno"
-    """dyno-queues V1, one command at a time, or V2: pipelines, and per-shard queues behind one queue."""
+    engine: Annotated[str, Field(strict=True), AfterValidator(known_engine)] = "dyno"
+    """One of ``scenarios.spec.engines.ENGINES``."""
     mode: Mode = Mode.DEFAULT
     """Hardened is one engine for both: every step takes any number of messages."""
     unack_ms: Millis = 2_000

@@ -11,6 +11,7 @@ import yaml
 from cluster.votes.levels import Level
 from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.library import library_names
 from scenarios.spec.reading import dump_scenario, load_scenario
 
@@ -149,7 +150,8 @@ REFUSED = {
         "queue.v1_producers: got True; accepted: false unless queue.mode is hardened; or else queue.engine says what "
         "producers are"
     ),
-    "queue.engine=v3": "queue.engine: got 'v3'; accepted: dyno, dyno-v2",
+    "queue.engine=v3": f"queue.engine: got 'v3'; accepted: {', '.join(ENGINES)}",
+    "queue.engine=dyno-v3": f"queue.engine: got 'dyno-v3' (did you mean dyno-v2?); accepted: {', '.join(ENGINES)}",
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (

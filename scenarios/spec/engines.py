@@ -1,0 +1,39 @@
+"""The queue engines that a scenario can name: one entry each, and the only place where they are listed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
+
+    ``modes``: of ``default``, ``compat`` and ``hardened`` those that it has.
+    """
+
+    about: str
+    make: str
+    modes: tuple[str, ...] = ("default",)
+
+
+_DYNO_MODES = ("default", "compat", "hardened")
+
+ENGINES: Mapping[str, Engine] = {
+    "dyno": Engine("dyno-queues V1, one command at a time", "scenarios.queues.dyno:DynoUnderTest", _DYNO_MODES),
+    "dyno-v2": Engine(
+        "dyno-queues V2: pipelines, and per-shard queues behind one queue",
+        "scenarios.queues.dyno:PipelinedUnderTest",
+        _DYNO_MODES,
+    ),
+}
+"""By name."""
+
+
+def known_engine(name: str) -> str:
+    """``name`` itself. Raises ``ValueError``, which offers the nearest name, if there is no such engine."""
+    if name in ENGINES:
+        return name
+    near = get_close_matches(name, ENGINES, n=1)
+    nearest = f" (did you mean {near[0]}?)" if near else ""
+    raise ValueError(f"got {name!r}{nearest}; accepted: {', '.join(ENGINES)}")

@@ -1,0 +1,43 @@
+"""Goal: whatever engine the catalogue lists can be run, judged and read, in each of its modes.
+
+Method: short simulated runs on one zone, where no two replicas differ.
+"""
+
+import pytest
+from support.scenarios.sim_runs import run_in_memory, small
+
+from analysis.message_classes import MessageClass
+from scenarios.run_files.tables import FINAL_STATE_NAME
+from scenarios.spec.engines import ENGINES
+
+LEASE_MS = 3_000
+IN_VAIN = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED, MessageClass.UNEXPECTED)
+
+every_engine = pytest.mark.parametrize(
+    ("engine", "mode"), [(name, mode) for name, engine in ENGINES.items() for mode in engine.modes]
+)
+
+
+def scenario(engine, mode, **changes):
+    chosen = {"compat": True} if mode == "compat" else {"mode": mode}
+    return small(
+        topology={"zones": ["a"]},
+        queue={"engine": engine, "unack_ms": LEASE_MS, **chosen},
+        load={"rate_per_s": 30},
+        **changes,
+    )
+
+
+@every_engine
+def test_all_that_is_pushed_is_delivered_where_nothing_fails(engine, mode):
+    _, _, verdict = run_in_memory(scenario(engine, mode))
+    assert verdict.totals.acknowledged == verdict.totals.delivered > 20
+    assert {name: verdict.counts[name] for name in IN_VAIN if verdict.counts[name]} == {}
+
+
+@every_engine
+def test_what_nobody_took_is_listed_in_the_end(engine, mode):
+    _, tables, verdict = run_in_memory(scenario(engine, mode, consumers={"per_zone": 0}))
+    rows = tables.tables[FINAL_STATE_NAME].batch().to_pylist()
+    listed = [row["message_id"] for row in rows if row["place"] == "queue" and row["serving"]]
+    assert len(set(listed)) == len(listed) == verdict.counts[MessageClass.STUCK] == verdict.totals.pushed > 20
