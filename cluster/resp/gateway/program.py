@@ -25,7 +25,7 @@ What it gives when entered, for example its own address, is added to the line th
 
 _FILES_SPARE = 256
 
-_COLLECTION_THRESHOLDS = (10_000, 10, 50)
+_COLLECTION_THRESHOLDS = (10_000, 1, 250)
 """Objects made and not freed, and multiples of that, until the garbage collector looks for cycles among the young ones,
 the older ones, and all. Clients leave few cycles behind, and to look through commands in flight stops the loop."""
 
