@@ -26,6 +26,7 @@ ENGINES: Mapping[str, Engine] = {
         "scenarios.queues.dyno:PipelinedUnderTest",
         _DYNO_MODES,
     ),
+    "zset": Engine("one sorted set, ZRANGEBYSCORE and ZREM, no lease", "scenarios.queues.zset:ZsetUnderTest"),
 }
 """By name."""
 

@@ -152,6 +152,10 @@ REFUSED = {
     ),
     "queue.engine=v3": f"queue.engine: got 'v3'; accepted: {', '.join(ENGINES)}",
     "queue.engine=dyno-v3": f"queue.engine: got 'dyno-v3' (did you mean dyno-v2?); accepted: {', '.join(ENGINES)}",
+    "queue={engine: zset, compat: true}": (
+        "queue.compat: got True; accepted: false with queue.engine zset, which is no copy"
+    ),
+    "queue={engine: zset, mode: hardened}": ("queue.mode: got 'hardened'; accepted: default with queue.engine zset"),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (

@@ -1,0 +1,37 @@
+"""The sorted set without leases as the queue under test: one set, which consumers of every zone take from."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from cluster.testbed import Testbed
+from engine.zset import ZsetQueue, id_of
+from scenarios.queues.end_state import sizes_of, sorted_set, state_row
+from scenarios.queues.under_test import Depth, Wrap, site_of
+from scenarios.spec.scenario import Scenario
+
+KEY = "jobs"
+
+
+class ZsetUnderTest:
+    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+        self._testbed, self._scenario = testbed, scenario
+        self.shards: Mapping[str, str] = {KEY: scenario.zones[0]}
+
+    async def producer(self, zone: str, wrap: Wrap) -> "_Instance":
+        site = site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
+        return _Instance(KEY, runtime=site.runtime, clock=site.clock, quorum=site.connection, local=site.local)
+
+    consumer = producer
+
+    async def depth(self, shard: str) -> Depth:
+        (waiting,) = await sizes_of(self._testbed.direct(self.shards[shard]), [("ZCARD", KEY)])
+        return Depth(waiting, leased=0)
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        async for member, due_ms in sorted_set(self._testbed.direct(zone), KEY):
+            yield state_row(zone, "queue", id_of(member), shard=KEY, score=due_ms, serving=zone == self.shards[KEY])
+
+
+class _Instance(ZsetQueue):
+    async def ack(self, message_id: object) -> bool:  # the delivery was the end of it
+        return True
