@@ -1,6 +1,6 @@
 """How programs die: between two commands, or with commands on their way."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from engine.ports import Command, Connection, Reply
@@ -16,6 +16,7 @@ class CrashSwitch:
     def __init__(self) -> None:
         self._crashed = False
         self._commands_left: int | None = None
+        self._instead: Callable[[], None] | None = None
 
     @property
     def crashed(self) -> bool:
@@ -32,11 +33,15 @@ class CrashSwitch:
 
     def crash_before(self, command: int) -> None:
         """As ``crash``; but the program has not ended until it comes to the command, the first one included."""
-        self._commands_left = command - 1
+        self._commands_left, self._instead = command - 1, None
+
+    def call_before(self, command: int, action: Callable[[], None]) -> None:
+        """The program does not end: ``action`` is called, once, just before the command of this number from now on."""
+        self._commands_left, self._instead = command - 1, action
 
     def disarm(self) -> None:
         """A program that has not come to the command of its crash lives on."""
-        self._commands_left = None
+        self._commands_left = self._instead = None
 
     def check(self) -> None:
         if self._crashed:
@@ -46,7 +51,12 @@ class CrashSwitch:
         """So many commands are about to be sent together."""
         if self._commands_left is not None and not self._crashed:
             self._commands_left -= commands
-            self._crashed = self._commands_left < 0
+            if self._instead is None:
+                self._crashed = self._commands_left < 0
+            elif self._commands_left < 0:
+                action = self._instead
+                self.disarm()
+                action()
         if self._crashed:
             raise ProgramCrashed
 

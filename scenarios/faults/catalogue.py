@@ -23,6 +23,7 @@ AnyFault = Annotated[
     | links.SwizzleClog
     | programs.ConsumerCrash
     | programs.ProducerCrash
+    | programs.ServiceCrash
     | programs.CoordinatorCrash,
     Field(discriminator="kind"),
 ]

@@ -41,6 +41,8 @@ class Targets(Protocol):
     def links_all(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def consumers(self) -> _Consumers: ...
+    @property
+    def services(self) -> tuple[tuple[str, str], ...]: ...
 
 
 class ConsumerPrograms(Protocol):
@@ -53,6 +55,12 @@ class ProducerProgram(Protocol):
     async def replace(self) -> None: ...
 
 
+class ServicePrograms(Protocol):
+    def kill(self, name: str, zone: str, *, at_command: int) -> None: ...
+    def stop(self, name: str, zone: str, *, at_command: int | None) -> None: ...
+    async def replace(self, name: str, zone: str) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """A cluster that faults act upon, and the programs of its clients; a run without a queue has none."""
@@ -61,6 +69,7 @@ class Stage:
     testbed: Testbed
     consumers: ConsumerPrograms | None = None
     producers: Mapping[str, ProducerProgram] = field(default_factory=dict)
+    services: ServicePrograms | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,8 @@ class Fault(Section):
     """Nobody can bring it about on real servers without privileges."""
     of_clients: ClassVar[bool] = False
     """It ends producers or consumers, which only a run of a queue has."""
+    of_services: ClassVar[bool] = False
+    """It ends a background program of the queue, which not every queue has."""
     between_zones: ClassVar[bool] = False
     """A single zone cannot have it."""
     stops_server: ClassVar[bool] = False

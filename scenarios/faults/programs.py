@@ -1,4 +1,4 @@
-"""Faults of programs: consumers, producers and coordinators end, and others take their places."""
+"""Faults of programs: consumers, producers, services and coordinators end, and others take their places."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -115,6 +115,63 @@ class ProducerCrash(ClientCrash):
     @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
         return {"at_command": _COMMANDS}
+
+
+class ServiceCrash(ClientCrash):
+    """A background program of the queue is killed or stopped; after ``for_s`` another takes its place."""
+
+    colour = "#e7969c"
+    of_services = True
+
+    kind: Literal["service_crash"]
+    zone: str
+    service: str
+    at_command: Count | None = None
+    """As for a consumer."""
+    how: Literal["kill", "stop"] = "kill"
+    """``kill``: between two of its commands. ``stop``: it is asked to stop then, and does so in its own order."""
+
+    @property
+    def target(self) -> str:
+        return f"{self.service}-{self.zone}"
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        zones = [zone for name, zone in targets.services if name == self.service]
+        if not targets.services:
+            yield Problem.of(f"{path}.kind", self.kind, "any other kind: this queue has no services")
+        elif not zones:
+            names = ", ".join(dict.fromkeys(name for name, _ in targets.services))
+            yield Problem.of(f"{path}.service", self.service, f"a service of the queue ({names})")
+        elif self.zone in targets.zones and self.zone not in zones:
+            yield Problem.of(f"{path}.zone", self.zone, f"a zone where {self.service} runs ({', '.join(zones)})")
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"service {self.target}"}
+
+    def action(self, stage: Stage) -> Action:
+        services, name, zone = stage.services, self.service, self.zone
+        assert services is not None, "the rules of a scenario refuse crashes of programs that are not there"
+        if self.how == "kill":
+            begin = partial(services.kill, name, zone, at_command=self.at_command or 1)
+        else:
+            begin = partial(services.stop, name, zone, at_command=self.at_command)
+        return Action(at_once(begin), partial(services.replace, name, zone))
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        service, zone = random.choice(targets.services)
+        how = random.choice(("kill", "stop"))
+        return {"zone": zone, "service": service, "at_command": _command(random), "how": how}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.how == "kill":
+            yield {"how": "stop"}
+        yield from _earlier_commands(self.at_command)
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        names = tuple(dict.fromkeys(name for name, _ in targets.services))
+        return {"service": names, "at_command": _COMMANDS, "how": ("stop", "kill")}
 
 
 class CoordinatorCrash(OfZone):

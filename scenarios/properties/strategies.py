@@ -21,7 +21,9 @@ from scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
-FAULT_KINDS = tuple(sorted(CLASSES, key=lambda kind: CLASSES[kind].harm))
+FAULT_KINDS = tuple(
+    sorted((kind for kind, one in CLASSES.items() if not one.of_services), key=lambda kind: CLASSES[kind].harm)
+)
 """From the milder to the worse, about; examples shrink to the first."""
 
 _SCALES_MS = (0.1, 0.5, 1, 2, 5, 10, 20, 50)

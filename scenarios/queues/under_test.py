@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cluster.coordinators.direct import SingleZoneReads
 from cluster.testbed import Testbed
 from cluster.votes.levels import Level, Setting
+from engine.common.lifecycle import Startable
 from engine.ports import Clock, Connection, Runtime
 from engine.queue import ConsumerQueue, ProducerQueue
 
@@ -74,3 +75,11 @@ class QueueUnderTest(Protocol):
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         """Rows of ``analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises ``PortError``."""
+
+
+@runtime_checkable
+class RunsServices(Protocol):
+    """A queue that needs programs in the background, beside producers and consumers: ``Scenario.services``."""
+
+    async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
+        """The program, not started yet; all its commands pass through ``wrap``. ``close`` is its own stop order."""

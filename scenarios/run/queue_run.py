@@ -8,10 +8,12 @@ from engine.ports import PortError
 from scenarios.clients.consumers import Consumers
 from scenarios.clients.producers import Producer
 from scenarios.clients.recorder import Outcome, Recorder
+from scenarios.clients.services import Services
 from scenarios.faults.fault import Stage
 from scenarios.faults.schedule import plan_faults
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue
+from scenarios.queues.under_test import RunsServices
 from scenarios.run.depth_sampler import DepthSampler
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from scenarios.run_phases import RunContext, RunPhases
@@ -25,7 +27,7 @@ class QueueRun(RunPhases):
     """A run whose clients push to, and pop from, a queue."""
 
     def __init__(self, context: RunContext, make_queue: MakeQueue) -> None:
-        super().__init__(context, groups=("sampler", "load", "consumers"))
+        super().__init__(context, groups=("sampler", "load", "consumers", "services"))
         scenario, open_table, tables = context.scenario, context.open_table, context.tables
         self._queue = make_queue(context.testbed, scenario)
         context.record.shards = dict(self._queue.shards)
@@ -41,7 +43,14 @@ class QueueRun(RunPhases):
             tasks=self._groups["consumers"],
         )
         self._producers = {zone: self._producer(zone) for zone in scenario.zones}
-        stage = Stage(targets=scenario, testbed=context.testbed, consumers=self._consumers, producers=self._producers)
+        self._services = self._services_of(self._queue) if isinstance(self._queue, RunsServices) else None
+        stage = Stage(
+            targets=scenario,
+            testbed=context.testbed,
+            consumers=self._consumers,
+            producers=self._producers,
+            services=self._services,
+        )
         self._plan(plan_faults(scenario.faults, stage))
 
     @property
@@ -51,6 +60,8 @@ class QueueRun(RunPhases):
     async def _prepare(self) -> None:
         for producer in self._producers.values():
             await producer.start()
+        if self._services is not None:
+            await self._services.start()
         await self._start_consumers()
         DepthSampler(
             queue=self._queue,
@@ -75,6 +86,9 @@ class QueueRun(RunPhases):
             await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
             self._consumers.start(zone, number)
 
+    def _services_of(self, queue: RunsServices) -> Services:
+        return Services(self._scenario.services, open_service=queue.service, tasks=self._groups["services"])
+
     def _producer(self, zone: str) -> Producer:
         return Producer(
             zone=zone,
@@ -98,6 +112,8 @@ class QueueRun(RunPhases):
 
     async def _stop_clients(self) -> None:
         await self._consumers.stop()
+        if self._services is not None:
+            await self._services.close()
         await self._groups["sampler"].dismiss()
 
     async def _read_end_state(self) -> None:
@@ -113,3 +129,5 @@ class QueueRun(RunPhases):
     async def _close(self) -> None:
         for producer in self._producers.values():
             await producer.close()
+        if self._services is not None:
+            await self._services.close()

@@ -7,7 +7,7 @@ from typing import Any
 from analysis.message_classes import MessageClass
 from cluster.sim.schedule import TieBreak
 from cluster.zone import Persistence
-from scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash
+from scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.trial import QueueTrial, attempt
 from scenarios.shrink.search import (
@@ -122,7 +122,7 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _crash_points(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario; then with each crash of a consumer or producer at each of its first commands.
+    """The scenario; then with each crash of a consumer, producer or service at each of its first commands.
 
     Last with the first message pushed at once in the zone of that program, and the commands counted from then on.
     """
@@ -140,7 +140,9 @@ def _locally(scenario: Scenario) -> Scenario:
     return changed(scenario, queue=scenario.queue.model_copy(update={"sharding": Sharding.LOCAL_ONLY}))
 
 
-def _crashing(scenario: Scenario, index: int, fault: ConsumerCrash | ProducerCrash) -> Iterator[Scenario]:
+def _crashing(
+    scenario: Scenario, index: int, fault: ConsumerCrash | ProducerCrash | ServiceCrash
+) -> Iterator[Scenario]:
     for at_command in range(1, _CRASH_COMMANDS + 1):
         crash = fault.model_copy(update={"at_command": at_command})
         yield changed(scenario, faults=(*scenario.faults[:index], crash, *scenario.faults[index + 1 :]))

@@ -40,7 +40,9 @@ def problems(scenario: Scenario) -> list[Problem]:
         _ = scenario.servers
     except TopologyError as error:
         return [Problem("topology.data_centres", str(error))]
-    found = [*_shared_zones(scenario), *_own_queue(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
+    if unknown := list(_own_queue(scenario)):
+        return unknown
+    found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if not found:

@@ -21,7 +21,8 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
-from scenarios.spec.engines import known_engine
+from scenarios.spec.engines import ENGINES, known_engine
+from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
 
@@ -244,6 +245,15 @@ class Scenario(Section):
         """The level, or levels, of the connections of queues and workloads."""
         read = self.replication.read_level
         return self.level if read in (None, self.level) else Levels(read=read, write=self.level)
+
+    @property
+    def services(self) -> tuple[tuple[str, str], ...]:
+        """(name, zone) of every background program of the queue, as ``services`` of what makes the queue tells them.
+
+        dyno-queues has none. Raises ``ValueError`` if a queue of the user's own cannot be found.
+        """
+        services = getattr(load_factory(self.queue.factory or ENGINES[self.queue.engine].make), "services", None)
+        return tuple(services(self)) if services is not None else ()
 
     @property
     def servers(self) -> tuple[str, ...]:

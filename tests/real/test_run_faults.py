@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.scenarios.moved_queue import FACTORY
 from support.scenarios.short_runs import Ran, run_short
 
 from analysis.message_classes import MessageClass
@@ -77,6 +78,18 @@ def test_every_fault_is_recorded_with_its_name_its_times_and_its_colour(tmp_path
         assert json.loads(row["detail"]).items() >= fault.items()
         assert fault["at_s"] <= (row["begin_ns"] - begin_ns) / 1e9
         assert fault["at_s"] + fault["for_s"] <= (row["end_ns"] - begin_ns) / 1e9
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_service_ends_and_another_takes_its_place(tmp_path: Path, how: str) -> None:
+    crash = {"kind": "service_crash", "zone": "a", "service": "mover", "at_command": 2, "how": how}
+    run = run_with(tmp_path, crash, queue={"factory": FACTORY}, topology={"zones": ["a"]}, level="DC_ONE")
+    assert (run.record.status, run.record.error, run.record.drained) == ("complete", None, True)
+    begin_ns = run.json("run.json")["phases"]["load"][0]
+    operations = run.table("history/operations.parquet")
+    acks = [(row["time_ns"] - begin_ns) / 1e9 for row in operations if (row["f"], row["type"]) == ("ack", "ok")]
+    assert min(acks) < band(run)[0]
+    assert max(acks) > band(run)[1]
 
 
 def test_a_killed_zone_serves_nobody_and_what_was_pushed_meanwhile_is_stuck_when_it_returns(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
 from cluster.testbed import Testbed as Cluster
-from scenarios.faults.catalogue import COLOURS
+from scenarios.faults.catalogue import CLASSES
 from scenarios.hunt.findings import sum_up
 from scenarios.hunt.seeds import STATE_NAME, HuntState, HuntTarget, Outcome, hunt, hunt_seed
 from scenarios.queues.dyno import DynoUnderTest
@@ -147,7 +147,8 @@ def test_a_hunt_draws_every_kind_of_fault_and_each_seed_leaves_some_out() -> Non
     runs = [target.run_of(seed) for seed in range(300)]
     assert [problems(run) for run in runs] == [[]] * len(runs)
     kinds = [{fault.kind for fault in run.faults} for run in runs]
-    for kind in COLOURS:
+    assert {fault.kind for fault in scenario.faults} == {kind for kind, one in CLASSES.items() if not one.of_services}
+    for kind in {fault.kind for fault in scenario.faults}:
         assert 20 < sum(kind in drawn for drawn in kinds) < 280, kind
     clocks = [fault for run in runs for fault in run.faults if fault.kind == "clock"]
     assert {fault.offset_ms > 0 for fault in clocks} == {True, False}

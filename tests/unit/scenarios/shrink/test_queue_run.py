@@ -222,7 +222,7 @@ BREAKING = {
 }
 MILDER = {"clock", "clock_freeze", "duplicate", "power_failure"}
 """Kinds that break something by a part of what they are given."""
-RARELY_BREAKING = {"consumer_crash", "producer_crash", "lag"}
+RARELY_BREAKING = {"consumer_crash", "producer_crash", "service_crash", "lag"}
 """Crashes break the queues with planted bugs, above; a lag breaks the sound one in few runs of many."""
 
 
