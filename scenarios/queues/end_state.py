@@ -35,6 +35,21 @@ async def hash_fields(direct: Connection, key: str) -> AsyncIterator[str]:
             return
 
 
+async def keys_like(direct: Connection, pattern: str) -> AsyncIterator[str]:
+    """Every key that matches the glob ``pattern``, once."""
+    cursor = 0
+    seen: set[bytes] = set()
+    while True:
+        raw_cursor, keys = await _ask(direct, "SCAN", cursor, "MATCH", pattern, "COUNT", CHUNK_ROWS)
+        for key in keys:
+            if key not in seen:
+                seen.add(key)
+                yield key.decode()
+        cursor = int(raw_cursor)
+        if cursor == 0:
+            return
+
+
 async def sizes_of(direct: Connection, commands: Sequence[tuple[str, str]]) -> list[int]:
     return [answer_of(reply) for reply in await direct.execute(*commands)]
 

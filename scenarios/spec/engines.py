@@ -26,6 +26,9 @@ ENGINES: Mapping[str, Engine] = {
         "scenarios.queues.dyno:PipelinedUnderTest",
         _DYNO_MODES,
     ),
+    "youzan": Engine(
+        "job pool, buckets with timers, ready lists", "scenarios.queues.youzan:YouzanUnderTest", ("default", "compat")
+    ),
     "zset": Engine("one sorted set, ZRANGEBYSCORE and ZREM, no lease", "scenarios.queues.zset:ZsetUnderTest"),
 }
 """By name."""

@@ -155,6 +155,9 @@ REFUSED = {
     "queue={engine: zset, compat: true}": (
         "queue.compat: got True; accepted: false with queue.engine zset, which is no copy"
     ),
+    "queue={engine: youzan, mode: hardened}": (
+        "queue.mode: got 'hardened'; accepted: default with queue.engine youzan"
+    ),
     "queue={engine: zset, mode: hardened}": ("queue.mode: got 'hardened'; accepted: default with queue.engine zset"),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",

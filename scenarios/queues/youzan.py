@@ -1,0 +1,97 @@
+"""The Youzan queue as the queue under test: jobs of one topic, which consumers of every zone take.
+
+A consumer's program also runs the timers; with ``compat`` only those of the first zone do, as ouqiang's is one program.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from cluster.testbed import Testbed
+from engine.common.lifecycle import close_all
+from engine.message import Delivery
+from engine.queue import ConsumerQueue, ProducerQueue
+from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
+from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
+from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.spec.scenario import Scenario
+
+TOPIC = "jobs"
+MS_PER_S = 1_000
+
+
+class YouzanUnderTest:
+    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+        self._testbed, self._scenario = testbed, scenario
+        queue = scenario.queue
+        self._settings = YouzanSettings(
+            topics=(TOPIC,), ttr_s=-(-queue.unack_ms // MS_PER_S), lock_ms=queue.unack_ms, compat=queue.compat
+        )
+        self._keys = YouzanKeys(prefix=self._settings.prefix, compat=queue.compat)
+        self._programs = count(1)
+        self.shards: Mapping[str, str] = {TOPIC: scenario.zones[0]}
+
+    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+        return self._instance(self._site(zone, wrap))
+
+    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+        site = self._site(zone, wrap)
+        timers = []
+        if not self._settings.compat or zone == self._scenario.zones[0]:
+            timers = [self._timers(site)]
+            await timers[0].start()
+        return _Consumer(self._instance(site), timers)
+
+    async def depth(self, shard: str) -> Depth:
+        direct, keys = self._testbed.direct(self.shards[shard]), self._keys
+        sizes = [("LLEN", keys.ready(TOPIC)), *(("ZCARD", bucket) for bucket in self._buckets())]
+        return Depth(sum(await sizes_of(direct, sizes)), leased=0)
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        """Buckets do not tell the delayed from the leased: both are ``queue``."""
+        direct, serving = self._testbed.direct(zone), zone == self.shards[TOPIC]
+        for bucket in self._buckets():
+            async for job_id, due_s in sorted_set(direct, bucket):
+                yield state_row(zone, "queue", job_id, shard=TOPIC, score=due_s * MS_PER_S, serving=serving)
+        (ready,) = await direct.execute(("LRANGE", self._keys.ready(TOPIC), 0, -1))
+        for raw in answer_of(ready):
+            yield state_row(zone, "queue", raw.decode(), shard=TOPIC, serving=serving)
+        others = {*self._buckets(), self._keys.ready(TOPIC)}
+        async for key in keys_like(direct, self._keys.job("*")):
+            if key not in others:
+                yield state_row(zone, "payload", key.removeprefix(self._keys.job("")))
+
+    def _buckets(self) -> list[str]:
+        return [self._keys.bucket(number) for number in range(1, self._settings.buckets + 1)]
+
+    def _site(self, zone: str, wrap: Wrap) -> Site:
+        return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
+
+    def _instance(self, site: Site) -> YouzanQueue:
+        return YouzanQueue(runtime=site.runtime, clock=site.clock, quorum=site.connection, settings=self._settings)
+
+    def _timers(self, site: Site) -> YouzanTimers:
+        return YouzanTimers(
+            f"{site.zone}-{next(self._programs)}",
+            runtime=site.runtime,
+            clock=site.clock,
+            quorum=site.connection,
+            local=site.local,
+            settings=self._settings,
+        )
+
+
+class _Consumer:
+    """An ack by id finishes whatever delivery of it there was: the queue has no other."""
+
+    def __init__(self, queue: YouzanQueue, timers: Sequence[YouzanTimers]) -> None:
+        self._queue, self._timers = queue, timers
+
+    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
+        return await self._queue.pop(count, wait_ms=wait_ms)
+
+    async def ack(self, message_id: str) -> bool:
+        return await self._queue.finish(message_id)
+
+    async def close(self) -> None:
+        await close_all(self._timers)
