@@ -10,7 +10,8 @@ from engine.dyno.hardened.records.record import Status
 from engine.ports import Unavailable
 
 GRANTED = "G"
-DIVERGED = ("A", "D", "X")
+ABSENT = "A"
+DIVERGED = (ABSENT, "D", "X")
 """Two zones have no record of what a zone lists, or have buried it, or set it aside."""
 
 
@@ -55,6 +56,9 @@ class Leaser:
                     leased.mine.append(message_id)
                 elif answer in DIVERGED:
                     leased.diverged.append(message_id)
+            # The zone that listed a message may have it before the others, and has then granted what nobody won.
+            absent = [one for one, answer in zip(ids, answers, strict=True) if answer == ABSENT]
+            await self._give_back(absent, leased.token)
         return leased
 
     def _token(self) -> str:

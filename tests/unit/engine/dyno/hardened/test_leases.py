@@ -84,6 +84,23 @@ async def test_a_lease_that_nobody_won_is_given_back_at_once(lab, without, free)
     assert (ids(await queue.pop(1)) == ["m"]) is free
 
 
+@pytest.mark.parametrize(("without", "free"), [((), True), ((Hardening.HEAD_OF_LINE_REPAIR,), False)])
+@pytest.mark.parametrize("others_after_ms", [0, 10])
+async def test_a_message_popped_before_two_zones_have_it_is_ready_again_when_they_do(
+    lab, without, free, others_after_ms
+):
+    """The put is on its way to two zones; they get it before their records are compared, or after."""
+    early = lab.queue("a", through=lambda _: lab.cluster.direct("b"))
+    await early.push([message(shard="b")])
+    consumer = lab.queue("b", without=without)
+    assert await consumer.pop(1) == []
+    await lab.sleep(others_after_ms)
+    await lab.queue("a").push([message(shard="b")])
+    await lab.sleep(20)
+    assert (ids(await consumer.pop(1)) == ["m"]) is free
+    assert consumer.counters.given_back == free
+
+
 async def test_a_lease_that_the_vote_cannot_confirm_is_proven_by_two_zones(lab):
     """Three zones answer a batch in three ways; each message has its majority nevertheless."""
     queue = lab.queue("a")
