@@ -4,9 +4,25 @@ Errors are those of ``engine.ports``.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from engine.message import Delivery, Message, Receipt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Features:
+    """What an engine promises of every message, for those who judge or compare engines.
+
+    ``time_unit_ms``: the step in which it counts delays and leases. ``early_ms_max``: how long before a message
+    is due it may serve it, by its own clock. ``leases``: what a consumer did not finish is delivered again.
+    ``priorities``: of what falls due within one unit of time, the smaller number comes first.
+    """
+
+    time_unit_ms: int = 1
+    early_ms_max: int = 0
+    leases: bool = True
+    priorities: bool = True
 
 
 class Pushing(Protocol):

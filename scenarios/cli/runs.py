@@ -1,4 +1,4 @@
-"""The verbs that make one run, or few: ``zonelab demo``, ``run`` and ``replay``; ``scenarios`` lists what they run."""
+"""The verbs that make one run, or few: ``zonelab demo``, ``run``, ``replay``; ``scenarios``, ``engines``: lists."""
 
 from pathlib import Path
 from typing import Annotated
@@ -102,3 +102,19 @@ def scenarios(*, as_json: AsJson = False) -> None:
     from scenarios.terminal.scenario_table import scenario_table
 
     print_table(scenario_table(library))
+
+
+def engines(*, as_json: AsJson = False) -> None:
+    """List the queue engines that a scenario can name, their modes and what they promise."""
+    from dataclasses import asdict
+
+    from scenarios.spec.engines import ENGINES
+
+    if as_json:
+        told = ({"name": name, **asdict(engine)} for name, engine in ENGINES.items())
+        print_json([{key: value for key, value in each.items() if key != "make"} for each in told])
+        return
+    from scenarios.terminal.console import print_table
+    from scenarios.terminal.engine_table import engine_table
+
+    print_table(engine_table(ENGINES))

@@ -4,32 +4,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from engine.queue import Features
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
 
+    ``features``: what it promises, in each of its modes.
     ``modes``: of ``default``, ``compat`` and ``hardened`` those that it has.
     """
 
     about: str
     make: str
+    features: Features
     modes: tuple[str, ...] = ("default",)
 
 
 _DYNO_MODES = ("default", "compat", "hardened")
+_DYNO = Features(early_ms_max=1)
 
 ENGINES: Mapping[str, Engine] = {
-    "dyno": Engine("dyno-queues V1, one command at a time", "scenarios.queues.dyno:DynoUnderTest", _DYNO_MODES),
+    "dyno": Engine("dyno-queues V1, one command at a time", "scenarios.queues.dyno:DynoUnderTest", _DYNO, _DYNO_MODES),
     "dyno-v2": Engine(
         "dyno-queues V2: pipelines, and per-shard queues behind one queue",
         "scenarios.queues.dyno:PipelinedUnderTest",
+        _DYNO,
         _DYNO_MODES,
     ),
     "youzan": Engine(
-        "job pool, buckets with timers, ready lists", "scenarios.queues.youzan:YouzanUnderTest", ("default", "compat")
+        "job pool, buckets with timers, ready lists",
+        "scenarios.queues.youzan:YouzanUnderTest",
+        Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False),
+        ("default", "compat"),
     ),
-    "zset": Engine("one sorted set, ZRANGEBYSCORE and ZREM, no lease", "scenarios.queues.zset:ZsetUnderTest"),
+    "zset": Engine(
+        "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
+        "scenarios.queues.zset:ZsetUnderTest",
+        Features(leases=False, priorities=False),
+    ),
 }
 """By name."""
 

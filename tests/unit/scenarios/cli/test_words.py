@@ -23,7 +23,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
         section.partition(":")[0]: [line.split()[0] for line in section.splitlines()[1:] if line[2:3] != " "]
         for section in sections[3:]
     }
-    assert verbs["One run"] == ["demo", "scenarios", "run", "replay"]
+    assert verbs["One run"] == ["demo", "scenarios", "engines", "run", "replay"]
     assert verbs["A cluster by hand"] == ["up", "status", "heal", "down", "image", "fault"]
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
 

@@ -23,8 +23,7 @@ def scenario(engine, mode, **changes):
     return small(
         topology={"zones": ["a"]},
         queue={"engine": engine, "unack_ms": LEASE_MS, **chosen},
-        load={"rate_per_s": 30},
-        **changes,
+        **{"load": {"rate_per_s": 30}, **changes},
     )
 
 
@@ -41,3 +40,12 @@ def test_what_nobody_took_is_listed_in_the_end(engine, mode):
     rows = tables.tables[FINAL_STATE_NAME].batch().to_pylist()
     listed = [row["message_id"] for row in rows if row["place"] == "queue" and row["serving"]]
     assert len(set(listed)) == len(listed) == verdict.counts[MessageClass.STUCK] == verdict.totals.pushed > 20
+
+
+@every_engine
+def test_whoever_promises_leases_delivers_again_what_killed_its_consumer_and_nobody_else(engine, mode):
+    told = {"rate_per_s": 0, "operations": [{"at_ms": 0, "zone": "a", "id": "poison", "poison": True}]}
+    _, _, verdict = run_in_memory(scenario(engine, mode, load=told, consumers={"batch": 1}, drain={"bound_s": 10}))
+    assert verdict.totals.delivered == 1
+    assert (verdict.counts[MessageClass.REDELIVERED] > 0) == ENGINES[engine].features.leases
+    assert (verdict.counts[MessageClass.ABANDONED] == 1) == (not ENGINES[engine].features.leases)
