@@ -1,14 +1,11 @@
-"""The Youzan queue as the queue under test: jobs of one topic, which consumers of every zone take.
-
-A consumer's program also runs the timers; with ``compat`` only those of the first zone do, as ouqiang's is one program.
-"""
+"""The Youzan queue as the queue under test: jobs of one topic, which consumers of every zone take."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from cluster.testbed import Testbed
-from engine.common.lifecycle import close_all
+from engine.common.lifecycle import Startable
 from engine.message import Delivery
 from engine.queue import ConsumerQueue, ProducerQueue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
@@ -17,6 +14,7 @@ from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.scenario import Scenario
 
 TOPIC = "jobs"
+TIMERS = "timers"
 MS_PER_S = 1_000
 
 
@@ -35,12 +33,15 @@ class YouzanUnderTest:
         return self._instance(self._site(zone, wrap))
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
-        site = self._site(zone, wrap)
-        timers = []
-        if not self._settings.compat or zone == self._scenario.zones[0]:
-            timers = [self._timers(site)]
-            await timers[0].start()
-        return _Consumer(self._instance(site), timers)
+        return _Consumer(self._instance(self._site(zone, wrap)))
+
+    @staticmethod
+    def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
+        """Timers in every zone; with ``compat`` in the first, since ouqiang's queue is one program."""
+        return [(TIMERS, zone) for zone in (scenario.zones[:1] if scenario.queue.compat else scenario.zones)]
+
+    async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
+        return self._timers(self._site(zone, wrap))
 
     async def depth(self, shard: str) -> Depth:
         direct, keys = self._testbed.direct(self.shards[shard]), self._keys
@@ -84,8 +85,8 @@ class YouzanUnderTest:
 class _Consumer:
     """An ack by id finishes whatever delivery of it there was: the queue has no other."""
 
-    def __init__(self, queue: YouzanQueue, timers: Sequence[YouzanTimers]) -> None:
-        self._queue, self._timers = queue, timers
+    def __init__(self, queue: YouzanQueue) -> None:
+        self._queue = queue
 
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         return await self._queue.pop(count, wait_ms=wait_ms)
@@ -94,4 +95,4 @@ class _Consumer:
         return await self._queue.finish(message_id)
 
     async def close(self) -> None:
-        await close_all(self._timers)
+        await self._queue.close()
