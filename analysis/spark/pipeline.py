@@ -21,8 +21,21 @@ from analysis.spark import queries
 from analysis.spark.groups import grouped
 from analysis.spark.session import SparkFailed, spark_session
 
-_RUNS = "run STRING, setting STRING, epoch_ns BIGINT, drained BOOLEAN, complete BOOLEAN, unread_shards ARRAY<STRING>"
-_FINAL_STATE = "run STRING, message_id STRING, place STRING, serving BOOLEAN"
+_RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("setting", pa.string()),
+        ("epoch_ns", pa.int64()),
+        ("drained", pa.bool_()),
+        ("complete", pa.bool_()),
+        ("unread_shards", pa.list_(pa.string())),
+    ]
+)
+_FINAL_STATE = pa.schema(
+    [("run", pa.string()), ("message_id", pa.string()), ("place", pa.string()), ("serving", pa.bool_())]
+)
+_OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])
+_BRIEF_ROWS_MAX = 200_000
 _QUANTILES = ("p50", "p90", "p99", "p999")
 
 
@@ -112,7 +125,8 @@ def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path |
     Raises ``RunError`` if none is left, ``JavaMissing``, and ``SparkFailed``.
     """
     runs, left_out = _usable(run_dirs)
-    with spark_session(master=master) as session:
+    rows = sum(pq.read_metadata(run.history_path).num_rows for run in runs)
+    with spark_session(master=master, brief=master.startswith("local") and rows < _BRIEF_ROWS_MAX) as session:
         try:
             aggregates = _aggregate(session, runs, left_out)
         except PySparkException as error:
@@ -165,11 +179,17 @@ def _aggregate(session: SparkSession, runs: Sequence[RunDirectory], left_out: Ma
 
 def _register(session: SparkSession, runs: Sequence[RunDirectory], settings: Sequence[str]) -> None:
     rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
-    session.createDataFrame(rows, _RUNS).createOrReplaceTempView("runs")
+    _small(session, rows, _RUNS).createOrReplaceTempView("runs")
     _read(session, [run.history_path for run in runs], levels_up=2).createOrReplaceTempView("history")
     states = [path for run in runs if (path := run.path / "final_state.parquet").exists()]
-    state = _read(session, states, levels_up=1) if states else session.createDataFrame([], _FINAL_STATE)
+    state = _read(session, states, levels_up=1) if states else _small(session, [], _FINAL_STATE)
     state.createOrReplaceTempView("final_state")
+
+
+def _small(session: SparkSession, rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> DataFrame:
+    """``rows`` as a table. By way of Arrow, since a list would start Python workers to be read."""
+    named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return session.createDataFrame(pa.Table.from_pylist(named, schema=schema))
 
 
 def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
@@ -186,7 +206,7 @@ def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int) -> Da
     # Spark names files by escaped URIs; the map from those to directories is small.
     names = {name: Path(unquote(urlparse(name).path)) for name in table.inputFiles()}
     owners = [(name, str(path.parents[levels_up - 1])) for name, path in names.items()]
-    owner = session.createDataFrame(owners, "file STRING, run STRING")
+    owner = _small(session, owners, _OWNERS)
     return table.withColumn("file", sf.input_file_name()).join(sf.broadcast(owner), "file").drop("file")
 
 

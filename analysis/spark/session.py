@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 
 JAVA_VERSION_MIN = 17
 _STOP_TIMEOUT_S = 20
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows."""
 
 
 class JavaMissing(Exception):
@@ -28,14 +30,18 @@ class SparkFailed(Exception):
 
 
 @contextmanager
-def spark_session(*, master: str = "local[*]", app_name: str = "zonelab") -> Iterator[SparkSession]:
+def spark_session(
+    *, master: str = "local[*]", app_name: str = "zonelab", brief: bool = False
+) -> Iterator[SparkSession]:
     """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
+
+    ``brief``: for so little data that starting Java costs more than the work does.
 
     One at a time in a process: Spark itself has no room for two.
     """
     require_java()
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
-        conf = _configuration(master, app_name, Path(folder))
+        conf = _configuration(master, app_name, Path(folder), brief=brief)
         try:
             gateway = launch_gateway(conf, popen_kwargs={"stderr": log, "stdout": log, "cwd": folder})  # type: ignore[no-untyped-call]
         except Exception as error:
@@ -61,9 +67,14 @@ def _session(conf: SparkConf, gateway: JavaGateway, log: IO[bytes]) -> Iterator[
         session.stop()
 
 
-def _configuration(master: str, app_name: str, folder: Path) -> SparkConf:
+def _configuration(master: str, app_name: str, folder: Path, *, brief: bool) -> SparkConf:
     logging = folder / "log4j2.properties"
     logging.write_text("rootLogger.level = error\n", encoding="ascii")
+    java = [
+        f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        f"-Dderby.system.home={folder}",
+        *(_BRIEF if brief else ()),
+    ]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -71,13 +82,13 @@ def _configuration(master: str, app_name: str, folder: Path) -> SparkConf:
         "spark.driver.host": "127.0.0.1",
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()} -Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": " ".join(java),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
     }
     if master.startswith("local"):
-        settings["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+        settings["spark.sql.shuffle.partitions"] = "1" if brief else str(max(2, os.cpu_count() or 2))
         settings["spark.driver.memory"] = "1g"
     else:
         # Executors on other machines must find the driver: leave the addresses to the environment.
