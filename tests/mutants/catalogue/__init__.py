@@ -11,6 +11,7 @@ from mutants.catalogue import (
     engine_v2,
     links,
     sim,
+    strict,
     votes,
 )
 from mutants.mutant import Mutant
@@ -21,6 +22,7 @@ AREAS: Mapping[str, Sequence[Mutant]] = {
     "engine hardened": engine_hardened.MUTANTS,
     "votes": votes.MUTANTS,
     "coordinators": coordinators.MUTANTS,
+    "strict mode": strict.MUTANTS,
     "links": links.MUTANTS,
     "simulated Redis": sim.MUTANTS,
     "checkers": checkers.MUTANTS,
