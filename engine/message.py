@@ -53,3 +53,8 @@ class Delivery:
     leased_ms: int
     lease_end_ms: int
     token: str = ""
+
+
+def id_of(message: str | Delivery) -> str:
+    """The id, of a message that is told by its id or by a delivery of it."""
+    return message if isinstance(message, str) else message.message.id

@@ -33,8 +33,8 @@ class Popping(Protocol):
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         """Up to ``count`` deliveries of what this instance serves."""
 
-    async def ack(self, message_id: str, /) -> bool:
-        """False if there is no lease to end."""
+    async def ack(self, delivery: Delivery, /) -> bool:
+        """The work on ``delivery`` is done. False if there is no lease to end."""
 
 
 class Queue(Pushing, Popping, Protocol):

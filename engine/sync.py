@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from engine.message import Delivery, Message, Receipt
-from engine.queue import Extending, Queue, Repairing
+from engine.queue import Extending, Repairing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Run(Protocol):
     def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T: ...
 
 
-class AsyncQueue(Queue, Extending, Repairing, Protocol[Size_co, Unacks_co]):
+class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
     """A delay queue of shards with leases, for instance ``engine.dyno.DynoQueue``: more than a program has to have."""
 
     @property

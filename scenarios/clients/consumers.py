@@ -78,18 +78,18 @@ class _Program:
         if popped is None:
             await self._runtime.sleep(round(BACK_OFF_NS * self._random.uniform(0.5, 1.5)))
             return
-        if not popped.deliveries and settings.wait_ms == 0:
+        if not popped.delivered and settings.wait_ms == 0:
             await self._runtime.sleep(IDLE_NS)
-        self._popped_by = {delivery.message.id: popped.op for delivery in popped.deliveries}
-        for delivery in popped.deliveries:
-            if delivery.message.id in self._poison:
+        self._popped_by = {each.touched.message_id: popped.op for each in popped.delivered}
+        for delivered in popped.delivered:
+            if delivered.touched.message_id in self._poison:
                 self.switch.check()  # whom a fault has ended by now, nothing kills
                 self.poisoned = True
                 self.switch.crash()
                 self.switch.check()
             await self._runtime.sleep(self._draw_work_ns())
             self.switch.check()
-            await self._recorder.ack(queue, self._actor, delivery, popped_by=popped.op)
+            await self._recorder.ack(queue, self._actor, delivered)
 
     def _extended(self, message_id: str, lease_end_ms: int) -> None:
         popped_by = self._popped_by.get(message_id)

@@ -1,7 +1,7 @@
 """Runs queue operations and writes each into the history as what it turned out to be: ok, fail or info."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from analysis.runs.history import History, Touched
@@ -11,6 +11,7 @@ from engine.ports import Indeterminate, PortError, Runtime, ServerError
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.clients.true_time import Reading
+from scenarios.queues.acknowledging import acknowledge
 
 OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""
@@ -31,11 +32,19 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivered:
+    """A delivery as the queue gave it, and as the history has it: in true time, with the number of its pop."""
+
+    delivery: Delivery
+    touched: Touched
+
+
+@dataclass(frozen=True, slots=True)
 class Popped:
     """What one pop delivered, and the number of its operation."""
 
     op: int
-    deliveries: tuple[Delivery, ...]
+    delivered: tuple[Delivered, ...]
 
 
 class OperationRecorder:
@@ -120,20 +129,21 @@ class Recorder(OperationRecorder):
         op = self._begin(actor, "pop")
         reading = Reading.of(self._clock(actor.zone))
         try:
-            deliveries = tuple(_in_true_time(delivery, reading) for delivery in await queue.pop(count, wait_ms=wait_ms))
+            deliveries = await queue.pop(count, wait_ms=wait_ms)
+            delivered = tuple(Delivered(each, _delivered(each, op, reading)) for each in deliveries)
         except OPERATION_ERRORS as error:
             self._end(op, "pop", outcome_of(error), error=text_of(error))
             return None
         except ProgramCrashed:
             self._end(op, "pop", "info", error=CRASHED)
             raise
-        self._end(op, "pop", "ok", [_delivered(delivery, op) for delivery in deliveries])
-        return Popped(op, deliveries)
+        self._end(op, "pop", "ok", [each.touched for each in delivered])
+        return Popped(op, delivered)
 
-    async def ack(self, queue: ConsumerQueue, actor: Actor, delivery: Delivery, *, popped_by: int) -> None:
-        op = self._begin(actor, "ack", [_delivered(delivery, popped_by)])
+    async def ack(self, queue: ConsumerQueue, actor: Actor, delivered: Delivered) -> None:
+        op = self._begin(actor, "ack", [delivered.touched])
         try:
-            acknowledged = await queue.ack(delivery.message.id)
+            acknowledged = await acknowledge(queue, delivered.delivery)
         except OPERATION_ERRORS as error:
             self._end(op, "ack", outcome_of(error), error=text_of(error))
         except ProgramCrashed:
@@ -187,25 +197,14 @@ def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> li
     return [index for index, message in enumerate(messages) if message.id not in confirmed]
 
 
-def _in_true_time(delivery: Delivery, reading: Reading) -> Delivery:
+def _delivered(delivery: Delivery, op: int, reading: Reading) -> Touched:
     ahead_ms = reading.ahead_ms(delivery.lease_start_ms)
-    if ahead_ms == 0:
-        return delivery
-    return replace(
-        delivery,
-        lease_start_ms=delivery.lease_start_ms - ahead_ms,
-        leased_ms=delivery.leased_ms - ahead_ms,
-        lease_end_ms=delivery.lease_end_ms - ahead_ms,
-    )
-
-
-def _delivered(delivery: Delivery, op: int) -> Touched:
     return Touched(
         message_id=delivery.message.id,
         shard=delivery.shard,
         delivery=op,
-        lease_start_ms=delivery.lease_start_ms,
-        leased_ms=delivery.leased_ms,
-        lease_end_ms=delivery.lease_end_ms,
+        lease_start_ms=delivery.lease_start_ms - ahead_ms,
+        leased_ms=delivery.leased_ms - ahead_ms,
+        lease_end_ms=delivery.lease_end_ms - ahead_ms,
         priority=delivery.message.priority,
     )

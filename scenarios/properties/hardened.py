@@ -1,18 +1,16 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import Sequence
 from itertools import count
 from typing import ClassVar
 
 from hypothesis.stateful import invariant
 
-from engine.dyno.hardened import Hardening
+from engine.dyno.hardened import HardenedQueue, Hardening
 from engine.dyno.sharding import LocalOnly
-from engine.message import Message, Receipt
 from engine.queue import Queue
 from scenarios.properties.faults import DEATHS, Trouble
 from scenarios.properties.machine import SAFE, QueueMachine
-from scenarios.queues.hardened import HardenedConsumer, hardened_queue
+from scenarios.queues.hardened import hardened_queue
 from scenarios.queues.under_test import Site
 
 
@@ -33,16 +31,15 @@ class HardenedQueueMachine(QueueMachine):
         self._killed = False
 
     def make_queue(self, site: Site) -> Queue:
-        return _Driven(
-            hardened_queue(
-                site,
-                instance=next(self._instances),
-                strategy=LocalOnly(site.zone),
-                lease_ms=self.lease_ms,
-                margin_ms=1,
-                grace_ms=0,
-                without=self.without,
-            )
+        return hardened_queue(
+            site,
+            queue_class=_Driven,
+            instance=next(self._instances),
+            strategy=LocalOnly(site.zone),
+            lease_ms=self.lease_ms,
+            margin_ms=1,
+            grace_ms=0,
+            without=self.without,
         )
 
     def may(self, trouble: Trouble) -> bool:
@@ -57,14 +54,8 @@ class HardenedQueueMachine(QueueMachine):
         self._killed = self._killed or (self.lab is not None and bool(self.lab.troubles.dead_zones()))
 
 
-class _Driven(HardenedConsumer):
-    """A delivery may be acknowledged again."""
-
-    async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]:
-        return await self._queue.push(messages)
-
-    async def ack(self, message_id: str, /) -> bool:
-        return await self._queue.ack(self._deliveries[message_id])
+class _Driven(HardenedQueue):
+    """To look for ended leases is to compare the zones once."""
 
     async def process_unacks(self) -> None:
-        await self._queue.compare()
+        await self.compare()

@@ -8,6 +8,7 @@ from engine.queue import Extending, Repairing
 from scenarios.clients.recorder import OPERATION_ERRORS
 from scenarios.properties.gated_program import Program
 from scenarios.properties.ledger import Ledger, Pushed
+from scenarios.queues.acknowledging import acknowledge
 
 _NS_PER_MS = 1_000_000
 
@@ -55,7 +56,7 @@ class Operations:
         was_clear = ledger.ack_begun(message_id)
         self._tell(program, message_id, "ack begins")
         try:
-            acknowledged = await program.queue.ack(message_id)
+            acknowledged = await acknowledge(program.queue, delivery)
         except OPERATION_ERRORS as error:
             ledger.disturb()
             if not isinstance(error, Indeterminate):

@@ -189,8 +189,8 @@ class _DynoConsumer:
             # The lease was written and the message is not delivered, so the pop neither worked nor failed cleanly.
             raise Indeterminate(*error.args) from error
 
-    async def ack(self, message_id: str) -> bool:
-        return await self._queue.ack(message_id)
+    async def ack(self, delivery: Delivery, /) -> bool:
+        return await self._queue.ack(delivery)
 
     async def close(self) -> None:
         await self._queue.close()

@@ -1,13 +1,12 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from itertools import count
 from typing import Any
 
 from cluster.testbed import Testbed
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
 from engine.dyno.sharding import ShardingStrategy
-from engine.message import Delivery
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
@@ -40,7 +39,7 @@ class HardenedUnderTest:
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
         queue = self._instance(zone, wrap)
         await queue.start()
-        return HardenedConsumer(queue)
+        return queue
 
     async def depth(self, shard: str) -> Depth:
         """Of the zone that lists most, since what any zone still lists is not settled yet."""
@@ -82,9 +81,16 @@ class HardenedUnderTest:
         )
 
 
-def hardened_queue(site: Site, *, instance: int, strategy: ShardingStrategy, **settings: Any) -> HardenedQueue:
+def hardened_queue(
+    site: Site,
+    *,
+    instance: int,
+    strategy: ShardingStrategy,
+    queue_class: type[HardenedQueue] = HardenedQueue,
+    **settings: Any,
+) -> HardenedQueue:
     """An instance of this number that serves the shard of its zone."""
-    return HardenedQueue(
+    return queue_class(
         NAME,
         runtime=site.runtime,
         clock=site.clock,
@@ -97,25 +103,3 @@ def hardened_queue(site: Site, *, instance: int, strategy: ShardingStrategy, **s
         ),
         strategy=strategy,
     )
-
-
-class HardenedConsumer:
-    """Acks by id are those of the latest delivery."""
-
-    def __init__(self, queue: HardenedQueue) -> None:
-        self._queue = queue
-        self._deliveries: dict[str, Delivery] = {}
-
-    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
-        deliveries = await self._queue.pop(count, wait_ms=wait_ms)
-        self._deliveries |= {delivery.message.id: delivery for delivery in deliveries}
-        return deliveries
-
-    async def ack(self, message_id: str) -> bool:
-        return await self._queue.ack(self._deliveries.pop(message_id))
-
-    def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
-        self._queue.tell_extensions(heard)
-
-    async def close(self) -> None:
-        await self._queue.close()

@@ -6,7 +6,6 @@ from typing import Any
 
 from cluster.testbed import Testbed
 from engine.common.lifecycle import Startable
-from engine.message import Delivery
 from engine.queue import ConsumerQueue, ProducerQueue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
@@ -33,7 +32,7 @@ class YouzanUnderTest:
         return self._instance(self._site(zone, wrap))
 
     async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
-        return _Consumer(self._instance(self._site(zone, wrap)))
+        return self._instance(self._site(zone, wrap))
 
     @staticmethod
     def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
@@ -80,19 +79,3 @@ class YouzanUnderTest:
             local=site.local,
             settings=self._settings,
         )
-
-
-class _Consumer:
-    """An ack by id finishes whatever delivery of it there was: the queue has no other."""
-
-    def __init__(self, queue: YouzanQueue) -> None:
-        self._queue = queue
-
-    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
-        return await self._queue.pop(count, wait_ms=wait_ms)
-
-    async def ack(self, message_id: str) -> bool:
-        return await self._queue.finish(message_id)
-
-    async def close(self) -> None:
-        await self._queue.close()

@@ -33,5 +33,5 @@ class ZsetUnderTest:
 
 
 class _Instance(ZsetQueue):
-    async def ack(self, message_id: object) -> bool:  # the delivery was the end of it
+    async def ack(self, delivery: object) -> bool:  # the delivery was the end of it
         return True

@@ -287,7 +287,8 @@ class _PayloadFirst:
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         return await self._queue.pop(count, wait_ms=wait_ms)
 
-    async def ack(self, message_id: str) -> bool:
+    async def ack(self, delivery: Delivery, /) -> bool:
+        message_id = delivery.message.id
         await self._commands.hdel(self._queue_keys.payloads, message_id)
         for shard in self._queue_keys.shards:
             if await self._commands.zrem(self._queue_keys.leased[shard], message_id):

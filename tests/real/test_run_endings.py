@@ -47,8 +47,8 @@ class Breaking(DynoUnderTest):
                 await queue.pop(count, wait_ms=wait_ms)
                 raise ZeroDivisionError("planted in zone b")
 
-            async def ack(self, message_id: str) -> bool:
-                return await queue.ack(message_id)
+            async def ack(self, delivery: Delivery, /) -> bool:
+                return await queue.ack(delivery)
 
             async def close(self) -> None:
                 await queue.close()

@@ -119,8 +119,8 @@ class Spoilt:
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         return await self._queue.pop(count, wait_ms=wait_ms)
 
-    async def ack(self, message_id: str) -> bool:
-        return await self._queue.ack(message_id)
+    async def ack(self, delivery: Delivery, /) -> bool:
+        return await self._queue.ack(delivery)
 
     async def close(self) -> None:
         await self._queue.close()
@@ -129,7 +129,7 @@ class Spoilt:
 class AcksIgnored(Planted):
     def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
         class Ignoring(Spoilt):
-            async def ack(self, message_id: str) -> bool:
+            async def ack(self, delivery: Delivery, /) -> bool:
                 return True
 
         return Ignoring(queue, self)

@@ -27,7 +27,7 @@ from engine.dyno.v1.lease import lease_chosen
 from engine.dyno.v1.pop import make_poppers
 from engine.dyno.v1.settings import DynoSettings
 from engine.dyno.v1.unack import UnackHandler, atomic_process_unacks, process_unacks, waiting_total
-from engine.message import Delivery, Message, Receipt
+from engine.message import Delivery, Message, Receipt, id_of
 from engine.ports import Clock, Connection, Runtime
 
 
@@ -177,9 +177,12 @@ class DynoQueue(BackgroundQueue):
         return await patterns.pop(self._context, pattern, own_shard_only=own_shard_only)
 
     @timed("ack")
-    async def ack(self, message_id: str) -> bool:
-        """Delete a leased message. False if no shard has a lease on it: it was acknowledged before, or came back."""
-        return await self._acks.ack(message_id)
+    async def ack(self, message_id: str | Delivery) -> bool:
+        """Delete a leased message. False if no shard has a lease on it: it was acknowledged before, or came back.
+
+        As in the original the id decides: a delivery stands for that of its message.
+        """
+        return await self._acks.ack(id_of(message_id))
 
     async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
         """``ack`` one by one. Raises ``AckFailure`` with the answers so far."""

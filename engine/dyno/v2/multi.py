@@ -22,7 +22,7 @@ from engine.dyno.results import ShardSize, UnackResult
 from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
 from engine.dyno.v2.queue import PipelinedQueue
 from engine.dyno.v2.unsupported import Unsupported
-from engine.message import Delivery, Message, Receipt
+from engine.message import Delivery, Message, Receipt, id_of
 
 
 class MultiQueue(Startable, Unsupported):
@@ -88,9 +88,9 @@ class MultiQueue(Startable, Unsupported):
         """As ``PipelinedQueue.peek`` of the own shard."""
         return await self._own.peek(count)
 
-    async def ack(self, message_id: str) -> bool:
+    async def ack(self, message_id: str | Delivery) -> bool:
         """Delete a leased message, in the first shard that has a lease on it. False if none has."""
-        return await self._first(lambda queue: queue.ack(message_id))
+        return await self._first(lambda queue: queue.ack(id_of(message_id)))
 
     async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:
         """``ack`` for a batch, two pipelines a shard, until every id is found. Raises ``BatchAckFailure``."""

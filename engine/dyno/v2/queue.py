@@ -25,7 +25,7 @@ from engine.dyno.v2.push import push_batch
 from engine.dyno.v2.settings import PipelinedSettings
 from engine.dyno.v2.unack import original_process_unacks, process_unacks, waiting_count
 from engine.dyno.v2.unsupported import Unsupported
-from engine.message import Delivery, Message, Receipt
+from engine.message import Delivery, Message, Receipt, id_of
 from engine.ports import Clock, Command, Connection, Runtime
 
 
@@ -118,9 +118,12 @@ class PipelinedQueue(BackgroundQueue, Unsupported):
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
     @timed("ack")
-    async def ack(self, message_id: str) -> bool:
-        """Delete a leased message. False if it has no lease in this shard: it was acknowledged before, or came back."""
-        return (await self._acks.ack([message_id]))[0]
+    async def ack(self, message_id: str | Delivery) -> bool:
+        """Delete a leased message. False if it has no lease in this shard: it was acknowledged before, or came back.
+
+        As in the original the id decides: a delivery stands for that of its message.
+        """
+        return (await self._acks.ack([id_of(message_id)]))[0]
 
     @timed("ack")
     async def ack_all(self, message_ids: Sequence[str]) -> list[bool]:

@@ -54,7 +54,7 @@ MUTANTS = (
     Mutant(
         id="recorder-wrong-clock-kept",
         module="scenarios.clients.recorder",
-        function="_in_true_time",
+        function="_delivered",
         old="lease_end_ms=delivery.lease_end_ms - ahead_ms",
         new="lease_end_ms=delivery.lease_end_ms",
         breaks="The ends of leases go into the history as a wrong clock shows them.",
@@ -87,8 +87,8 @@ MUTANTS = (
         id="consumer-spins",
         module="scenarios.clients.consumers",
         function="_Program._turn",
-        old="if not popped.deliveries and settings.wait_ms == 0:",
-        new="if not popped.deliveries and settings.wait_ms < 0:",
+        old="if not popped.delivered and settings.wait_ms == 0:",
+        new="if not popped.delivered and settings.wait_ms < 0:",
         breaks="A consumer without work that does not wait asks without a pause.",
     ),
     Mutant(

@@ -73,7 +73,7 @@ class Client:
             )
         ]
 
-    async def ack(self, message_id: str, /) -> bool:
+    async def ack(self, delivery: Delivery, /) -> bool:
         return True
 
     async def close(self) -> None:

@@ -55,8 +55,8 @@ class ToyQueue:
         message = Message(id=f"m{self._popped}")
         return [Delivery(message=message, shard="s", lease_start_ms=1, leased_ms=2, lease_end_ms=3)]
 
-    async def ack(self, message_id: str) -> bool:
-        await self._connection.execute(("ACK", message_id))
+    async def ack(self, delivery: Delivery, /) -> bool:
+        await self._connection.execute(("ACK", delivery.message.id))
         return True
 
     async def close(self) -> None:
@@ -70,9 +70,9 @@ class ExtendingQueue(ToyQueue):
         self._heard = heard
         heard("unknown", 99)
 
-    async def ack(self, message_id: str) -> bool:
-        self._heard(message_id, 99)
-        return await super().ack(message_id)
+    async def ack(self, delivery: Delivery, /) -> bool:
+        self._heard(delivery.message.id, 99)
+        return await super().ack(delivery)
 
 
 class EmptyQueue(ToyQueue):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.runs.history import OPERATIONS, History, MemoryTable
+from analysis.runs.history import OPERATIONS, History, MemoryTable, Touched
 from cluster.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from engine.dyno import AckFailure
@@ -16,7 +16,7 @@ from engine.dyno.errors import ack_failure
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 from scenarios.clients.program_crash import ProgramCrashed
-from scenarios.clients.recorder import Actor, Recorder
+from scenarios.clients.recorder import Actor, Delivered, Recorder
 
 MS = 1_000_000
 AHEAD_MS = 70
@@ -36,7 +36,7 @@ class EndingQueue:
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         return self._ended()
 
-    async def ack(self, message_id: str) -> bool:
+    async def ack(self, delivery: Delivery, /) -> bool:
         return self._ended()
 
     async def close(self) -> None:
@@ -60,7 +60,7 @@ class Stage:
         return self._table.batch().to_pylist()[-1]
 
     def ack(self, end: Any) -> tuple[str, str | None]:
-        operation = self.recorder.ack(EndingQueue(end), ACTOR, DELIVERY, popped_by=0)
+        operation = self.recorder.ack(EndingQueue(end), ACTOR, Delivered(DELIVERY, Touched(message_id="m")))
         if isinstance(end, ProgramCrashed):
             with pytest.raises(ProgramCrashed):
                 self.runtime.run_until_complete(operation)
@@ -113,4 +113,6 @@ def test_a_lease_goes_into_the_history_in_true_time() -> None:
     times = [row[name] for name in ("lease_start_ms", "leased_ms", "lease_end_ms")]
     assert times == [1_010 - AHEAD_MS, 1_020 - AHEAD_MS, 1_200 - AHEAD_MS]
     assert popped is not None
-    assert [popped.deliveries[0].lease_start_ms, popped.deliveries[0].lease_end_ms] == [times[0], times[2]]
+    assert popped.delivered[0].delivery == DELIVERY
+    stage.runtime.run_until_complete(stage.recorder.ack(EndingQueue(True), ACTOR, popped.delivered[0]))
+    assert stage.last()["lease_end_ms"] == times[2]

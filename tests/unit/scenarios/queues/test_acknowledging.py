@@ -1,0 +1,49 @@
+"""Goal: a queue is acknowledged a delivery, and one whose ``ack`` takes an id, as users' own did, gets the id."""
+
+import asyncio
+import warnings
+
+import pytest
+
+from engine.message import Delivery, Message
+from scenarios.queues.acknowledging import acknowledge
+
+DELIVERY = Delivery(message=Message(id="m"), shard="a", lease_start_ms=0, leased_ms=0, lease_end_ms=1)
+
+
+class ByMessageId:
+    async def ack(self, message_id):
+        return message_id == "m"
+
+
+class ByText:
+    async def ack(self, job: str, /) -> bool:
+        return job == "m"
+
+
+class ByDelivery:
+    async def ack(self, delivery, /):
+        return delivery is DELIVERY
+
+
+class Annotated:
+    async def ack(self, message_id: Delivery) -> bool:
+        return message_id is DELIVERY
+
+
+@pytest.mark.parametrize("queue_class", [ByMessageId, ByText])
+def test_an_ack_that_takes_an_id_is_given_it_and_its_author_is_told_once(queue_class):
+    with pytest.warns(
+        FutureWarning, match=rf"{queue_class.__name__}.ack takes an id; a queue's ack takes the delivery"
+    ):
+        assert asyncio.run(acknowledge(queue_class(), DELIVERY))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert asyncio.run(acknowledge(queue_class(), DELIVERY))
+
+
+@pytest.mark.parametrize("queue_class", [ByDelivery, Annotated])
+def test_an_ack_that_takes_a_delivery_is_given_it(queue_class):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert asyncio.run(acknowledge(queue_class(), DELIVERY))
