@@ -38,7 +38,7 @@ DESCRIPTIONS: Mapping[MessageClass, str] = {
     MessageClass.REDELIVERED: "delivered again after the earlier lease had ended: legal at-least-once delivery",
     MessageClass.CONCURRENT: "delivered again while another consumer still held a valid lease on it",
     MessageClass.RESURRECTED: "delivered again after an ack of it had been confirmed",
-    MessageClass.EARLY: "delivered more than 1 ms before it was due",
+    MessageClass.EARLY: "delivered before it was due, by more than its queue may (dyno-queues: 1 ms)",
     MessageClass.ZOMBIE_ACK: "acked with success by a consumer whose lease had ended or passed to another",
     MessageClass.ORPHAN: "a zone holds the payload but lists the id nowhere",
     MessageClass.PHANTOM: "a zone lists the id but holds no payload for it",

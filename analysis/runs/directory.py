@@ -31,12 +31,13 @@ class RunError(Exception):
 
 
 class QueueInfo(BaseModel):
-    """Which engine ran, and which zone serves each shard."""
+    """Which engine ran, which zone serves each shard, and how long before it is due the engine may serve a message."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     engine: str
     shards: dict[str, str]
+    early_ms_max: int = 1
 
 
 class SessionInfo(BaseModel):

@@ -29,6 +29,7 @@ _RUNS = pa.schema(
         ("drained", pa.bool_()),
         ("complete", pa.bool_()),
         ("unread_shards", pa.list_(pa.string())),
+        ("early_ms_max", pa.int64()),
     ]
 )
 _FINAL_STATE = pa.schema(
@@ -197,7 +198,15 @@ def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     unread_shards = [shard for shard, zone in info.queue.shards.items() if zone in unread]
     complete = run.final_state_known and not unread
-    return str(run.path), setting, info.epoch_ns, info.status == "complete", complete, unread_shards
+    return (
+        str(run.path),
+        setting,
+        info.epoch_ns,
+        info.status == "complete",
+        complete,
+        unread_shards,
+        info.queue.early_ms_max,
+    )
 
 
 def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int) -> DataFrame:

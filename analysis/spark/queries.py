@@ -92,10 +92,11 @@ CLASSIFIED = """
                 WHEN d.lease_start_ms > m.acked_ms THEN 'resurrected'
                 WHEN p.later IS NOT NULL THEN 'concurrent'
                 ELSE 'redelivered' END AS cause,
-           d.wall_ms < least(m.due_ms, m.due_in_doubt_ms) - 1 AS early,
+           d.wall_ms < least(m.due_ms, m.due_in_doubt_ms) - r.early_ms_max AS early,
            CASE WHEN d.nth = 1 THEN d.wall_ms - m.due_ms END AS lateness_ms
     FROM deliveries d
     JOIN messages m USING (run, message_id)
+    JOIN runs r ON r.run = d.run
     LEFT JOIN (SELECT DISTINCT run, message_id, later FROM pairs WHERE leased_ms < end_ms) p
       ON p.run = d.run AND p.message_id = d.message_id AND p.later = d.index
 """

@@ -46,7 +46,11 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
         "phases": record.phases,
         "drained": record.drained,
         "unread_zones": record.unread_zones,
-        "queue": {"engine": scenario.queue.engine, "shards": record.shards},
+        "queue": {
+            "engine": scenario.queue.engine,
+            "shards": record.shards,
+            "early_ms_max": scenario.early_ms_max,
+        },
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
         "forbid": list(scenario.checks.forbid),

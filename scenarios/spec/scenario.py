@@ -30,6 +30,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 RETRIES_MAX = 100
 
+EARLY_MS_MAX = 1
+"""Of a queue of the user's own that tells nothing: as dyno-queues."""
+
 
 class Arrival(StrEnum):
     POISSON = "poisson"
@@ -254,6 +257,17 @@ class Scenario(Section):
         """
         services = getattr(load_factory(self.queue.factory or ENGINES[self.queue.engine].make), "services", None)
         return tuple(services(self)) if services is not None else ()
+
+    @property
+    def early_ms_max(self) -> int:
+        """How long before it is due the queue may serve a message, as its engine's features or its factory tell it.
+
+        Raises ``ValueError`` as ``services`` does.
+        """
+        own = self.queue.factory
+        if own is None:
+            return ENGINES[self.queue.engine].features.early_ms_max
+        return int(getattr(load_factory(own), "early_ms_max", EARLY_MS_MAX))
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -37,8 +37,6 @@ from analysis.checkers.verdict import Totals
 from analysis.message_classes import MessageClass
 from analysis.runs.directory import NANOSECONDS_PER_MS
 
-EARLY_TOLERANCE_MS = 1  # the engine itself serves a message up to 1 ms before it is due
-
 _LATEST = int(np.iinfo(np.int64).max)
 
 Item = TypeVar("Item")
@@ -65,6 +63,7 @@ class Messages:
     partition: Partition
     end: EndState
     epoch_ns: int
+    early_ms_max: int
     pushed: Bools
     push_ok: Bools
     push_doubtful: Bools  # not confirmed, but at least one push of it may have worked
@@ -75,7 +74,7 @@ class Messages:
     due_ms: Ints
 
     @classmethod
-    def of(cls, partition: Partition, *, epoch_ns: int, end: EndState) -> "Messages":
+    def of(cls, partition: Partition, *, epoch_ns: int, early_ms_max: int, end: EndState) -> "Messages":
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
         pops = _pops(partition.events, epoch_ns)
@@ -83,6 +82,7 @@ class Messages:
             partition=partition,
             end=end,
             epoch_ns=epoch_ns,
+            early_ms_max=early_ms_max,
             pushed=push_ok | push_doubtful | push_failed,
             push_ok=push_ok,
             push_doubtful=push_doubtful,
@@ -162,7 +162,7 @@ class Messages:
     def _early(self) -> Cases:
         due_ms = self._due_earliest_ms()[self.pops.message]
         before_ms = due_ms - _wall_ms(self.pops.time_ns, self.epoch_ns)
-        rows = np.flatnonzero((due_ms != ABSENT) & (before_ms > EARLY_TOLERANCE_MS))
+        rows = np.flatnonzero((due_ms != ABSENT) & (before_ms > self.early_ms_max))
         return self._of_rows(self.pops.where(rows), [f"{early} ms before it was due" for early in before_ms[rows]])
 
     def _due_earliest_ms(self) -> Ints:

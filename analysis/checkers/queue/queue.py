@@ -116,7 +116,9 @@ class _Check:
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
-            messages = Messages.of(Partition.of(events, states), epoch_ns=info.epoch_ns, end=end)
+            messages = Messages.of(
+                Partition.of(events, states), epoch_ns=info.epoch_ns, early_ms_max=info.queue.early_ms_max, end=end
+            )
             totals += messages.totals()
             self._report(messages)
             lateness.add(*messages.lateness())

@@ -31,8 +31,8 @@ MUTANTS = (
         id="check-early-by-tolerance",
         module="analysis.checkers.queue.messages",
         function="Messages._early",
-        old="before_ms > EARLY_TOLERANCE_MS",
-        new="before_ms > 10 * EARLY_TOLERANCE_MS",
+        old="before_ms > self.early_ms_max",
+        new="before_ms > 10 * self.early_ms_max",
         breaks="Deliveries up to 10 ms early are overlooked.",
     ),
     Mutant(

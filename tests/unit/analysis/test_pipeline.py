@@ -26,6 +26,9 @@ from analysis.summary.queue_summary import Summary, summarise
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected", "early", *map(str, DUPLICATE_CAUSES))
 
+EARLIER = {"engine": "dyno", "shards": {zone: zone for zone in "abc"}, "early_ms_max": 60}
+"""Of a queue that may serve all of a run's early messages as early as they come."""
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
@@ -33,7 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [
         eventful_run(folder / "one").write(),
         eventful_run(folder / "two", level="DC_ONE", offset_ms=7).write(unread_zones=["b"]),
-        eventful_run(folder / "three", level="DC_ONE", seed=2).write(status="interrupted"),
+        eventful_run(folder / "three", level="DC_ONE", seed=2).write(status="interrupted", queue=EARLIER),
     ]
 
 
@@ -93,6 +96,7 @@ def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
         "resurrected": 3,
     }
     assert figures_of(aggregates, "DC_ONE").counts["undecided"] > 0
+    assert figures_of(aggregates, "DC_ONE").counts["early"] == 3  # of two runs; in one they may come so early
 
 
 @pytest.mark.java

@@ -87,6 +87,14 @@ def test_a_message_may_come_one_millisecond_before_it_is_due(run: RunBuilder, an
     assert check(run.write()).counts["early"] == early
 
 
+@pytest.mark.parametrize(("answered_ms", "early"), [(49, 1), (50, 0)])
+def test_a_queue_may_serve_as_early_as_its_run_says(run: RunBuilder, answered_ms: int, early: int) -> None:
+    run.push("m", at_ms=0, due_ms=100)
+    run.ack("m", run.pop("m", at_ms=answered_ms, took_ms=0), at_ms=answered_ms + 5)
+    queue = {"engine": "own", "shards": run.shards, "early_ms_max": 50}
+    assert check(run.write(queue=queue)).counts["early"] == early
+
+
 @pytest.mark.parametrize(("outcome", "early"), [("info", 0), ("fail", 1)])
 def test_an_attempt_in_doubt_may_be_what_a_retried_message_is_due_by(
     run: RunBuilder, outcome: Outcome, early: int
