@@ -56,4 +56,9 @@ FORBIDDEN_DEFAULT = (
     MessageClass.EARLY,
 )
 
+NEED_LEASES = (MessageClass.ABANDONED, MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK)
+"""Without leases a delivery settles what a queue owes, and there is nothing that these could break."""
+
+NEED_PRIORITIES = (MessageClass.PRIORITY_INVERSION,)
+
 DUPLICATE_CAUSES = (MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED)

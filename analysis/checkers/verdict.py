@@ -68,7 +68,8 @@ class Verdict:
     unexpected, dead_letter and priority_inversion, deliveries for early and the duplicate causes, acks for zombie_ack,
     and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
     are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone and
-    under ``"all"``. ``reasons``: why it is not valid, in words.
+    under ``"all"``. ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue
+    has no means, say those of leases without leases; their counts are 0 and say nothing.
     """
 
     valid: Validity
@@ -79,6 +80,7 @@ class Verdict:
     offenders: Mapping[str, tuple[Offender, ...]]
     lateness_ms: Mapping[str, Mapping[str, float]]
     divergence: tuple[Divergence, ...] = field(default=())
+    not_judged: tuple[str, ...] = ()
 
     @property
     def violated(self) -> tuple[MessageClass, ...]:
@@ -105,6 +107,7 @@ class Verdict:
             "offenders": {name: [asdict(item) for item in items] for name, items in self.offenders.items()},
             "lateness_ms": {zone: dict(values) for zone, values in self.lateness_ms.items()},
             "divergence": [asdict(item) for item in self.divergence],
+            "not_judged": list(self.not_judged),
         }
 
     @classmethod
@@ -118,6 +121,7 @@ class Verdict:
             offenders={name: tuple(Offender(**item) for item in items) for name, items in value["offenders"].items()},
             lateness_ms=value["lateness_ms"],
             divergence=tuple(Divergence(**item) for item in value["divergence"]),
+            not_judged=tuple(value.get("not_judged", ())),
         )
 
 

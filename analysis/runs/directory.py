@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 
 NANOSECONDS_PER_MS = 1_000_000
@@ -31,13 +31,23 @@ class RunError(Exception):
 
 
 class QueueInfo(BaseModel):
-    """Which engine ran, which zone serves each shard, and how long before it is due the engine may serve a message."""
+    """Which engine ran, which zone serves each shard, and what the engine promises (``engine.queue.Features``).
+
+    ``early_ms_max``: how long before it is due it may serve a message.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     engine: str
     shards: dict[str, str]
     early_ms_max: int = 1
+    leases: bool = True
+    priorities: bool = True
+
+    @property
+    def not_judged(self) -> tuple[MessageClass, ...]:
+        """The classes for which the engine lacks the means."""
+        return (*(() if self.leases else NEED_LEASES), *(() if self.priorities else NEED_PRIORITIES))
 
 
 class SessionInfo(BaseModel):

@@ -30,6 +30,7 @@ _RUNS = pa.schema(
         ("complete", pa.bool_()),
         ("unread_shards", pa.list_(pa.string())),
         ("early_ms_max", pa.int64()),
+        ("leases", pa.bool_()),
     ]
 )
 _FINAL_STATE = pa.schema(
@@ -206,6 +207,7 @@ def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
         complete,
         unread_shards,
         info.queue.early_ms_max,
+        info.queue.leases,
     )
 
 

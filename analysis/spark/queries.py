@@ -3,8 +3,8 @@
 It decides every class of messages by itself, with joins and window functions, and shares no code with the queue
 checker: where the two agree, each confirms the other. The rules are those of docs/verdicts.md.
 
-Tables that must exist: ``runs`` (run, setting, epoch_ns, drained, complete, unread_shards), where runs of one
-``setting`` are added up, ``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and
+Tables that must exist: ``runs`` (run, setting, epoch_ns, drained, complete, unread_shards, early_ms_max, leases), where
+runs of one ``setting`` are added up, ``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and
 ``final_state`` (``run`` and those of ``FINAL_STATE``).
 """
 
@@ -90,7 +90,7 @@ CLASSIFIED = """
     SELECT d.*, m.due_ms AS message_due_ms,
            CASE WHEN d.nth = 1 THEN NULL
                 WHEN d.lease_start_ms > m.acked_ms THEN 'resurrected'
-                WHEN p.later IS NOT NULL THEN 'concurrent'
+                WHEN p.later IS NOT NULL THEN IF(r.leases, 'concurrent', NULL)
                 ELSE 'redelivered' END AS cause,
            d.wall_ms < least(m.due_ms, m.due_in_doubt_ms) - r.early_ms_max AS early,
            CASE WHEN d.nth = 1 THEN d.wall_ms - m.due_ms END AS lateness_ms
@@ -109,7 +109,7 @@ FATES = """
         WHEN delivered THEN CASE WHEN home_unread THEN 'undecided' ELSE 'abandoned' END
         ELSE CASE WHEN complete THEN 'lost' ELSE 'undecided' END END AS fate
     FROM (
-        SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AS owed,
+        SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AND (r.leases OR NOT m.delivered) AS owed,
                coalesce(s.serving, false) AS at_home, coalesce(s.listed, false) AS listed,
                coalesce(s.dead, false) AS dead,
                coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread

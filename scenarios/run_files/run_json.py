@@ -1,6 +1,7 @@
 """``run.json``: what was run, where, when, and how it ended; read by ``analysis.runs.directory.RunInfo``."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
         "queue": {
             "engine": scenario.queue.engine,
             "shards": record.shards,
-            "early_ms_max": scenario.early_ms_max,
+            **asdict(scenario.features),
         },
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,

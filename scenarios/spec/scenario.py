@@ -18,6 +18,7 @@ from cluster.sim.schedule import TieBreak
 from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
+from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
@@ -259,15 +260,16 @@ class Scenario(Section):
         return tuple(services(self)) if services is not None else ()
 
     @property
-    def early_ms_max(self) -> int:
-        """How long before it is due the queue may serve a message, as its engine's features or its factory tell it.
+    def features(self) -> Features:
+        """What the queue promises, as its engine, or ``features`` of its factory, tells it.
 
         Raises ``ValueError`` as ``services`` does.
         """
         own = self.queue.factory
         if own is None:
-            return ENGINES[self.queue.engine].features.early_ms_max
-        return int(getattr(load_factory(own), "early_ms_max", EARLY_MS_MAX))
+            return ENGINES[self.queue.engine].features
+        told: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
+        return told
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
 
 def _cell(row: _Row, result: Result) -> str:
     text = row.value(result)
-    if row.message_class is None or row.message_class not in result.verdict.forbid or text == "0":
+    if row.message_class is None or row.message_class not in result.verdict.violated:
         return text
     return f"[bold red]{text}[/bold red]"
 
@@ -62,7 +62,12 @@ def _total(label: str, name: str) -> _Row:
 
 def _count(message_class: MessageClass, label: str | None = None) -> _Row:
     text = label or message_class.value.replace("_", " ")
-    return _Row(text, lambda result: f"{result.verdict.counts[message_class]:,}", message_class)
+
+    def value(result: Result) -> str:
+        verdict = result.verdict
+        return "not judged" if message_class in verdict.not_judged else f"{verdict.counts[message_class]:,}"
+
+    return _Row(text, value, message_class)
 
 
 def _latency(f: str, kind: str, label: str) -> _Row:

@@ -64,7 +64,14 @@ def test_the_run_directory_is_complete_and_says_how_to_repeat_the_run(tmp_path: 
     told = run.json("run.json")
     assert (told["status"], told["error"], told["drained"], told["unread_zones"]) == ("complete", None, True, [])
     assert told["server"].startswith("valkey ")
-    assert told["queue"] == {"engine": "dyno", "shards": {"a": "a", "b": "b", "c": "c"}, "early_ms_max": 1}
+    assert told["queue"] == {
+        "engine": "dyno",
+        "shards": {"a": "a", "b": "b", "c": "c"},
+        "early_ms_max": 1,
+        "time_unit_ms": 1,
+        "leases": True,
+        "priorities": True,
+    }
     assert told["command"] == "zonelab run short.yaml"
     assert sorted(told["coordinators"]) == ["a", "b", "c"]
     (begin_ns, end_ns), (drain_ns, _) = told["phases"]["load"], told["phases"]["drain"]

@@ -64,6 +64,7 @@ class Messages:
     end: EndState
     epoch_ns: int
     early_ms_max: int
+    leases: bool
     pushed: Bools
     push_ok: Bools
     push_doubtful: Bools  # not confirmed, but at least one push of it may have worked
@@ -74,7 +75,7 @@ class Messages:
     due_ms: Ints
 
     @classmethod
-    def of(cls, partition: Partition, *, epoch_ns: int, early_ms_max: int, end: EndState) -> "Messages":
+    def of(cls, partition: Partition, *, epoch_ns: int, early_ms_max: int, leases: bool, end: EndState) -> "Messages":
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
         pops = _pops(partition.events, epoch_ns)
@@ -83,6 +84,7 @@ class Messages:
             end=end,
             epoch_ns=epoch_ns,
             early_ms_max=early_ms_max,
+            leases=leases,
             pushed=push_ok | push_doubtful | push_failed,
             push_ok=push_ok,
             push_doubtful=push_doubtful,
@@ -115,13 +117,15 @@ class Messages:
         """The classes of a message as a whole; they exclude each other.
 
         The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked, or until it
-        has set the message aside, which it may do with what was delivered.
+        has set the message aside, which it may do with what was delivered. Without leases a delivery settles all.
         """
         states = self.partition.states
         listed = (states.place != PAYLOAD) & (states.place != DEAD)
         anywhere = self.partition.marked(states.message[listed])
         at_home = self.partition.marked(states.message[listed & states.serving])
         owed = self.push_ok & ~self.acked & ~self.ack_doubtful
+        if not self.leases:
+            owed &= ~self.delivered
         kept = owed & (at_home | (anywhere & ~self.delivered))
         dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
         gone = owed & ~kept & ~dead

@@ -1,6 +1,6 @@
 """Collects the cases of every message class: all of them in a file, the first few of each in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -51,14 +51,15 @@ class Cases:
 
 
 class Offenders:
-    """How many cases of each class there are, and the first of each."""
+    """How many cases of each class there are, and the first of each. Those of ``not_judged`` are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, not_judged: Collection[MessageClass] = ()) -> None:
+        self.not_judged = tuple(not_judged)
         self.counts: dict[MessageClass, int] = dict.fromkeys(MessageClass, 0)
         self._first: dict[MessageClass, list[Offender]] = {}
 
     def add(self, name: MessageClass, cases: Cases) -> None:
-        if not len(cases):
+        if not len(cases) or name in self.not_judged:
             return
         self.counts[name] += len(cases)
         known = [*self._first.get(name, ()), *_offenders(_candidates(cases))]
@@ -74,8 +75,8 @@ class OffenderFile(Offenders):
     It appears when closed whole.
     """
 
-    def __init__(self, run: Path) -> None:
-        super().__init__()
+    def __init__(self, run: Path, *, not_judged: Collection[MessageClass] = ()) -> None:
+        super().__init__(not_judged=not_judged)
         self.run = run
         self._writer = pq.ParquetWriter(self._partial, OFFENDERS, compression="zstd", write_page_checksum=True)
 
@@ -85,7 +86,7 @@ class OffenderFile(Offenders):
 
     def add(self, name: MessageClass, cases: Cases) -> None:
         super().add(name, cases)
-        if len(cases):
+        if len(cases) and name not in self.not_judged:
             self._writer.write_table(_table(name, cases))
 
     def __enter__(self) -> Self:

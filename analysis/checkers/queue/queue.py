@@ -54,7 +54,7 @@ class Recorded(Protocol):
 
 def check_recorded(run: Recorded) -> Verdict:
     """Check a run that fits into memory; nothing is written."""
-    with _Check(run, Offenders(), Path(), partitions=1) as checking:
+    with _Check(run, Offenders(not_judged=run.info.queue.not_judged), Path(), partitions=1) as checking:
         checking.read(batch_rows=ROWS_PER_BATCH)
         return checking.verdict()
 
@@ -71,7 +71,7 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
     partitions = max(1, min(PARTITIONS_MAX, -(-rows // rows_per_partition)))
     with (
         TemporaryDirectory(prefix="zonelab-check-") as spill_to,
-        OffenderFile(directory.path) as offenders,
+        OffenderFile(directory.path, not_judged=directory.info.queue.not_judged) as offenders,
         _Check(directory, offenders, Path(spill_to), partitions=partitions) as checking,
     ):
         checking.read(batch_rows=batch_rows)
@@ -117,7 +117,11 @@ class _Check:
         lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
             messages = Messages.of(
-                Partition.of(events, states), epoch_ns=info.epoch_ns, early_ms_max=info.queue.early_ms_max, end=end
+                Partition.of(events, states),
+                epoch_ns=info.epoch_ns,
+                early_ms_max=info.queue.early_ms_max,
+                leases=info.queue.leases,
+                end=end,
             )
             totals += messages.totals()
             self._report(messages)
@@ -137,6 +141,7 @@ class _Check:
             offenders=self._offenders.first(),
             lateness_ms=lateness.quantiles(self._zones),
             divergence=divergence.result(self._shards),
+            not_judged=tuple(map(str, self._offenders.not_judged)),
         )
 
     def write_lateness(self, path: Path) -> None:

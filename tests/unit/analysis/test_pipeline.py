@@ -26,8 +26,8 @@ from analysis.summary.queue_summary import Summary, summarise
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected", "early", *map(str, DUPLICATE_CAUSES))
 
-EARLIER = {"engine": "dyno", "shards": {zone: zone for zone in "abc"}, "early_ms_max": 60}
-"""Of a queue that may serve all of a run's early messages as early as they come."""
+EARLIER = {"engine": "dyno", "shards": {zone: zone for zone in "abc"}, "early_ms_max": 60, "leases": False}
+"""Of a queue without leases that may serve all of a run's early messages as early as they come."""
 
 
 @pytest.fixture(scope="module")

@@ -95,6 +95,27 @@ def test_a_queue_may_serve_as_early_as_its_run_says(run: RunBuilder, answered_ms
     assert check(run.write(queue=queue)).counts["early"] == early
 
 
+def without_leases(run: RunBuilder, **promises: bool) -> dict[str, object]:
+    return {"engine": "own", "shards": run.shards, "leases": False, **promises}
+
+
+def test_without_leases_a_delivery_settles_what_is_owed(run: RunBuilder) -> None:
+    run.push("gone", at_ms=0)
+    run.push("listed", at_ms=0)
+    run.push("never", at_ms=0)
+    run.pop("gone", at_ms=10)
+    run.pop("gone", at_ms=20)
+    run.pop("listed", at_ms=10)
+    run.listed("listed", zone="a")
+    with_leases = check(run.write())
+    assert [with_leases.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [1, 1, 1, 1]
+    verdict = check(run.write(queue=without_leases(run)))
+    assert verdict.not_judged == ("abandoned", "concurrent", "zombie_ack")
+    assert [verdict.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [0, 0, 0, 1]
+    assert {"abandoned", "concurrent", "stuck"}.isdisjoint(verdict.offenders)
+    assert check(run.write(queue=without_leases(run, priorities=False))).not_judged[3:] == ("priority_inversion",)
+
+
 @pytest.mark.parametrize(("outcome", "early"), [("info", 0), ("fail", 1)])
 def test_an_attempt_in_doubt_may_be_what_a_retried_message_is_due_by(
     run: RunBuilder, outcome: Outcome, early: int
