@@ -38,6 +38,10 @@ OwnQueue = Annotated[
         help="A queue of your own, in place of the scenario's; see docs/properties.md.",
     ),
 ]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
+]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]

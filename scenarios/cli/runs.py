@@ -7,7 +7,17 @@ import typer
 
 from scenarios.arms import On
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
-from scenarios.cli.options import AsJson, AtLevel, OwnQueue, RunsDirectory, RunsOn, Seed, Source, with_own_queue
+from scenarios.cli.options import (
+    AsJson,
+    AtLevel,
+    Overrides,
+    OwnQueue,
+    RunsDirectory,
+    RunsOn,
+    Seed,
+    Source,
+    with_own_queue,
+)
 from scenarios.terminal.json_output import print_json, show
 
 
@@ -37,10 +47,7 @@ def run(
     level: AtLevel = None,
     on: RunsOn = None,
     seed: Seed = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
-    ] = None,
+    set_: Overrides = None,
     queue: OwnQueue = None,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
@@ -104,8 +111,35 @@ def scenarios(*, as_json: AsJson = False) -> None:
     print_table(scenario_table(library))
 
 
-def engines(*, as_json: AsJson = False) -> None:
-    """List the queue engines that a scenario can name, their modes and what they promise."""
+def engines(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="Run this scenario under every engine, in each of its modes."),
+    ] = None,
+    *,
+    level: AtLevel = None,
+    on: RunsOn = None,
+    seed: Seed = None,
+    set_: Overrides = None,
+    runs: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """List the queue engines with what they promise; or run a scenario under each of them, and compare.
+
+    Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
+    """
+    if scenario is None:
+        _list_engines(as_json=as_json)
+        return
+    from scenarios.verbs.engines import compare_engines
+
+    done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
+    show(done, as_json=as_json)
+    if done.failed is not None:
+        raise LabError(f"{done.failed.record.error}; see {done.failed.directory / 'lab.log'}")
+
+
+def _list_engines(*, as_json: bool) -> None:
     from dataclasses import asdict
 
     from scenarios.spec.engines import ENGINES

@@ -1,10 +1,13 @@
-"""The table of ``zonelab engines``: every engine, its modes and what it promises."""
+"""The tables of ``zonelab engines``: what every engine promises, and what one scenario did to each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
+from analysis.message_classes import MessageClass
 from scenarios.spec.engines import Engine
+from scenarios.terminal.console import milliseconds
+from scenarios.terminal.run_table import COLOURS, Result
 
 
 def engine_table(engines: Mapping[str, Engine]) -> Table:
@@ -17,3 +20,26 @@ def engine_table(engines: Mapping[str, Engine]) -> Table:
         times = f"{promised.time_unit_ms} ms", f"{promised.early_ms_max} ms"
         table.add_row(name, ", ".join(engine.modes), *times, *answers, engine.about)
     return table
+
+
+def compared_table(rows: Sequence[tuple[str, str, Result | None]], *, title: str) -> Table:
+    """``rows``: engine, mode and the checked run of each; None where there is nothing to judge."""
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for heading in ("engine", "mode", "verdict", "forbidden, and found"):
+        table.add_column(heading)
+    for heading in ("redelivered", "late p50, ms", "p99, ms"):
+        table.add_column(heading, justify="right")
+    for engine, mode, result in rows:
+        table.add_row(engine, mode, *(["–"] * 5 if result is None else _cells(result)))
+    return table
+
+
+def _cells(result: Result) -> list[str]:
+    verdict, late_ms = result.verdict, result.verdict.lateness_ms.get("all", {})
+    found = ", ".join(f"{verdict.counts[name]:,} {name.replace('_', ' ')}" for name in verdict.violated)
+    return [
+        f"[{COLOURS[result.words]}]{result.words}[/]",
+        found or "none",
+        f"{verdict.counts[MessageClass.REDELIVERED]:,}",
+        *(milliseconds(late_ms.get(name)) for name in ("p50", "p99")),
+    ]
