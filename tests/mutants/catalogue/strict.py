@@ -107,12 +107,4 @@ MUTANTS = (
         new="True and",
         breaks="An error of the own zone's server is told as one that Dynomite cannot tell.",
     ),
-    Mutant(
-        id="strict-vote-never-applied",
-        module="cluster.options.strict.votes",
-        function="_MultiKeyVote._decide",
-        old="maybe_applied=True",
-        new="maybe_applied=False",
-        breaks="A DEL that zones have carried out is told as certainly not applied.",
-    ),
 )

@@ -107,6 +107,7 @@ TAKEN: Sequence[Command] = (
     ("HGETALL", "h"), ("HSCAN", "h", "0"), ("SCAN", "0"), ("SADD", "s", "m"), ("SMEMBERS", "s"), ("SPOP", "s", "2"),
     ("SORT", "l", "ALPHA"), ("RPUSH", "l", "1", "2"), ("LPOP", "l"), ("EXPIRE", "l", "100"),
     ("ZADD", "z", "NX", "1", "m"), ("ZRANGE", "z", "0", "-1", "WITHSCORES"), ("SUNIONSTORE", "t", "s"), ("PING",),
+    ("HSET", "large", "f", LARGE), ("HGETALL", "large"),
     ("SET", "empty", ""), ("EVAL", "return {1, {2, 3}}", "1", "k"), ("SCRIPT", "LOAD", "return 1"), ("KEYS", "*"),
 )  # fmt: skip
 """What Dynomite takes as well, at DC_QUORUM with three zones, one after another."""
