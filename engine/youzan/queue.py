@@ -17,7 +17,7 @@ NS_PER_MS = 1_000_000
 
 
 class YouzanQueue:
-    """``quorum`` carries the commands, ``local`` is not used by an instance; ``YouzanTimers`` must run beside it.
+    """``quorum`` carries the commands; ``YouzanTimers`` must run beside it.
 
     Times count in whole seconds, so a message may come up to a second early. Raises: every operation may raise
     ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``. A
