@@ -6,7 +6,7 @@ and are missing from the depth of their zone are not waiting there to be served:
 ours.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -103,20 +103,31 @@ def _within(at_ns: NDArray[np.int64], spans: _Spans) -> NDArray[np.bool_]:
     return inside
 
 
-def _growing(run: RunDirectory, spans: _Spans) -> Counter[str]:
+def _growing(run: RunDirectory, spans: _Spans) -> defaultdict[str, float]:
     """By how much the depth of each zone grew within ``spans``, added up."""
-    grown: Counter[str] = Counter()
+    grown: defaultdict[str, float] = defaultdict(float)
     for begin, end in spans:
-        for zone, depths in _depths(run, begin, end):
-            grown[zone] += depths[-1] - depths[0]
+        for zone, times_ns, depths in _depths(run, begin, end):
+            grown[zone] += _grown(np.array(times_ns), np.array(depths))
     return grown
 
 
-def _depths(run: RunDirectory, begin: int, end: int) -> Iterator[tuple[str, list[int]]]:
+def _grown(times_ns: NDArray[np.int64], depths: NDArray[np.int64]) -> float:
+    """By the line of least squares: a depth also counts what is not due yet, and goes up and down from look to look."""
+    if len(depths) < 2:
+        return 0.0
+    slope, _ = np.polyfit(times_ns - times_ns[0], depths, 1)
+    return float(slope * (times_ns[-1] - times_ns[0]))
+
+
+def _depths(run: RunDirectory, begin: int, end: int) -> Iterator[tuple[str, list[int], list[int]]]:
+    """Zone, times and depths."""
     table = run.depth()
     table = table.filter(pc.and_(pc.greater_equal(table["time_ns"], begin), pc.less(table["time_ns"], end)))
-    by_zone: dict[str, list[int]] = {}
+    by_zone: dict[str, tuple[list[int], list[int]]] = {}
     for row in table.sort_by("time_ns").to_pylist():
         if row["waiting"] is not None and row["leased"] is not None:
-            by_zone.setdefault(row["zone"], []).append(row["waiting"] + row["leased"])
-    yield from by_zone.items()
+            times_ns, depths = by_zone.setdefault(row["zone"], ([], []))
+            times_ns.append(row["time_ns"])
+            depths.append(row["waiting"] + row["leased"])
+    yield from ((zone, *looked) for zone, looked in by_zone.items())

@@ -36,6 +36,13 @@ def test_a_zone_with_more_arrivals_than_deliveries_and_a_growing_depth_is_overlo
     assert found(run(tmp_path)) == (Overload(zone="a", due=100, deliveries=50, looked_at_s=1.0),)
 
 
+def test_a_depth_that_goes_up_and_down_does_not_grow_by_its_last_look(tmp_path: Path):
+    made = run(tmp_path)
+    for number, waiting in enumerate((60, 60, 60, 10, 10, 10)):
+        made.depth("a", at_ms=1_100 + 100 * number, waiting=waiting, leased=0)
+    assert found(made) == ()
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"popped": 96}, {"pushed": 12, "popped": 4, "grown": 8}, {"grown": 20}, {"grown": 0}],
