@@ -32,6 +32,12 @@ ENGINES: Mapping[str, Engine] = {
         _DYNO,
         _DYNO_MODES,
     ),
+    "gmq": Engine(
+        "job pool, delay and TTR buckets, a dispatcher, ready lists",
+        "scenarios.queues.gmq:GmqUnderTest",
+        Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False),
+        ("default", "compat"),
+    ),
     "youzan": Engine(
         "job pool, buckets with timers, ready lists",
         "scenarios.queues.youzan:YouzanUnderTest",

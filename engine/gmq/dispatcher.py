@@ -1,0 +1,117 @@
+"""The dispatcher: hands each card to the bucket that lists the fewest jobs, and runs the buckets' timers.
+
+Source: https://github.com/wuzhc/gmq at v1.0.
+"""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from engine.common.lifecycle import Startable
+from engine.gmq.buckets import Bucket
+from engine.gmq.channel import Channel, Closed
+from engine.gmq.jobs import Card
+from engine.gmq.settings import GmqSettings
+from engine.gmq.store import Store
+from engine.ports import Clock, Connection, Runtime, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """``leased``: the job is in flight, so the card goes to a bucket of leases."""
+
+    card: Card
+    leased: bool
+
+
+class GmqDispatcher(Startable):
+    """What runs in the background of a gmq process named ``name``; instances hand it their cards over ``cards``.
+
+    A card that was taken is in memory only, until a bucket has written it. If the program is killed before, it is lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        runtime: Runtime,
+        clock: Clock,
+        quorum: Connection,
+        cards: Channel[Handed],
+        settings: GmqSettings,
+    ) -> None:
+        self.name = name
+        self._runtime, self._cards = runtime, cards
+        self._store = Store(quorum, settings=settings)
+        self._delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
+        self._leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
+        self._dispatching: Task[None] | None = None
+        self._timers: list[Task[None]] = []
+        self._writers: list[Task[None]] = []
+
+    def _buckets(self, keys: Sequence[str], clock: Clock, *, compat: bool) -> list[Bucket]:
+        return [Bucket(key, runtime=self._runtime, clock=clock, store=self._store, compat=compat) for key in keys]
+
+    async def start(self) -> None:
+        """From now on instances can push and pop."""
+        for bucket in self._all:
+            bucket.open()
+            self._writers.append(self._spawn(bucket.write(), f"bucket {bucket.key}"))
+            self._timers.append(self._spawn(bucket.scan_when_due(), f"timer of {bucket.key}"))
+        self._cards.open()
+        self._dispatching = self._spawn(self._dispatch(), "dispatcher")
+
+    async def close(self) -> None:
+        """Stop: no card is taken any more; then the timers end after their scans, the buckets, and the dispatcher."""
+        self._cards.close(orderly=True)
+        dispatching, self._dispatching = self._dispatching, None
+        if dispatching is not None:
+            await dispatching.join()
+        for bucket in self._all:
+            bucket.stop()
+        timers, self._timers = self._timers, []
+        for timer in timers:
+            await timer.join()
+        for bucket in self._all:
+            bucket.inbox.close(orderly=True)
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            await writer.join()
+
+    @property
+    def _all(self) -> list[Bucket]:
+        return [*self._delayed, *self._leased]
+
+    def _spawn(self, work: Awaitable[None], what: str) -> Task[None]:
+        return self._runtime.spawn(self._live(work), name=f"{self.name}: {what}")
+
+    async def _live(self, work: Awaitable[None]) -> None:
+        """A part that dies takes the whole program along."""
+        try:
+            await work
+        except Closed:
+            return
+        except BaseException:
+            self._die()
+            raise
+
+    def _die(self) -> None:
+        self._cards.close(orderly=False)
+        for bucket in self._all:
+            bucket.stop()
+            bucket.inbox.close(orderly=False)
+
+    async def _dispatch(self) -> None:
+        while True:
+            handed = await self._cards.receive()
+            if handed.leased:
+                await self._least(self._leased).inbox.send(handed.card)
+            elif handed.card.delay_s > 0:
+                await self._least(self._delayed).inbox.send(handed.card)
+            else:
+                bucket = self._least(self._delayed)
+                await bucket.try_to(partial(self._store.make_ready, handed.card.id))
+
+    @staticmethod
+    def _least(buckets: Sequence[Bucket]) -> Bucket:
+        return min(buckets, key=lambda bucket: bucket.jobs)

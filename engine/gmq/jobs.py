@@ -1,0 +1,94 @@
+"""A job, its states, and how the pool stores it. Source: https://github.com/wuzhc/gmq at v1.0."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from engine.gmq.settings import SECONDS_MAX
+from engine.ports import Argument
+
+FIELDS = ("id", "topic", "delay", "TTR", "body", "status", "consume_num")
+"""In the order in which the original writes them."""
+
+
+class Status(IntEnum):
+    """``DELAY``: in a bucket, waiting or in flight. ``RESERVED``: popped, and not in a bucket yet."""
+
+    DEFAULT = 0
+    DELAY = 1
+    READY = 2
+    RESERVED = 3
+
+
+class BrokenJob(Exception):
+    """The pool holds a job without all of its fields, or none. The original answers with an error of its ``Atoi``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """``consumed``: how many times it was popped with a lease before."""
+
+    id: str
+    topic: str
+    delay_s: int
+    ttr_s: int
+    body: str
+    status: Status = Status.DEFAULT
+    consumed: int = 0
+
+    def flat(self) -> list[Argument]:
+        """Field, value, field, value …, as HMSET takes them."""
+        values: tuple[Argument, ...] = (
+            self.id,
+            self.topic,
+            self.delay_s,
+            self.ttr_s,
+            self.body,
+            int(self.status),
+            self.consumed,
+        )
+        return [word for pair in zip(FIELDS, values, strict=True) for word in pair]
+
+    @classmethod
+    def of(cls, flat: Sequence[bytes]) -> "Job":
+        """From the answer to HGETALL. Raises ``BrokenJob``."""
+        found = {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
+        try:
+            return cls(
+                id=found["id"],
+                topic=found["topic"],
+                delay_s=int(found["delay"]),
+                ttr_s=int(found["TTR"]),
+                body=found["body"],
+                status=Status(int(found["status"])),
+                consumed=int(found["consume_num"]),
+            )
+        except (KeyError, ValueError) as error:
+            raise BrokenJob(f"a job of the fields {sorted(found)}") from error
+
+    @property
+    def leased(self) -> bool:
+        """Whether an ack may end it."""
+        return self.status is Status.RESERVED or (self.status is Status.DELAY and self.consumed > 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
+    """What instances hand to the dispatcher: the job ``id`` is to be ready after ``delay_s``."""
+
+    id: str
+    topic: str
+    delay_s: int
+
+
+def whole_seconds(milliseconds: int) -> int:
+    """Rounded up."""
+    return max(0, -(-milliseconds // 1_000))
+
+
+def checked_delay_s(timeout_ms: int) -> int:
+    """Whole seconds. Raises ``ValueError`` for more than Redis can keep apart; the original takes any."""
+    seconds = whole_seconds(timeout_ms)
+    if seconds > SECONDS_MAX:
+        raise ValueError(f"timeout_ms must be at most {SECONDS_MAX * 1_000}, got {timeout_ms}")
+    return seconds

@@ -1,0 +1,167 @@
+"""An instance of gmq: what carries out the pushes, pops and acks of one program.
+
+Source: https://github.com/wuzhc/gmq at v1.0. There one process carries them out for every client and runs the
+dispatcher, too; here each program has an instance of its own, which hands its cards to a dispatcher.
+"""
+
+from collections.abc import Sequence
+
+from engine.common.failures import COMMAND_FAILURES, operation
+from engine.gmq.channel import Channel, Closed
+from engine.gmq.dispatcher import Handed
+from engine.gmq.jobs import BrokenJob, Card, Job, checked_delay_s, whole_seconds
+from engine.gmq.settings import GmqSettings
+from engine.gmq.store import Store
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
+
+NS_PER_MS = 1_000_000
+MS_PER_S = 1_000
+GRACE_S = 3
+"""How much longer than its TTR a job is in flight."""
+
+
+class GmqQueue:
+    """``cards`` leads to the dispatcher, without which nothing is pushed or popped.
+
+    Times count in whole seconds, so a message may come up to a second early. Raises: every operation may raise
+    ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``. A
+    job that a failed ``pop`` took from its list is **lost**, as in the original.
+    """
+
+    def __init__(
+        self, *, runtime: Runtime, clock: Clock, quorum: Connection, cards: Channel[Handed], settings: GmqSettings
+    ) -> None:
+        self._runtime, self._clock, self._cards, self._settings = runtime, clock, cards, settings
+        self._store = Store(quorum, settings=settings)
+
+    async def start(self) -> None:
+        """Nothing works in the background of an instance."""
+
+    async def close(self) -> None:
+        """Leases and jobs stay as they are."""
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        """Add each of ``messages`` as a job. Raises ``ServerError`` for the id of a job that is still there."""
+        if not self._settings.compat:
+            for message in messages:
+                checked_delay_s(message.timeout_ms)
+        with operation("push") as effects:
+            receipts = []
+            for message in messages:
+                receipts.append(await self._add(message))
+                effects.count += 1
+        return receipts
+
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """Up to ``count`` ready jobs, as soon as there is one, of the first topic that has any; none after ``wait_ms``.
+
+        An error after the first is kept from the caller, who has a use for the others.
+        """
+        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
+        while True:
+            deliveries = await self._take(count)
+            rest_ns = deadline_ns - self._runtime.now_ns()
+            if deliveries or rest_ns <= 0:
+                return deliveries
+            await self._runtime.sleep(min(self._settings.poll_interval_ms * NS_PER_MS, rest_ns))
+
+    async def ack(self, delivery: Delivery) -> bool:
+        """Delete the job, whoever has it. False if it is not in flight: its lease is over, or it is gone."""
+        try:
+            return await self._store.finish(delivery.message.id)
+        except BrokenJob:
+            return False
+
+    async def get(self, job_id: str) -> Job | None:
+        """The job as the pool has it. Raises ``BrokenJob``."""
+        return await self._store.get(job_id)
+
+    async def _add(self, message: Message) -> Receipt:
+        self._ask_for_dispatcher()
+        now_ms = self._clock.now_ms()
+        job = Job(
+            id=message.id,
+            topic=self._settings.topics[0],
+            delay_s=whole_seconds(message.timeout_ms),
+            ttr_s=self._settings.ttr_s,
+            body=message.payload,
+        )
+        with operation(f"push of {job.id!r}") as effects:
+            if not await self._store.put(job):
+                raise ServerError(f"jobKey:{self._store.keys.job(job.id)},error:has exist")
+            effects.count += 1
+            await self._hand_over(job, job.delay_s, leased=False)
+        return Receipt(id=job.id, shard=job.topic, due_ms=now_ms + message.timeout_ms)
+
+    async def _take(self, count: int) -> list[Delivery]:
+        deliveries: list[Delivery] = []
+        while len(deliveries) < count:
+            try:
+                job_id = await self._next_ready()
+                delivery = None if job_id is None else await self._reserve(job_id)
+            except COMMAND_FAILURES:
+                if deliveries:
+                    return deliveries
+                raise
+            if delivery is not None:
+                deliveries.append(delivery)
+            elif job_id is None:
+                return deliveries
+        return deliveries
+
+    async def _next_ready(self) -> str | None:
+        self._ask_for_dispatcher()
+        for topic in self._settings.topics:
+            job_id = await self._store.take_ready(topic)
+            if job_id is not None:
+                return job_id
+        return None
+
+    async def _reserve(self, job_id: str) -> Delivery | None:
+        """None if the job is gone. No list and no bucket has ``job_id`` until its card is written."""
+        with operation(f"pop of {job_id!r}") as effects:
+            effects.count += 1
+            try:
+                job = await self._store.reserve(job_id)
+                return None if job is None else await self._lease(job)
+            except BrokenJob as error:
+                raise ServerError(str(error)) from error
+
+    async def _lease(self, job: Job) -> Delivery:
+        start_ms = self._clock.now_ms()
+        if job.ttr_s > 0:
+            await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)
+            if self._settings.compat:
+                await self._store.count_delivery(job.id)
+        else:
+            await self._store.finish(job.id)
+        leased_ms = self._clock.now_ms()
+        return Delivery(
+            message=Message(id=job.id, payload=job.body),
+            shard=job.topic,
+            lease_start_ms=start_ms,
+            leased_ms=leased_ms,
+            lease_end_ms=start_ms + job.ttr_s * MS_PER_S if job.ttr_s > 0 else leased_ms,
+        )
+
+    async def _hand_over(self, job: Job, delay_s: int, *, leased: bool) -> None:
+        """What a dispatcher that is stopping does not take, the instance writes itself; the original does not."""
+        try:
+            await self._cards.send(Handed(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
+        except Closed as error:
+            if self._settings.compat or not error.orderly:
+                raise Indeterminate(f"job {job.id!r} is in the pool only: {error}") from error
+            await self._write(job.id, delay_s, leased=leased)
+
+    async def _write(self, job_id: str, delay_s: int, *, leased: bool) -> None:
+        if delay_s == 0:
+            await self._store.make_ready(job_id)
+        else:
+            bucket = (self._store.ttr_buckets if leased else self._store.delay_buckets)[0]
+            await self._store.add_to_bucket(bucket, job_id, due_s=self._clock.now_ms() // MS_PER_S + delay_s)
+
+    def _ask_for_dispatcher(self) -> None:
+        """It is one process with what answers clients. Raises ``Unavailable`` if there is none."""
+        if self._cards.closed:
+            raise Unavailable("no dispatcher runs")

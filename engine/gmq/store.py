@@ -1,0 +1,143 @@
+"""What Redis holds of the queue, and the single commands on it: one round trip a call.
+
+Source: https://github.com/wuzhc/gmq at v1.0. Scripts named ``original_…`` are its own, with their defects.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from engine.common.pipelines import read, write
+from engine.gmq.jobs import FIELDS, BrokenJob, Job, Status
+from engine.gmq.keys import GmqKeys
+from engine.gmq.settings import GmqSettings
+from engine.ports import Argument, Command, Connection
+
+
+@cache
+def _script(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """``next_s``: seconds until the next job of the bucket is due; -1 if there is none. ``left``: how many it lists."""
+
+    ids: Sequence[str]
+    next_s: int
+    left: int | None = None
+
+
+class Store:
+    """Every call raises ``PortError`` and, for an error reply, ``ServerError``."""
+
+    def __init__(self, quorum: Connection, *, settings: GmqSettings) -> None:
+        self._quorum, self._compat = quorum, settings.compat
+        self.keys = GmqKeys(prefix=settings.prefix)
+        self.delay_buckets = [self.keys.delay_bucket(number) for number in range(settings.buckets)]
+        self.ttr_buckets = [self.keys.ttr_bucket(number) for number in range(settings.ttr_buckets)]
+
+    async def put(self, job: Job) -> bool:
+        """Into the pool. False if one of this id is there. With ``compat`` two that ask at once both put theirs."""
+        key = self.keys.job(job.id)
+        if not self._compat:
+            return bool(await self._eval("push", [key], job.flat()))
+        if await self._write("EXISTS", key):
+            return False
+        await self._write("HMSET", key, *job.flat())
+        return True
+
+    async def get(self, job_id: str) -> Job | None:
+        """The job as the pool has it; None if there is none. Raises ``BrokenJob``."""
+        flat = await self._hash(job_id)
+        return Job.of(flat) if flat else None
+
+    async def add_to_bucket(self, bucket: str, job_id: str, *, due_s: int) -> None:
+        """It counts as delayed from now on; nothing happens if its job is gone."""
+        keys = [bucket, self.keys.job(job_id)]
+        await self._eval("add_to_bucket", keys, [due_s, job_id, int(Status.DELAY)], original=self._compat)
+
+    async def take_due(self, bucket: str, *, now_s: int) -> Due:
+        """Out of the bucket: up to 200 ids, which are the caller's to make ready.
+
+        Raises ``ValueError`` with ``compat`` if the number of seconds is one that Lua writes as a power of ten.
+        """
+        statuses = [int(Status.DELAY), int(Status.RESERVED)]
+        told, *ids = await self._eval("due", [bucket], [*statuses, self.keys.pool, now_s], original=self._compat)
+        left = None if self._compat else ids.pop(0)
+        return Due([each.decode() for each in ids], int(told), left)
+
+    async def make_ready(self, job_id: str) -> None:
+        """Into the list of its topic.
+
+        With ``compat`` it raises ``BrokenJob`` for a job that is gone or has a delay and is not delayed.
+        """
+        flat = await self._hash(job_id)
+        if not flat and not self._compat:
+            return
+        job = Job.of(flat)
+        if self._compat and job.delay_s > 0 and job.status is not Status.DELAY:
+            raise BrokenJob(f"job {job_id!r} has the status {job.status.name}")
+        keys = [self.keys.ready(job.topic), self.keys.job(job_id)]
+        await self._eval("make_ready", keys, [job_id, int(Status.READY)], original=self._compat)
+
+    async def take_ready(self, topic: str) -> str | None:
+        """The id that has been ready longest. Nothing lists it any more: it is the caller's to put into a bucket."""
+        raw = await self._write("RPOP", self.keys.ready(topic))
+        return None if raw is None else str(raw.decode())
+
+    async def reserve(self, job_id: str) -> Job | None:
+        """The job, now reserved. None if it is gone; with ``compat`` that leaves a stub and raises ``BrokenJob``."""
+        key = self.keys.job(job_id)
+        if self._compat:
+            await self._write("HSET", key, "status", int(Status.RESERVED))
+            return Job.of(await self._hash(job_id))
+        values = await self._eval("reserve", [key], [int(Status.RESERVED), *FIELDS])
+        return None if values is None else Job.of(_flat(values))
+
+    async def count_delivery(self, job_id: str) -> None:
+        """What ``reserve`` counts by itself without ``compat``; it makes a stub of a job that is gone."""
+        await self._write("HINCRBY", self.keys.job(job_id), "consume_num", 1)
+
+    async def finish(self, job_id: str) -> bool:
+        """Delete a job that is in flight. False if it is not. With ``compat`` buckets go on listing it."""
+        if not self._compat:
+            keys = [self.keys.job(job_id), *self.delay_buckets, *self.ttr_buckets]
+            return bool(await self._eval("ack", keys, [job_id, int(Status.RESERVED), int(Status.DELAY)]))
+        job = await self.get(job_id)
+        return job is not None and job.leased and await self.delete(job_id)
+
+    async def delete(self, job_id: str) -> bool:
+        """Out of the pool. False if it was not there. What lists the id stays."""
+        return bool(await self._write("DEL", self.keys.job(job_id)))
+
+    async def size(self, bucket: str) -> int:
+        command: Command = ("ZCARD", bucket)
+        (size,) = await read(self._quorum, [command])
+        return int(size)
+
+    async def _hash(self, job_id: str) -> list[bytes]:
+        """Field, value …; empty if there is none. Not by HGETALL by default: zones may list a large hash unlike."""
+        key = self.keys.job(job_id)
+        if self._compat:
+            (flat,) = await read(self._quorum, [("HGETALL", key)])
+            return list(flat)
+        (values,) = await read(self._quorum, [("HMGET", key, *FIELDS)])
+        return _flat(values)
+
+    async def _eval(self, name: str, keys: Sequence[str], words: Sequence[Argument], *, original: bool = False) -> Any:
+        script = _script(f"original_{name}" if original else name)
+        return await self._write("EVAL", script, len(keys), *keys, *words)
+
+    async def _write(self, *words: Argument) -> Any:
+        (reply,) = await write(self._quorum, [words], name=str(words[0]))
+        return reply
+
+
+def _flat(values: Sequence[bytes | None]) -> list[bytes]:
+    """Field, value …, of those that a job has."""
+    return [
+        part for name, value in zip(FIELDS, values, strict=True) if value is not None for part in (name.encode(), value)
+    ]
