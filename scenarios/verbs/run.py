@@ -62,7 +62,7 @@ class Performed:
             out.print(str(path), highlight=False, soft_wrap=True)
         if self.illustrations.problem:
             out.print(self.illustrations.problem, highlight=False)
-        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, markup=False, soft_wrap=True)
 
 
 def perform(

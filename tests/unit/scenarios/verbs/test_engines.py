@@ -51,3 +51,10 @@ def test_an_engine_that_the_scenario_does_not_go_with_is_left_out_and_told_why(c
 def test_a_scenario_without_a_queue_is_refused(capsys):
     assert run_cli(["engines", "registers", "--on", "sim"]) == 64
     assert "registers: has a workload (register) and no queue" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("few")
+def test_the_command_to_repeat_it_is_shown_with_its_brackets(capsys):
+    assert engines() == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Again: ")]
+    assert "'topology.zones=[a]'" in line
