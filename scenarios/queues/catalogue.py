@@ -4,11 +4,9 @@ import pkgutil
 from collections.abc import Callable
 
 from cluster.testbed import Testbed
-from scenarios.queues.hardened import HardenedUnderTest
 from scenarios.queues.under_test import QueueUnderTest
-from scenarios.spec.engines import ENGINES
 from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.scenario import Mode, Scenario
+from scenarios.spec.scenario import Scenario
 
 MakeQueue = Callable[[Testbed, Scenario], QueueUnderTest]
 
@@ -18,7 +16,5 @@ def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
     if scenario.queue.factory is not None:
         own: QueueUnderTest = load_factory(scenario.queue.factory)(testbed, scenario)
         return own
-    if scenario.queue.mode is Mode.HARDENED:
-        return HardenedUnderTest(testbed, scenario)
-    shipped: QueueUnderTest = pkgutil.resolve_name(ENGINES[scenario.queue.engine].make)(testbed, scenario)
+    shipped: QueueUnderTest = pkgutil.resolve_name(scenario.queue.shipped.make)(testbed, scenario)
     return shipped

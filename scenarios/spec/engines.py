@@ -8,46 +8,53 @@ from engine.queue import Features
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineMode:
     """``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
 
-    ``features``: what it promises, in each of its modes.
-    ``modes``: of ``default``, ``compat`` and ``hardened`` those that it has.
+    ``features``: what the engine promises in this mode.
     """
 
-    about: str
     make: str
     features: Features
-    modes: tuple[str, ...] = ("default",)
 
 
-_DYNO_MODES = ("default", "compat", "hardened")
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name."""
+
+    about: str
+    modes: Mapping[str, EngineMode]
+
+
 _DYNO = Features(early_ms_max=1)
+_HARDENED = EngineMode("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
+_SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
+
+
+def _dyno(adapter: str) -> Mapping[str, EngineMode]:
+    original = EngineMode(f"scenarios.queues.dyno:{adapter}", _DYNO)
+    return {"default": original, "compat": original, "hardened": _HARDENED}
+
+
+def _copy_in_seconds(make: str) -> Mapping[str, EngineMode]:
+    """Of a queue that counts in whole seconds, rounded down, and serves the first topic that has any."""
+    original = EngineMode(make, _SECONDS)
+    return {"default": original, "compat": original}
+
 
 ENGINES: Mapping[str, Engine] = {
-    "dyno": Engine("dyno-queues V1, one command at a time", "scenarios.queues.dyno:DynoUnderTest", _DYNO, _DYNO_MODES),
-    "dyno-v2": Engine(
-        "dyno-queues V2: pipelines, and per-shard queues behind one queue",
-        "scenarios.queues.dyno:PipelinedUnderTest",
-        _DYNO,
-        _DYNO_MODES,
-    ),
+    "dyno": Engine("dyno-queues V1, one command at a time", _dyno("DynoUnderTest")),
+    "dyno-v2": Engine("dyno-queues V2: pipelines, and per-shard queues behind one queue", _dyno("PipelinedUnderTest")),
     "gmq": Engine(
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
-        "scenarios.queues.gmq:GmqUnderTest",
-        Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False),
-        ("default", "compat"),
+        _copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
     ),
     "youzan": Engine(
-        "job pool, buckets with timers, ready lists",
-        "scenarios.queues.youzan:YouzanUnderTest",
-        Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False),
-        ("default", "compat"),
+        "job pool, buckets with timers, ready lists", _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest")
     ),
     "zset": Engine(
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
-        "scenarios.queues.zset:ZsetUnderTest",
-        Features(leases=False, priorities=False),
+        {"default": EngineMode("scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
     ),
 }
 """By name."""

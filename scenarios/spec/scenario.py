@@ -22,7 +22,7 @@ from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
-from scenarios.spec.engines import ENGINES, known_engine
+from scenarios.spec.engines import ENGINES, EngineMode, known_engine
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
@@ -98,6 +98,12 @@ class QueueSettings(Section):
     """A queue of the user's own, ``MODULE:FUNCTION``, in place of ``engine`` and ``mode`` (docs/properties.md)."""
     v1_producers: Flag = False
     """Hardened: producers are clients of dyno-queues V1, on the same keys."""
+
+    @property
+    def shipped(self) -> EngineMode:
+        """The engine in its mode, unless there is a ``factory``; in its default if it lacks that mode."""
+        modes = ENGINES[self.engine].modes
+        return modes.get("compat" if self.compat else self.mode, modes["default"])
 
 
 class Priority(Section):
@@ -256,7 +262,7 @@ class Scenario(Section):
 
         dyno-queues has none. Raises ``ValueError`` if a queue of the user's own cannot be found.
         """
-        services = getattr(load_factory(self.queue.factory or ENGINES[self.queue.engine].make), "services", None)
+        services = getattr(load_factory(self.queue.factory or self.queue.shipped.make), "services", None)
         return tuple(services(self)) if services is not None else ()
 
     @property
@@ -267,7 +273,7 @@ class Scenario(Section):
         """
         own = self.queue.factory
         if own is None:
-            return ENGINES[self.queue.engine].features
+            return self.queue.shipped.features
         told: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
         return told
 

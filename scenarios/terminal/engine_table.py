@@ -5,20 +5,25 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from analysis.message_classes import MessageClass
+from engine.queue import Features
 from scenarios.spec.engines import Engine
 from scenarios.terminal.console import milliseconds
 from scenarios.terminal.run_table import COLOURS, Result
 
 
 def engine_table(engines: Mapping[str, Engine]) -> Table:
+    """A row an engine, or several if its modes promise different things."""
     table = Table(show_edge=False, pad_edge=False)
     for heading in ("engine", "modes", "counts in", "early by at most", "leases", "priorities", "about"):
         table.add_column(heading, overflow="fold")
     for name, engine in engines.items():
-        promised = engine.features
-        answers = ("yes" if each else "no" for each in (promised.leases, promised.priorities))
-        times = f"{promised.time_unit_ms} ms", f"{promised.early_ms_max} ms"
-        table.add_row(name, ", ".join(engine.modes), *times, *answers, engine.about)
+        alike: dict[Features, list[str]] = {}
+        for mode, one in engine.modes.items():
+            alike.setdefault(one.features, []).append(mode)
+        for promised, modes in alike.items():
+            answers = ("yes" if each else "no" for each in (promised.leases, promised.priorities))
+            times = f"{promised.time_unit_ms} ms", f"{promised.early_ms_max} ms"
+            table.add_row(name, ", ".join(modes), *times, *answers, engine.about)
     return table
 
 

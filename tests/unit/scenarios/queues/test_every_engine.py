@@ -47,5 +47,7 @@ def test_whoever_promises_leases_delivers_again_what_killed_its_consumer_and_nob
     told = {"rate_per_s": 0, "operations": [{"at_ms": 0, "zone": "a", "id": "poison", "poison": True}]}
     _, _, verdict = run_in_memory(scenario(engine, mode, load=told, consumers={"batch": 1}, drain={"bound_s": 10}))
     assert verdict.totals.delivered == 1
-    assert (verdict.counts[MessageClass.REDELIVERED] > 0) == ENGINES[engine].features.leases
-    assert (verdict.valid is True) == (not ENGINES[engine].features.leases)  # or the poison is still there in the end
+    assert (verdict.counts[MessageClass.REDELIVERED] > 0) == ENGINES[engine].modes[mode].features.leases
+    assert (verdict.valid is True) == (
+        not ENGINES[engine].modes[mode].features.leases
+    )  # or the poison is still there in the end
