@@ -11,7 +11,7 @@ from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import Scenario
+from scenarios.spec.scenario import QueueSettings, Scenario
 
 MARGIN_SHARE = 10
 """Clocks may differ by a lease divided by this."""
@@ -23,11 +23,13 @@ HOLD_LEASES = 50
 class HardenedUnderTest:
     """A shard per zone, served by the zone of its name, or for a while by another."""
 
+    prefix, name = PREFIX, NAME
+
     def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
         self._testbed = testbed
         self._scenario = scenario
         self._without = tuple(without)
-        self._keys = HardenedKeys(prefix=PREFIX, queue=NAME)
+        self._keys = HardenedKeys(prefix=self.prefix, queue=self.name)
         self._instances = count(1)
         self.shards = {zone: zone for zone in scenario.zones}
 
@@ -65,20 +67,30 @@ class HardenedUnderTest:
             yield state_row(zone, "payload", field)
 
     def _instance(self, zone: str, wrap: Wrap) -> HardenedQueue:
-        settings = self._scenario.queue
         return hardened_queue(
-            site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap),
+            self._site(zone, wrap),
             instance=next(self._instances),
-            strategy=strategy_of(settings.sharding, zone),
-            lease_ms=settings.unack_ms,
-            margin_ms=max(1, settings.unack_ms // MARGIN_SHARE),
-            keeper_interval_ms=settings.unack_ms,
-            grace_ms=settings.unack_ms,
-            takeover_ms=TAKEOVER_LEASES * settings.unack_ms,
-            hold_max_ms=HOLD_LEASES * settings.unack_ms,
-            deliveries_max=settings.deliveries_max,
+            strategy=strategy_of(self._scenario.queue.sharding, zone),
             without=self._without,
+            **times_of(self._scenario.queue),
         )
+
+    def _site(self, zone: str, wrap: Wrap) -> Site:
+        return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
+
+
+def times_of(queue: QueueSettings) -> dict[str, Any]:
+    """The lengths of time of ``HardenedSettings``, all in proportion to the lease, and what else is given."""
+    lease_ms = queue.unack_ms
+    return {
+        "lease_ms": lease_ms,
+        "margin_ms": max(1, lease_ms // MARGIN_SHARE),
+        "keeper_interval_ms": lease_ms,
+        "grace_ms": lease_ms,
+        "takeover_ms": TAKEOVER_LEASES * lease_ms,
+        "hold_max_ms": HOLD_LEASES * lease_ms,
+        "deliveries_max": queue.deliveries_max,
+    }
 
 
 def hardened_queue(

@@ -28,6 +28,7 @@ class Engine:
 
 _DYNO = Features(early_ms_max=1)
 _HARDENED = EngineMode("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
+_GMQ_HARDENED = Features(early_ms_max=1, priorities=False)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
@@ -47,7 +48,10 @@ ENGINES: Mapping[str, Engine] = {
     "dyno-v2": Engine("dyno-queues V2: pipelines, and per-shard queues behind one queue", _dyno("PipelinedUnderTest")),
     "gmq": Engine(
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
-        _copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
+        {
+            **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
+            "hardened": EngineMode("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
+        },
     ),
     "youzan": Engine(
         "job pool, buckets with timers, ready lists", _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest")

@@ -1,13 +1,15 @@
 """What the parts of one hardened queue object share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from engine.common.timings import Total
 from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.dyno.hardened.records.replica_reads import Replicas
 from engine.dyno.hardened.records.steps import Steps
 from engine.dyno.hardened.settings import HardenedSettings
-from engine.ports import Clock, Runtime
+from engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,6 +50,8 @@ def totals_of(counters: HardenedCounters) -> tuple[Total, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HardenedContext:
+    """Of the queue ``keys.queue``, in one program."""
+
     runtime: Runtime
     clock: Clock
     steps: Steps
@@ -55,3 +59,27 @@ class HardenedContext:
     keys: HardenedKeys
     settings: HardenedSettings
     counters: HardenedCounters = field(default_factory=HardenedCounters)
+
+    @classmethod
+    def of(
+        cls,
+        queue: str,
+        *,
+        runtime: Runtime,
+        clock: Clock,
+        quorum: Connection,
+        safe: Connection,
+        local: Connection,
+        zones: Mapping[str, Connection],
+        settings: HardenedSettings,
+    ) -> Self:
+        """Connections as ``HardenedQueue`` takes them. Raises ``ValueError`` if ``zones`` lacks the own zone."""
+        if not queue:
+            raise ValueError(f"name must be a non-empty string, got {queue!r}")
+        if settings.shard not in zones:
+            raise ValueError(f"zones must have the own zone {settings.shard!r}, got {list(zones)}")
+        keys = HardenedKeys(prefix=settings.prefix, queue=queue)
+        others = [zone for name, zone in zones.items() if name != settings.shard]
+        steps = Steps(level=quorum, safe=safe, local=local, others=others, keys=keys, settings=settings)
+        replicas = Replicas(zones=zones, keys=keys, runtime=runtime)
+        return cls(runtime=runtime, clock=clock, steps=steps, replicas=replicas, keys=keys, settings=settings)

@@ -17,9 +17,7 @@ from engine.dyno.hardened.leases.batch_decisions import decided_each
 from engine.dyno.hardened.leases.held_leases import HeldLeases
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.pop import HardenedPopper
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.dyno.hardened.records.replica_reads import Replicas
-from engine.dyno.hardened.records.steps import Lease, Put, Steps, in_steps
+from engine.dyno.hardened.records.steps import Lease, Put, in_steps
 from engine.dyno.hardened.settings import HardenedSettings
 from engine.dyno.hardened.upkeep.keeper import Keeper
 from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
@@ -66,19 +64,19 @@ class HardenedQueue(BackgroundQueue):
         strategy: ShardingStrategy | None = None,
         metrics: MetricsSource | None = None,
     ) -> None:
-        if not name:
-            raise ValueError(f"name must be a non-empty string, got {name!r}")
-        if settings.shard not in zones:
-            raise ValueError(f"zones must have the own zone {settings.shard!r}, got {list(zones)}")
+        self._context = HardenedContext.of(
+            name,
+            runtime=runtime,
+            clock=clock,
+            quorum=quorum,
+            safe=safe,
+            local=local,
+            zones=zones,
+            settings=settings,
+        )
         self.name = name
         self.settings = settings
-        self.keys = HardenedKeys(prefix=settings.prefix, queue=name)
-        others = [zone for zone_name, zone in zones.items() if zone_name != settings.shard]
-        steps = Steps(level=quorum, safe=safe, local=local, others=others, keys=self.keys, settings=settings)
-        replicas = Replicas(zones=zones, keys=self.keys, runtime=runtime)
-        self._context = HardenedContext(
-            runtime=runtime, clock=clock, steps=steps, replicas=replicas, keys=self.keys, settings=settings
-        )
+        self.keys = self._context.keys
         self.metrics: QueueMetrics | None = None
         if metrics is not None:
             self.metrics = metrics.add(
@@ -91,7 +89,7 @@ class HardenedQueue(BackgroundQueue):
                     totals=totals_of(self.counters),
                 )
             )
-        self._steps = steps
+        self._steps = self._context.steps
         self._clock = clock
         self._strategy = RoundRobin() if strategy is None else strategy
         self._held_leases = HeldLeases(self._context)
@@ -122,20 +120,11 @@ class HardenedQueue(BackgroundQueue):
         in them nor among its ``failed_ids`` was not tried. Raises ``ValueError``, before anything is pushed, if the
         strategy chooses none of the shards or a string cannot be written as UTF-8.
         """
-        now_ms = self._clock.now_ms()
-        puts = [self._put(message, now_ms=now_ms) for message in messages]
-        receipts: list[Receipt] = []
-        for batch in in_steps(puts):
-            try:
-                told = await self._steps.put(batch)
-            except COMMAND_FAILURES as error:
-                failed_ids = tuple(put.id for put in batch)
-                raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
-            receipts += [
-                Receipt(id=put.id, shard=shard, due_ms=math.floor(score))
-                for put, (shard, score) in zip(batch, told, strict=True)
-            ]
-        return receipts
+        return [receipt for receipt, _ in await self._put_all(messages)]
+
+    async def push_new(self, messages: Sequence[Message]) -> list[tuple[Receipt, bool]]:
+        """``push``; and of each whether it is listed as it was pushed, which an id that the queue knew is not."""
+        return await self._put_all(messages)
 
     @timed("pop", messages=int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
@@ -145,6 +134,10 @@ class HardenedQueue(BackgroundQueue):
         is open.
         """
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
+
+    def holds(self, delivery: Delivery) -> bool:
+        """Whether this object made ``delivery`` and its lease was not given up yet."""
+        return self._held_leases.of(delivery.message.id, delivery.token) is not None
 
     async def ack(self, delivery: Delivery) -> bool:
         """The work is done: the message is not delivered again. False if the lease was lost before: then it may be."""
@@ -266,6 +259,22 @@ class HardenedQueue(BackgroundQueue):
         shard = chosen_shard(self._strategy, self.settings.shards, message)
         due_ms = now_ms + message.timeout_ms
         return Put.of(message, shard=shard, due_ms=due_ms, now_ms=now_ms, settings=self.settings)
+
+    async def _put_all(self, messages: Sequence[Message]) -> list[tuple[Receipt, bool]]:
+        now_ms = self._clock.now_ms()
+        puts = [self._put(message, now_ms=now_ms) for message in messages]
+        found: list[tuple[Receipt, bool]] = []
+        for batch in in_steps(puts):
+            try:
+                told = await self._steps.put(batch)
+            except COMMAND_FAILURES as error:
+                receipts, failed_ids = tuple(receipt for receipt, _ in found), tuple(put.id for put in batch)
+                raise batch_push_failure(error, receipts=receipts, failed_ids=failed_ids) from error
+            found += [
+                (Receipt(id=put.id, shard=shard, due_ms=math.floor(score)), (shard, score) == (put.shard, put.score))
+                for put, (shard, score) in zip(batch, told, strict=True)
+            ]
+        return found
 
     async def _beat(self) -> None:
         if self.settings.has(Hardening.LEASE_HEARTBEAT):

@@ -1,19 +1,24 @@
 """What an instance does for the shards that it serves while it is open: compare the zones, sweep, forget."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.dyno.hardened.upkeep.orphan_sweeper import OrphanSweeper
 from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
-from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from engine.dyno.scores import eligible_until
 
 SCAN_EVERY = 4
 """One round in so many also looks at a page of all records, due or not."""
 
 FORGOTTEN_MAX = 1_000
+
+
+class Serves(Protocol):
+    @property
+    def shards(self) -> Sequence[str]:
+        """Those whose due messages are compared."""
 
 
 class Keeper:
@@ -23,13 +28,18 @@ class Keeper:
     records, a page of payloads for the orphan sweeper, and old tombstones.
     """
 
-    def __init__(self, context: HardenedContext, *, replica_repair: ReplicaRepair, served: ServedShards) -> None:
+    def __init__(self, context: HardenedContext, *, replica_repair: ReplicaRepair, served: Serves) -> None:
         self._context = context
         self._replica_repair = replica_repair
         self._served = served
         self._sweeper = OrphanSweeper(context, replica_repair)
         self._cursor = 0
         self._rounds = 0
+
+    @property
+    def adopted(self) -> Sequence[str]:
+        """Ids without record that were listed, the last ones."""
+        return tuple(self._sweeper.adopted)
 
     async def round(self) -> None:
         """Raises ``PortError``, ``ServerError``; the next round begins anew."""

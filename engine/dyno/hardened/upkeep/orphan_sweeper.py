@@ -1,5 +1,6 @@
 """Payloads without record: left by clients of V1 that died, or by a server that was half restored."""
 
+from collections import deque
 from collections.abc import Sequence
 
 from engine.dyno.errors import PayloadError
@@ -22,6 +23,7 @@ class OrphanSweeper:
         self._replica_repair = replica_repair
         self._cursor = 0
         self._first_seen_ns: dict[str, int] = {}
+        self.adopted: deque[str] = deque(maxlen=REMEMBERED_MAX)
 
     async def sweep(self) -> None:
         """One page of the own zone's payloads. Raises ``PortError``, ``ServerError``."""
@@ -68,3 +70,4 @@ class OrphanSweeper:
         for part in in_steps(puts):
             await context.steps.put(part)
             context.counters.adopted += len(part)
+            self.adopted.extend(put.id for put in part)

@@ -1,0 +1,99 @@
+"""An instance of hardened gmq: several topics, popped in strict order; ids that are there are refused.
+
+Each topic is a hardened dyno queue of its own, so its jobs have a record in every zone, a lease is proven by two zones
+and an ack carries the token of its lease (docs/hardened.md). What takes gmq several commands takes one script here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.common.lifecycle import Startable, close_all
+from engine.dyno.hardened import HardenedQueue
+from engine.message import Delivery, Message, Receipt
+from engine.ports import Indeterminate, Runtime, ServerError
+
+NS_PER_MS = 1_000_000
+
+
+class HardenedGmqQueue(Startable):
+    """``topics``: the queue of each, by its name and in the order of popping; a message goes to the first.
+
+    ``at_most_once``: a job is deleted before it is delivered, as with a TTR of 0. Otherwise the lease of a delivery
+    ends by its time. ``HardenedDispatcher`` must run beside it, or what a zone missed stays missing.
+
+    Raises: every operation may raise ``Unavailable``, ``Indeterminate`` or ``ServerError``.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, HardenedQueue],
+        *,
+        runtime: Runtime,
+        poll_interval_ms: int = 10,
+        at_most_once: bool = False,
+    ) -> None:
+        if not topics or not all(topics):
+            raise ValueError(f"topics must be one or more non-empty names, got {list(topics)!r}")
+        self._topics = dict(topics)
+        self._runtime = runtime
+        self._poll_ns = poll_interval_ms * NS_PER_MS
+        self._at_most_once = at_most_once
+
+    async def start(self) -> None:
+        """Serve the shards of the own zone, and those that no instance of their zone serves. Only who pops needs it."""
+        for queue in self._topics.values():
+            queue.server.start()
+
+    async def close(self) -> None:
+        """Leases and jobs stay as they are."""
+        await close_all(queue.server for queue in self._topics.values())
+
+    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+        """Add each of ``messages`` as a job. Raises ``ServerError`` for an id that the topic knows.
+
+        It knows one for as long as its job is there, and after its ack for ``retention_ms``. Raises ``Indeterminate``
+        if others of ``messages`` were added.
+        """
+        told = await next(iter(self._topics.values())).push_new(messages)
+        known = [receipt.id for receipt, new in told if not new]
+        if not known:
+            return [receipt for receipt, _ in told]
+        refused = f"job {known[0]!r}: has exist"
+        raise (ServerError if len(known) == len(told) else Indeterminate)(refused)
+
+    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
+        """Up to ``count`` due jobs, as soon as there is one, topic by topic; none after ``wait_ms``."""
+        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
+        while True:
+            deliveries = await self._take(count)
+            rest_ns = deadline_ns - self._runtime.now_ns()
+            if deliveries or rest_ns <= 0:
+                return deliveries
+            await self._runtime.sleep(min(self._poll_ns, rest_ns))
+
+    async def ack(self, delivery: Delivery) -> bool:
+        """The work is done: the job is deleted. False if the lease was lost before."""
+        holder = next((queue for queue in self._topics.values() if queue.holds(delivery)), None)
+        return holder is not None and await holder.ack(delivery)
+
+    async def dead_letters(self, topic: str, count: int) -> list[Message]:
+        """Jobs that were delivered ``deliveries_max`` times in vain, the oldest first."""
+        return await self._topics[topic].dead_letters(count)
+
+    async def _take(self, count: int) -> list[Delivery]:
+        deliveries: list[Delivery] = []
+        for queue in self._topics.values():
+            try:
+                deliveries += await self._take_of(queue, count - len(deliveries))
+            except COMMAND_FAILURES:
+                if not deliveries:
+                    raise
+                break
+        return deliveries
+
+    async def _take_of(self, queue: HardenedQueue, count: int) -> list[Delivery]:
+        deliveries = await queue.pop(count)
+        if not self._at_most_once or not deliveries:
+            return deliveries
+        settled = await queue.ack_all(deliveries)
+        return [delivery for delivery, mine in zip(deliveries, settled, strict=True) if mine]
