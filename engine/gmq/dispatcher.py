@@ -45,6 +45,7 @@ class GmqDispatcher(Startable):
         self._store = Store(quorum, settings=settings)
         self._delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
         self._leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
+        self._takes_cards = False
         self._dispatching: Task[None] | None = None
         self._timers: list[Task[None]] = []
         self._writers: list[Task[None]] = []
@@ -59,11 +60,12 @@ class GmqDispatcher(Startable):
             self._writers.append(self._spawn(bucket.write(), f"bucket {bucket.key}"))
             self._timers.append(self._spawn(bucket.scan_when_due(), f"timer of {bucket.key}"))
         self._cards.open()
+        self._takes_cards = True
         self._dispatching = self._spawn(self._dispatch(), "dispatcher")
 
     async def close(self) -> None:
         """Stop: no card is taken any more; then the timers end after their scans, the buckets, and the dispatcher."""
-        self._cards.close(orderly=True)
+        self._let_go(orderly=True)
         dispatching, self._dispatching = self._dispatching, None
         if dispatching is not None:
             await dispatching.join()
@@ -95,8 +97,14 @@ class GmqDispatcher(Startable):
             self._die()
             raise
 
+    def _let_go(self, *, orderly: bool) -> None:
+        """Of ``cards``, once: what is left of a dead program may end when another has taken its place."""
+        if self._takes_cards:
+            self._takes_cards = False
+            self._cards.close(orderly=orderly)
+
     def _die(self) -> None:
-        self._cards.close(orderly=False)
+        self._let_go(orderly=False)
         for bucket in self._all:
             bucket.stop()
             bucket.inbox.close(orderly=False)
