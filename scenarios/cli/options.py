@@ -1,8 +1,7 @@
 """Options that several verbs have, and the checks of what typer cannot check alone."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -47,19 +46,10 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of t
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
-Name = TypeVar("Name", bound=StrEnum)
-
 
 def with_own_queue(named: str | None) -> list[str]:
     """The override of a scenario that ``--queue`` is short for."""
     return [] if named is None else [f"queue.factory={named}"]
-
-
-def one_of(kind: type[Name], option: str, text: str) -> Name:
-    try:
-        return kind(text)
-    except ValueError:
-        raise NotAccepted(f"{option}: got {text!r}; accepted: {', '.join(kind)}") from None
 
 
 def run_directory(path: Path) -> Path:

@@ -7,7 +7,7 @@ import typer
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, Source, one_of, with_own_queue
+from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, Source, with_own_queue
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -84,6 +84,7 @@ def matrix(
         "runs/matrix"
     ),
     shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent on making a counterexample smaller.")] = 60,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="The queue engine; see zonelab engines.")] = "dyno",
     mode: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this mode: default, compat or hardened. May be repeated."),
@@ -104,17 +105,29 @@ def matrix(
 
     Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
     """
-    from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+    from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
+    from scenarios.spec.engines import ENGINES, known_engine
     from scenarios.studies.matrix import chosen
     from scenarios.studies.matrix_report import fill_matrix
 
-    cells = chosen(
-        modes=[one_of(EngineMode, "--mode", name) for name in mode or ()],
-        levels=level or (),
-        fault_classes=[one_of(FaultClass, "--faults", name) for name in faults or ()],
+    try:
+        known_engine(engine)
+    except ValueError as error:
+        raise NotAccepted(f"--engine: {error}") from None
+    offered = (
+        ("--mode", mode, tuple(ENGINES[engine].modes)),
+        ("--level", level, LEVELS_OF_ONE_DC),
+        ("--faults", faults, classes_of(engine)),
     )
-    if not cells:
-        raise NotAccepted(f"--level: got {', '.join(level or ())}; accepted: {', '.join(LEVELS_OF_ONE_DC)}")
+    for option, names, accepted in offered:
+        if lacking := [name for name in names or () if name not in accepted]:
+            raise NotAccepted(f"{option}: got {lacking[0]}; accepted: {', '.join(accepted)}")
+    cells = chosen(
+        engine=engine,
+        modes=[EngineMode(name) for name in mode or ()],
+        levels=level or (),
+        fault_classes=[FaultClass(name) for name in faults or ()],
+    )
     report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
     show(report, as_json=as_json)
     if report.study.problems:

@@ -5,7 +5,7 @@ long the faults of a class happen. Times are those of a real cluster made short:
 leases last a fifth of a second.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from itertools import product
 from random import Random
@@ -15,12 +15,14 @@ from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from scenarios.arms import Arm
+from scenarios.fault_draws.slowed import slowed
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault, OfClock
 from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
-from scenarios.faults.programs import ConsumerCrash, ProducerCrash
+from scenarios.faults.programs import ConsumerCrash, ProducerCrash, ServiceCrash
 from scenarios.faults.zones import Kill, Pause, Wipe
 from scenarios.spec import scenario as spec
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.scenario import Scenario
 
@@ -36,7 +38,6 @@ _SLOW_LAG = "lognormal:15ms:40ms"
 _RATE_PER_S = 14.0
 _DELAY = "0.5*constant:0ms + 0.5*uniform:20ms:300ms"
 _WORK = "exponential:3ms"
-_OVERLONG_WORK = f"0.7*{_WORK} + 0.3*constant:{LEASE_MS * 3 // 2}ms"
 _CONSUMERS_PER_ZONE = 2
 _DRAIN_S = 4.0
 _DRAIN_OVERLONG_S = 15.0
@@ -49,6 +50,10 @@ _POISON_MAX = 3
 _DELIVERIES_MAX = 3
 _SWEPT_S = 3.0
 """The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
+
+
+_WITH_V1_PRODUCERS = ("dyno", "dyno-v2")
+"""Engines whose hardened mode takes what clients of V1 push."""
 
 
 class FaultClass(StrEnum):
@@ -73,11 +78,12 @@ class FaultClass(StrEnum):
     CLOCKS_WRONG = "clocks-wrong"
     POISON = "poison"
     V1_PRODUCERS_CRASH = "v1-producers-crash"
+    SERVICE_CRASH = "service-crash"
     ANY_OF_ONE_ZONE = "any-of-one-zone"
 
 
 class EngineMode(StrEnum):
-    """The dyno queue as it is, with the defects of the original, or hardened (docs/hardened.md)."""
+    """A queue as it is, with the defects of the original, or hardened (docs/hardened.md)."""
 
     DEFAULT = "default"
     COMPAT = "compat"
@@ -110,9 +116,14 @@ ABOUT: Mapping[FaultClass, str] = {
         "the producer of each zone, a client of V1 in hardened mode, too, ends just before its second command from a "
         "drawn time on; another takes its place; orphans are forbidden as well"
     ),
+    FaultClass.SERVICE_CRASH: (
+        "up to 4 times each background program of the queue is killed or stopped at a drawn command; another takes its "
+        "place"
+    ),
     FaultClass.ANY_OF_ONE_ZONE: (
         "one of the faults of a zone or link above; with it, each in half of the runs, wrong clocks, crashing "
-        "consumers and producers that push again what was not confirmed, and now and then heavy lags and overlong work"
+        "consumers and producers that push again what was not confirmed, and now and then heavy lags and overlong "
+        "work; background programs crash as above"
     ),
 }
 
@@ -123,21 +134,37 @@ WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
 """Classes with runs in which clocks are wrong."""
 
 
-def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode, seed: int) -> Scenario:
-    """The run of ``seed``. Equal arguments give equal scenarios; the load depends on ``seed`` alone."""
+def classes_of(engine: str) -> tuple[FaultClass, ...]:
+    """Those that ``engine`` can be tried with."""
+    idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
+    services = Scenario(name=engine, load=idle, queue=spec.QueueSettings(engine=engine)).services
+    lacking = [FaultClass.SERVICE_CRASH] if not services else []
+    lacking += [FaultClass.V1_PRODUCERS_CRASH] if engine not in _WITH_V1_PRODUCERS else []
+    return tuple(one for one in FaultClass if one not in lacking)
+
+
+def scenario_of_class(
+    fault_class: FaultClass, *, level: Level, mode: EngineMode, seed: int, engine: str = "dyno"
+) -> Scenario:
+    """The run of ``seed``. Equal arguments give equal scenarios; the load depends on ``seed`` alone.
+
+    Times of an engine that counts in seconds are longer: its lease lasts a second, and the rest is in proportion.
+    """
     drawn = _DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}"))
     any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
     overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
     heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
     poison, hardened = fault_class is FaultClass.POISON, mode is EngineMode.HARDENED
-    return Scenario(
-        name=f"{fault_class}-{mode}",
+    factor = max(1, -(-ENGINES[engine].modes[mode].features.time_unit_ms // LEASE_MS))
+    scenario = Scenario(
+        name=f"{fault_class}-{mode}" if engine == "dyno" else f"{engine}-{fault_class}-{mode}",
         about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
         arm=Arm.SIM,
         seed=seed,
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
         queue=spec.QueueSettings(
+            engine=engine,
             mode=spec.Mode.HARDENED if hardened else spec.Mode.DEFAULT,
             unack_ms=LEASE_MS,
             unack_interval_ms=LEASE_MS // 2,
@@ -150,12 +177,20 @@ def scenario_of_class(fault_class: FaultClass, *, level: Level, mode: EngineMode
             per_zone=_CONSUMERS_PER_ZONE,
             batch=1 if poison else 5,
             wait_ms=50,
-            processing=_OVERLONG_WORK if overlong else _WORK,
+            processing=_overlong_work(LEASE_MS * factor) if overlong else _WORK,
         ),
         faults=drawn,
         drain=spec.Drain(bound_s=_DRAIN_OVERLONG_S if overlong else _DRAIN_S),
         checks=_checks(fault_class, drawn),
     )
+    if fault_class in (FaultClass.SERVICE_CRASH, FaultClass.ANY_OF_ONE_ZONE):
+        crashes = _service_crashes(scenario.services, Streams(seed).stream("services"))
+        scenario = scenario.model_copy(update={"faults": (*scenario.faults, *crashes)})
+    return slowed(scenario, factor)
+
+
+def _overlong_work(lease_ms: int) -> str:
+    return f"0.7*{_WORK} + 0.3*constant:{lease_ms * 3 // 2}ms"
 
 
 def _checks(fault_class: FaultClass, drawn: tuple[AnyFault, ...]) -> spec.Checks:
@@ -250,6 +285,24 @@ def _crashes(random: Random) -> tuple[AnyFault, ...]:
     )
 
 
+def _service_crashes(services: Sequence[tuple[str, str]], random: Random) -> tuple[AnyFault, ...]:
+    """Each in a slot of time of one program, in half of the slots."""
+    slot_s = LOAD_S / _CRASH_SLOTS
+    return tuple(
+        ServiceCrash(
+            kind="service_crash",
+            at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
+            for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
+            zone=zone,
+            service=service,
+            at_command=int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
+            how=random.choice(("kill", "stop")),
+        )
+        for (service, zone), slot in product(services, range(_CRASH_SLOTS))
+        if random.random() < 0.5
+    )
+
+
 def _clocks(random: Random) -> tuple[AnyFault, ...]:
     offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
     return tuple(
@@ -316,6 +369,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.CLOCKS_WRONG: _clocks,
     FaultClass.POISON: _none,
     FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
+    FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
 }
 

@@ -10,6 +10,7 @@ from cluster.random_streams import Streams
 from cluster.sim.schedule import TieBreak
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario, Simulation
@@ -28,8 +29,9 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
     """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
 
     About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
-    longer than that of ``base``. Faults are of the kinds that ``base`` has; their number, times and targets are drawn,
-    and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same scenario.
+    longer than that of ``base``. Faults are of the kinds that ``base`` has, and crashes of services; their number,
+    times and targets are drawn, and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same
+    scenario.
     """
     streams = Streams(seed)
     random = streams.stream("swarm")
@@ -94,10 +96,11 @@ def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
 
 
 def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:
-    kinds = dict.fromkeys(fault.kind for fault in base.faults)
+    known = (*base.faults, *_service_crashes(base))
+    kinds = dict.fromkeys(fault.kind for fault in known)
     on = [kind for kind in kinds if random.random() < 0.75]
-    templates = [fault for fault in base.faults if fault.kind in on]
-    wanted = random.randint(0, len(base.faults) + FAULTS_MORE) if templates else 0
+    templates = [fault for fault in known if fault.kind in on]
+    wanted = random.randint(0, len(known) + FAULTS_MORE) if templates else 0
     chosen: tuple[AnyFault, ...] = ()
     for _ in range(wanted):
         candidate = (*chosen, _fault(random.choice(templates), scenario, random))
@@ -105,6 +108,15 @@ def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFaul
         if not problems(scenario.model_copy(update={"faults": candidate, "load": _silent(scenario)})):
             chosen = candidate
     return chosen
+
+
+def _service_crashes(base: Scenario) -> tuple[AnyFault, ...]:
+    """Where consumers crash, the background programs of the queue do, too; not every engine has any."""
+    mortal = any(isinstance(fault, ConsumerCrash) for fault in base.faults)
+    return tuple(
+        ServiceCrash(kind="service_crash", at_s=0.0, for_s=0.001, zone=zone, service=service)
+        for service, zone in (base.services[:1] if mortal else ())
+    )
 
 
 def _silent(scenario: Scenario) -> Load:

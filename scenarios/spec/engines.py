@@ -8,8 +8,10 @@ from engine.queue import Features
 
 
 @dataclass(frozen=True, slots=True)
-class EngineMode:
-    """``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
+class Shipped:
+    """An engine in one of its modes.
+
+    ``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
 
     ``features``: what the engine promises in this mode.
     """
@@ -23,23 +25,23 @@ class Engine:
     """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name."""
 
     about: str
-    modes: Mapping[str, EngineMode]
+    modes: Mapping[str, Shipped]
 
 
 _DYNO = Features(early_ms_max=1)
-_HARDENED = EngineMode("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
+_HARDENED = Shipped("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
 _GMQ_HARDENED = Features(early_ms_max=1, priorities=False)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
-def _dyno(adapter: str) -> Mapping[str, EngineMode]:
-    original = EngineMode(f"scenarios.queues.dyno:{adapter}", _DYNO)
+def _dyno(adapter: str) -> Mapping[str, Shipped]:
+    original = Shipped(f"scenarios.queues.dyno:{adapter}", _DYNO)
     return {"default": original, "compat": original, "hardened": _HARDENED}
 
 
-def _copy_in_seconds(make: str) -> Mapping[str, EngineMode]:
+def _copy_in_seconds(make: str) -> Mapping[str, Shipped]:
     """Of a queue that counts in whole seconds, rounded down, and serves the first topic that has any."""
-    original = EngineMode(make, _SECONDS)
+    original = Shipped(make, _SECONDS)
     return {"default": original, "compat": original}
 
 
@@ -50,7 +52,7 @@ ENGINES: Mapping[str, Engine] = {
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
         {
             **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
-            "hardened": EngineMode("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
+            "hardened": Shipped("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
         },
     ),
     "youzan": Engine(
@@ -58,7 +60,7 @@ ENGINES: Mapping[str, Engine] = {
     ),
     "zset": Engine(
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
-        {"default": EngineMode("scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
+        {"default": Shipped("scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
     ),
 }
 """By name."""

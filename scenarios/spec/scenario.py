@@ -22,7 +22,7 @@ from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
-from scenarios.spec.engines import ENGINES, EngineMode, known_engine
+from scenarios.spec.engines import ENGINES, Shipped, known_engine
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
@@ -100,7 +100,7 @@ class QueueSettings(Section):
     """Hardened: producers are clients of dyno-queues V1, on the same keys."""
 
     @property
-    def shipped(self) -> EngineMode:
+    def shipped(self) -> Shipped:
         """The engine in its mode, unless there is a ``factory``; in its default if it lacks that mode."""
         modes = ENGINES[self.engine].modes
         return modes.get("compat" if self.compat else self.mode, modes["default"])

@@ -14,11 +14,13 @@ from pathlib import Path
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.statistics import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from engine.queue import Features
+from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
 from scenarios.parallel import results
 from scenarios.run.trial import QueueTrial, attempt
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.queue_run import shrink
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
 
@@ -31,28 +33,44 @@ class Cell:
     fault_class: FaultClass
     level: Level
     mode: EngineMode
+    engine: str = "dyno"
 
     @property
     def name(self) -> str:
-        return f"{self.fault_class}-{self.level}-{self.mode}"
+        name = f"{self.fault_class}-{self.level}-{self.mode}"
+        return name if self.engine == "dyno" else f"{self.engine}-{name}"
+
+    @property
+    def features(self) -> Features:
+        return ENGINES[self.engine].modes[self.mode].features
 
     def scenario(self, seed: int) -> Scenario:
-        return scenario_of_class(self.fault_class, level=self.level, mode=self.mode, seed=seed)
+        return scenario_of_class(self.fault_class, level=self.level, mode=self.mode, seed=seed, engine=self.engine)
 
 
-CELLS = tuple(
-    Cell(fault_class=fault_class, level=level, mode=mode)
-    for fault_class, mode, level in product(FaultClass, EngineMode, LEVELS_OF_ONE_DC)
-)
+def cells_of(engine: str) -> tuple[Cell, ...]:
+    """Every class of faults at every level in every mode that ``engine`` has."""
+    modes = [mode for mode in EngineMode if mode in ENGINES[engine].modes]
+    return tuple(
+        Cell(fault_class=fault_class, level=level, mode=mode, engine=engine)
+        for fault_class, mode, level in product(classes_of(engine), modes, LEVELS_OF_ONE_DC)
+    )
+
+
+CELLS = cells_of("dyno")
 
 
 def chosen(
-    *, modes: Collection[EngineMode] = (), levels: Collection[Level] = (), fault_classes: Collection[FaultClass] = ()
+    *,
+    engine: str = "dyno",
+    modes: Collection[EngineMode] = (),
+    levels: Collection[Level] = (),
+    fault_classes: Collection[FaultClass] = (),
 ) -> tuple[Cell, ...]:
-    """The cells of these modes, levels and classes; of all where none is given."""
+    """The cells of ``engine`` of these modes, levels and classes; of all where none is given."""
     return tuple(
         cell
-        for cell in CELLS
+        for cell in cells_of(engine)
         if cell.mode in (modes or EngineMode)
         and cell.level in (levels or Level)
         and cell.fault_class in (fault_classes or FaultClass)

@@ -8,10 +8,11 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, MessageClass
+from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, NEED_LEASES, MessageClass
 from analysis.statistics import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, FaultClass
+from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, classes_of
+from scenarios.spec.engines import ENGINES
 from scenarios.studies.matrix import (
     CELLS,
     JUDGED,
@@ -35,9 +36,8 @@ _PAGE = """# What holds under which faults
 
 {provenance}{interrupted}
 
-Every cell is the dyno queue at one level, under one class of faults, in the engine's default mode, with the defects
-of the original (`compat`) or hardened (docs/hardened.md), run in simulation with the seeds 1 to {seeds}. A run pushes
-about 42 messages in one second from three zones with two consumers each; leases last 200 ms; everything is healed and
+Every cell is the {engine} queue at one level, under one class of faults, in {modes}, run in simulation with the seeds
+1 to {seeds}. A run pushes about 42 messages {times} from three zones with two consumers each; everything is healed and
 drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
 place, time and length.
 
@@ -50,7 +50,24 @@ place, time and length.
 
 {matrix}
 
-## How it comes
+{causes}## Classes of faults
+
+{faults}
+
+## Classes of violation
+
+{violations}
+
+## Every broken cell
+
+The file is the first failing seed, made smaller as far as a short search goes. It repeats with
+`zonelab run FILE --on sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
+
+{details}
+"""
+
+
+_CAUSES = """## How it comes
 
 - *stuck* after a restart, a wipe or a cut: what a zone missed is never replayed, and its consumers look for messages on
   its own server only. A warm restart leaves what was pushed until every coordinator had reconnected. The quorum levels
@@ -68,22 +85,14 @@ place, time and length.
 - *concurrent* after a cut with resets: the own zone keeps a lease of the time of the cut that the others never saw. The
   quorum grants a new one, and the handler, which reads the own zone, ends it as if it were the old one.
 
-## Classes of faults
-
-{faults}
-
-## Classes of violation
-
-{violations}
-
-## Every broken cell
-
-The file is the first failing seed, made smaller as far as a short search goes. It repeats with
-`zonelab run FILE --on sim`, and with `zonelab replay FILE`, which also says whether every event was the same.
-
-{details}
 """
+_WITH_CAUSES = ("dyno",)
 
+_MODES = {
+    EngineMode.DEFAULT: "its default mode",
+    EngineMode.COMPAT: "with the defects of the original (`compat`)",
+    EngineMode.HARDENED: "hardened (docs/hardened.md)",
+}
 
 TITLES = {
     EngineMode.DEFAULT: "The default engine",
@@ -115,8 +124,12 @@ class MatrixReport(StudyReport[Matrix]):
             interrupted="".join(self._remarks()),
             seeds=max((result.runs for result in self.study.cells.values()), default=0),
             classes=", ".join(FORBIDDEN_DEFAULT),
+            engine=f"`{self._engine}`",
+            modes=" or ".join(_MODES[mode] for mode in self._modes),
+            times=_times_of(next(iter(self.study.cells))),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
-            faults="\n".join(f"- **{name}**: {words}." for name, words in ABOUT.items()),
+            causes=_CAUSES if self._engine in _WITH_CAUSES else "",
+            faults="\n".join(f"- **{name}**: {ABOUT[name]}." for name in classes_of(self._engine)),
             violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in JUDGED),
             details="\n".join(self._details(path)),
         )
@@ -130,9 +143,11 @@ class MatrixReport(StudyReport[Matrix]):
         return {"problems": self.study.problems, "cells": cells}
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
-        judged = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
+        clocked = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
+        judged = [name for name in clocked if cell.features.leases or name not in NEED_LEASES]
         named = (*judged, *(name for name in result.broken if name not in judged))
         return {
+            "engine": cell.engine,
             "faults": cell.fault_class,
             "level": cell.level,
             "mode": cell.mode,
@@ -152,6 +167,10 @@ class MatrixReport(StudyReport[Matrix]):
             "first_seed": seeds[0],
             "counterexample": str(path) if path else None,
         }
+
+    @property
+    def _engine(self) -> str:
+        return next(iter(self.study.cells)).engine
 
     @property
     def _modes(self) -> list[EngineMode]:
@@ -207,6 +226,11 @@ class MatrixReport(StudyReport[Matrix]):
             yield f"no verdict: {problem}"
 
 
+def _times_of(cell: Cell) -> str:
+    scenario = cell.scenario(1)
+    return f"in {scenario.load.duration_s:g} s, under leases of {scenario.queue.unack_ms} ms,"
+
+
 def _words(result: CellResult) -> str:
     if not result.runs:
         return "not run"
@@ -251,10 +275,12 @@ def fill_matrix(
 def _choice(cells: Sequence[Cell]) -> Iterator[str]:
     """The options that choose these cells."""
     axes = (
-        ("--mode", EngineMode, [cell.mode for cell in cells]),
+        ("--mode", ENGINES[cells[0].engine].modes, [cell.mode for cell in cells]),
         ("--level", LEVELS_OF_ONE_DC, [cell.level for cell in cells]),
-        ("--faults", FaultClass, [cell.fault_class for cell in cells]),
+        ("--faults", classes_of(cells[0].engine), [cell.fault_class for cell in cells]),
     )
+    if cells[0].engine != "dyno":
+        yield from ("--engine", cells[0].engine)
     for option, all_of, names in axes:
         wanted = dict.fromkeys(names)
         if len(wanted) < len(all_of):

@@ -21,7 +21,7 @@ def two_cells(monkeypatch):
         Cell(fault_class=fault_class, level=Level.DC_ONE, mode=EngineMode.DEFAULT)
         for fault_class in (FaultClass.NONE, FaultClass.ZONE_WIPED)
     )
-    monkeypatch.setattr(matrix_module, "CELLS", cells)
+    monkeypatch.setattr(matrix_module, "cells_of", lambda engine: cells)
     return cells
 
 
