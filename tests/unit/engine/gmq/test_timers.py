@@ -207,10 +207,8 @@ def test_a_dispatcher_can_be_started_again(either):
     assert either.pop() == ["x"]
 
 
-@pytest.mark.parametrize("error", [BROKEN, Indeterminate("no answer")], ids=["refused", "no answer"])
-@pytest.mark.parametrize(
-    ("name", "delay_s", "in_compat"), [("add", 2, "P"), ("ready", 0, "P")], ids=["to a bucket", "to its list"]
-)
+@pytest.mark.parametrize("error", [BROKEN, Indeterminate("no answer")], ids=["refused", "unanswered"])
+@pytest.mark.parametrize(("name", "delay_s", "in_compat"), [("add", 2, "P"), ("ready", 0, "P")], ids=["bucket", "list"])
 def test_a_write_of_the_dispatcher_that_fails_is_made_again_but_not_in_the_original(
     lab, compat, name, delay_s, in_compat, error
 ):
