@@ -18,7 +18,7 @@ LONGER: dict[str, str] = {}
 BESIDE_MAX = {"product": 15, "tests": 20}
 """Modules in one folder, ``__init__`` not counted."""
 
-CROWDED: dict[str, str] = {}
+CROWDED = {"benchmarks": "programs that stand alone, one question each"}
 """Folders that may hold more, each with its reason."""
 
 PORTS_LINES_MAX = 99

@@ -1,0 +1,104 @@
+"""How late, or early, gmq delivers delayed jobs, in simulation: 1,000 jobs a second, each due in 1 to 10 whole seconds.
+
+One zone without lag. Each start of a mode begins at another point of the wall clock's second, which a timer that looks
+every so many whole seconds keeps. Lateness is from when a job was due to the end of the pop that delivered it first.
+
+    .venv/bin/python benchmarks/gmq_lateness.py [--modes default compat hardened] [--starts 5] [--seconds 60]
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from environment import environment
+
+from analysis.runs.history import OPERATIONS
+from cluster.sim.cluster import SimCluster
+from cluster.testbed import Testbed
+from scenarios.run.simulated import simulate
+from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from scenarios.spec.reading import scenario_of
+
+MODES = ("default", "compat", "hardened")
+DELAYS_S = range(1, 11)
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+def scenario(mode: str, *, seed: int, seconds: float, rate_per_s: float) -> dict[str, Any]:
+    share = 1 / len(DELAYS_S)
+    return {
+        "name": "gmq-lateness",
+        "arm": "sim",
+        "seed": seed,
+        "topology": {"zones": ["a"]},
+        "persistence": "none",
+        "queue": {"engine": "gmq", "unack_ms": 30_000, **({"compat": True} if mode == "compat" else {"mode": mode})},
+        "load": {
+            "duration_s": seconds,
+            "rate_per_s": rate_per_s,
+            "delay": " + ".join(f"{share}*constant:{delay_s}s" for delay_s in DELAYS_S),
+        },
+        "consumers": {"per_zone": 30, "batch": 10, "wait_ms": 1_000, "processing": "0"},
+        "drain": {"bound_s": 120},
+    }
+
+
+def begun_at(part: float) -> Callable[[SimCluster], Testbed]:
+    """Sets every clock of a run forward by this part of a second; times in its history do without."""
+    later_ns = round(part * NS_PER_S)
+
+    def observe(cluster: SimCluster) -> Testbed:
+        for clock in cluster.clocks.values():
+            clock.jump(later_ns)
+        return cluster
+
+    return observe
+
+
+def lateness_ms(tables: MemoryTables, epoch_ns: int) -> list[float]:
+    """Of every message that was delivered, in order; the last is that of the latest."""
+    due: dict[str, int] = {}
+    delivered: dict[str, int] = {}
+    for row in rows(tables, OPERATIONS_NAME, OPERATIONS.names):
+        if row["type"] != "ok" or row["message_id"] is None:
+            continue
+        if row["f"] == "push":
+            due[row["message_id"]] = row["due_ms"]
+        elif row["f"] == "pop":
+            delivered.setdefault(row["message_id"], row["time_ns"])
+    return sorted((epoch_ns + at_ns) / NS_PER_MS - due[name] for name, at_ns in delivered.items())
+
+
+def measure(mode: str, *, start: int, starts: int, seconds: float, rate_per_s: float) -> dict[str, float]:
+    tables = MemoryTables()
+    begin_s = time.process_time()
+    told = scenario(mode, seed=start, seconds=seconds, rate_per_s=rate_per_s)
+    done = simulate(scenario_of(told, source=Path(__file__).name), tables, observe=begun_at((start - 1) / starts))
+    late_ms = lateness_ms(tables, done.epoch_ns)
+    hundredths = statistics.quantiles(late_ms, n=100)
+    values = {"earliest": late_ms[0], "p50": hundredths[49], "p99": hundredths[98], "latest": late_ms[-1]}
+    told_ms = {name: round(value) for name, value in values.items()}
+    return {"jobs": len(late_ms), **told_ms, "processor_s": round(time.process_time() - begin_s)}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--rate", type=float, default=1_000, help="jobs per second")
+    options = parser.parse_args(arguments)
+    print(json.dumps({"benchmark": "gmq_lateness", **vars(options), **environment()}))
+    for mode in options.modes:
+        for start in range(1, options.starts + 1):
+            result = measure(mode, start=start, starts=options.starts, seconds=options.seconds, rate_per_s=options.rate)
+            print(json.dumps({"mode": mode, "start": start, **result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
