@@ -118,7 +118,7 @@ class GmqDispatcher(Startable):
                 await self._least(self._delayed).inbox.send(handed.card)
             else:
                 bucket = self._least(self._delayed)
-                await bucket.try_to(partial(self._store.make_ready, handed.card.id))
+                await bucket.try_to(partial(self._store.make_ready, handed.card.id, handed.card.topic))
 
     @staticmethod
     def _least(buckets: Sequence[Bucket]) -> Bucket:

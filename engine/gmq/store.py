@@ -69,19 +69,16 @@ class Store:
         left = None if self._compat else ids.pop(0)
         return Due([each.decode() for each in ids], int(told), left)
 
-    async def make_ready(self, job_id: str) -> None:
-        """Into the list of its topic.
+    async def make_ready(self, job_id: str, topic: str | None = None) -> None:
+        """Into the list of ``topic``, or of the one that its job tells.
 
         With ``compat`` it raises ``BrokenJob`` for a job that is gone or has a delay and is not delayed.
         """
-        flat = await self._hash(job_id)
-        if not flat and not self._compat:
-            return
-        job = Job.of(flat)
-        if self._compat and job.delay_s > 0 and job.status is not Status.DELAY:
-            raise BrokenJob(f"job {job_id!r} has the status {job.status.name}")
-        keys = [self.keys.ready(job.topic), self.keys.job(job_id)]
-        await self._eval("make_ready", keys, [job_id, int(Status.READY)], original=self._compat)
+        if topic is None or self._compat:
+            topic = await self._topic_of(job_id)
+        if topic is not None:
+            keys = [self.keys.ready(topic), self.keys.job(job_id)]
+            await self._eval("make_ready", keys, [job_id, int(Status.READY)], original=self._compat)
 
     async def take_ready(self, topic: str) -> str | None:
         """The id that has been ready longest. Nothing lists it any more: it is the caller's to put into a bucket."""
@@ -117,6 +114,15 @@ class Store:
         command: Command = ("ZCARD", bucket)
         (size,) = await read(self._quorum, [command])
         return int(size)
+
+    async def _topic_of(self, job_id: str) -> str | None:
+        flat = await self._hash(job_id)
+        if not flat and not self._compat:
+            return None
+        job = Job.of(flat)
+        if self._compat and job.delay_s > 0 and job.status is not Status.DELAY:
+            raise BrokenJob(f"job {job_id!r} has the status {job.status.name}")
+        return job.topic
 
     async def _hash(self, job_id: str) -> list[bytes]:
         """Field, value …; empty if there is none. Not by HGETALL by default: zones may list a large hash unlike."""

@@ -77,7 +77,7 @@ def test_a_dispatcher_that_is_killed_during_a_scan_loses_the_rest_of_it(either):
 def test_what_is_left_of_the_dead_leaves_its_successor_alone(bench):
     """The dispatcher dies at ``y``; its bucket comes to its next command only when it tries to write ``x`` again."""
     busy = Refusing(Tapped(bench.direct, "add", die), "add", ServerError("ERR busy"))
-    bench.start(Tapped(busy, "HMGET", die))
+    bench.start(Tapped(busy, "ready", die))
     bench.push("x", delay_s=2)
     bench.push("y")
     bench.pause_ms(100)
