@@ -14,7 +14,8 @@ import asyncio
 import json
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
@@ -30,6 +31,7 @@ from engine.dyno import DynoQueue, DynoSettings
 from engine.dyno.hardened import HardenedQueue, HardenedSettings
 from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
+from engine.gmq import Channel, GmqDispatcher, GmqQueue, GmqSettings, Handed
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Reply
 
@@ -154,6 +156,33 @@ def hardened(site: Site) -> HardenedQueue:
     )
 
 
+class DispatchedQueue(GmqQueue):
+    """A gmq queue with a dispatcher of its own, as the original's one process has it."""
+
+    def __init__(self, site: Site, settings: GmqSettings) -> None:
+        runtime, clock = site.cluster.runtime, site.cluster.clock(site.shard)
+        cards = Channel[Handed](runtime)
+        super().__init__(runtime=runtime, clock=clock, quorum=site.quorum, cards=cards, settings=settings)
+        self.dispatcher = GmqDispatcher(
+            site.shard, runtime=runtime, clock=clock, quorum=site.quorum, cards=cards, settings=settings
+        )
+
+
+def gmq(site: Site, *, buckets: int = 3, compat: bool = False) -> DispatchedQueue:
+    settings = GmqSettings(prefix=site.name, buckets=buckets, ttr_buckets=buckets, compat=compat)
+    return DispatchedQueue(site, settings)
+
+
+@asynccontextmanager
+async def dispatched(queues: Sequence[Queue]) -> AsyncIterator[None]:
+    """With the dispatchers of those that have one."""
+    async with AsyncExitStack() as stack:
+        for queue in queues:
+            if isinstance(queue, DispatchedQueue):
+                await stack.enter_async_context(queue.dispatcher)
+        yield
+
+
 async def ack_one_by_one(queue: DynoQueue, deliveries: Sequence[Delivery]) -> int:
     return sum([await queue.ack(delivery.message.id) for delivery in deliveries])
 
@@ -162,7 +191,7 @@ async def ack_together(queue: MultiQueue, deliveries: Sequence[Delivery]) -> int
     return sum(await queue.ack_messages([delivery.message for delivery in deliveries]))
 
 
-async def ack_deliveries_one_by_one(queue: HardenedQueue, deliveries: Sequence[Delivery]) -> int:
+async def ack_deliveries_one_by_one(queue: HardenedQueue | GmqQueue, deliveries: Sequence[Delivery]) -> int:
     return sum([await queue.ack(delivery) for delivery in deliveries])
 
 
@@ -183,6 +212,10 @@ ENGINES = {
     "dyno-v2": Engine(dyno_v2, ack_together, batches=True),
     "hardened": Engine(hardened, ack_deliveries_one_by_one, batches=False),
     "hardened-v2": Engine(hardened, ack_deliveries, batches=True),
+    "gmq": Engine(gmq, ack_deliveries_one_by_one, batches=False),
+    "gmq compat": Engine(lambda site: gmq(site, compat=True), ack_deliveries_one_by_one, batches=False),
+    "gmq 1 bucket": Engine(lambda site: gmq(site, buckets=1), ack_deliveries_one_by_one, batches=False),
+    "gmq 8 buckets": Engine(lambda site: gmq(site, buckets=8), ack_deliveries_one_by_one, batches=False),
     "dyno-v2 compat": Engine(lambda site: dyno_v2(site, compat=True), ack_together, batches=True),
 }
 
@@ -251,7 +284,8 @@ async def measure(engines: Sequence[str], settings: Sequence[str], load: Load, *
                 sent = Sent()
                 queue_name = f"turn{turn}.{name.replace(' ', '-')}.{setting}"
                 queues = instances(cluster, ENGINES[name], setting, queue_name, sent)
-                total, seconds = await throughput(queues, ENGINES[name], load)
+                async with dispatched(queues):
+                    total, seconds = await throughput(queues, ENGINES[name], load)
                 result.rates.append(total / seconds)
                 result.commands.append(sent.commands / total)
                 result.round_trips.append(sent.round_trips / total)
