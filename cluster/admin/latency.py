@@ -6,14 +6,15 @@ regular load cannot hide between them, and each stands for those that were passe
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from cluster.resp.server import RespServer
 from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.pipeline import Done, GradualDone, Outcome
+from engine.ports import Reply
 
 FIRST_S = 20e-6
 """Upper bound of the first bucket."""
@@ -105,9 +106,26 @@ class LatencyProbe:
             if histogram is None:
                 histogram = self.histograms[key] = Histogram()
             histogram.add(self._now_s() - begin_s, commands=stands_for)
-            done(outcome)
 
-        return measured
+        return _Measured(done, measured)
+
+
+class _Measured(GradualDone):
+    """``done``, whose outcome ``measured`` hears of first."""
+
+    __slots__ = ("_done", "_measured")
+
+    def __init__(self, done: Done, measured: Done) -> None:
+        self._done = done
+        self._measured = measured
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._measured(outcome)
+        self._done(outcome)
+
+    def first(self, answers: Sequence[Reply]) -> None:
+        assert isinstance(self._done, GradualDone), "a single command has no first answers"
+        self._done.first(answers)
 
 
 def _short(counts: list[int]) -> list[int]:

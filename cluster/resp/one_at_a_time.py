@@ -58,11 +58,15 @@ class OneAtATime(EndingClient):
             self._single = QUIET
             self.write(outcome[0])  # type: ignore[arg-type]
         elif self._slots:
-            self._slots[0].done(outcome)
+            self._slots[0](outcome)
 
     @abstractmethod
     def answered(self, slot: ReplySlot) -> None:
         """``slot`` has its reply."""
+
+    @abstractmethod
+    def answered_first(self, slot: ReplySlot, count: int, reply: bytes) -> None:
+        """The first ``count`` commands of ``slot`` have their reply."""
 
     @abstractmethod
     def arrived(self, expected: int) -> None:

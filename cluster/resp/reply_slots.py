@@ -1,9 +1,11 @@
 """The places of replies in the order of one client's answers."""
 
+from collections.abc import Sequence
 from typing import Protocol, cast
 
 from cluster.resp.protocol import wire
-from cluster.votes.pipeline import Outcome
+from cluster.votes.pipeline import GradualDone, Outcome
+from engine.ports import Reply
 
 
 class Answering(Protocol):
@@ -12,11 +14,14 @@ class Answering(Protocol):
     def answered(self, slot: "ReplySlot") -> None:
         """``slot`` has its reply."""
 
+    def answered_first(self, slot: "ReplySlot", count: int, reply: bytes) -> None:
+        """The first ``count`` commands of ``slot`` have their reply."""
+
     def arrived(self, expected: int) -> None:
         """Replies for which so much memory was kept are there."""
 
 
-class ReplySlot:
+class ReplySlot(GradualDone):
     """The place of a run's replies. ``expected``: memory that is kept for them."""
 
     __slots__ = ("_client", "count", "expected", "reply")
@@ -27,7 +32,7 @@ class ReplySlot:
         self.expected = 0
         self.reply: bytes | None = None
 
-    def done(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: Outcome) -> None:
         if self.expected:
             self._client.arrived(self.expected)
         if type(outcome) is list:
@@ -36,13 +41,16 @@ class ReplySlot:
             self.reply = wire.joined(outcome)
         self._client.answered(self)
 
+    def first(self, answers: Sequence[Reply]) -> None:
+        self._client.answered_first(self, len(answers), b"".join(map(wire.answer, answers)))
+
 
 class SetSlot(ReplySlot):
     """The place of a reply that is an array and stands for a set: clients of RESP3 expect one."""
 
     __slots__ = ()
 
-    def done(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: Outcome) -> None:
         if outcome.__class__ is list:
             outcome = [reply.replace(b"*", b"~", 1) for reply in cast(list[bytes], outcome)]
-        super().done(outcome)
+        super().__call__(outcome)

@@ -158,7 +158,7 @@ class Session(OneAtATime):
             host.memory.expect(slot.expected)
         self._in_flight += count
         host.until_sample -= 1
-        return slot.done if host.until_sample else host.sampler(level, kind.reads, slot.done)
+        return slot if host.until_sample else host.sampler(level, kind.reads, slot)
 
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
         answered: asyncio.Future[Outcome] = self.loop.create_future()
@@ -208,6 +208,15 @@ class Session(OneAtATime):
             self._pump()
         elif self._one and not (slots or self._write_paused or self._expected) and self._scanner.idle:
             self._single = QUIET
+
+    def answered_first(self, slot: ReplySlot, count: int, reply: bytes) -> None:
+        if not self._slots:
+            return  # the client has left
+        first = ReplySlot(self, count)
+        first.reply = reply
+        slot.count -= count
+        self._slots.insert(self._slots.index(slot), first)
+        self.answered(first)
 
     def _adapt(self, reply_bytes: int) -> None:
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""

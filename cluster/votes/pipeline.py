@@ -1,6 +1,8 @@
 """One pipeline on its way through a coordinator: the zones' answers are counted until every command has its own."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, takewhile
 from typing import Protocol, TypeGuard
 
 from cluster.commands.routes import is_script, is_write
@@ -57,6 +59,19 @@ class Failure:
 Outcome = list[Reply] | Failure
 
 Done = Callable[[Outcome], None]
+
+
+class GradualDone(ABC):
+    """A ``Done`` that may be told the first answers before the others are decided; the outcome then has the rest."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self, outcome: Outcome) -> None: ...
+
+    @abstractmethod
+    def first(self, answers: Sequence[Reply]) -> None:
+        """Take what comes next, as in ``Failure.answers``."""
 
 
 class UniformPipeline(Batch):
@@ -132,9 +147,13 @@ class UniformPipeline(Batch):
 
 
 class MixedPipeline:
-    """One pipeline whose commands are voted on one by one, each by its rule in ``rules``."""
+    """One pipeline whose commands are voted on one by one, each by its rule in ``rules``.
 
-    __slots__ = ("_commands", "_done", "_tally", "_undecided", "_votes")
+    ``done`` is called once all have their answers; if it is a ``GradualDone``, it is told those before that are decided
+    before the others, in order.
+    """
+
+    __slots__ = ("_commands", "_done", "_tally", "_told", "_undecided", "_votes")
 
     def __init__(self, commands: Sequence[Command], rules: Sequence[Rule], tally: Tally, done: Done) -> None:
         self._commands = commands
@@ -142,6 +161,7 @@ class MixedPipeline:
         self._done = done
         self._votes = [rule.vote(command) for rule, command in zip(rules, commands, strict=True)]
         self._undecided = len(commands)
+        self._told = 0
 
     def answered(self, position: int, answer: Answer) -> None:
         """The zone at ``position`` has answered the commands that it got: the own zone, at 0, gets them all."""
@@ -154,8 +174,12 @@ class MixedPipeline:
             self._undecided -= vote.submit(position, reply)
             if vote.complete:
                 self._tally.count(vote)
-        if undecided and self._undecided == 0:
+        if undecided == self._undecided:
+            return
+        if self._undecided == 0:
             self._conclude()
+        elif isinstance(self._done, GradualDone):
+            self._tell_first(self._done)
 
     def error(self) -> PortError | None:
         """What is to be raised if any command has no answer of its own."""
@@ -166,8 +190,14 @@ class MixedPipeline:
             return Indeterminate(*certain.args)
         return unclear or certain
 
+    def _tell_first(self, done: GradualDone) -> None:
+        decided = list(takewhile(lambda vote: vote.decided, islice(self._votes, self._told, None)))
+        if decided:
+            self._told += len(decided)
+            done.first([vote.answer for vote in decided])
+
     def _conclude(self) -> None:
-        answers = [vote.answer for vote in self._votes]
+        answers = [vote.answer for vote in self._votes[self._told :]]
         self._done(answers if no_error(answers) else Failure(self, answers))
 
     def _failure(self, index: int) -> PortError | None:

@@ -206,8 +206,8 @@ async def until(condition):
 
 
 @asynccontextmanager
-async def opened(*, reply=None, level=Level.DC_ONE, own=None, **settings):
-    coordinator = PlayedCoordinator(reply=reply)
+async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, **settings):
+    coordinator = coordinator or PlayedCoordinator(reply=reply)
 
     async def lease(watch):
         return coordinator
