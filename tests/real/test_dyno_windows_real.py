@@ -6,12 +6,12 @@ Clocks are set instead of waiting, and each command is over in every zone before
 
 import pytest
 from support.cluster.servers import started_lab
-from support.windows.page import MODES, PAGE, rows
+from support.windows.page import DYNO, MODES
 from support.windows.real import COURSES, RealStage
 
 pytestmark = pytest.mark.real
 
-ROWS = rows(PAGE.read_text(encoding="utf-8"))
+ROWS = DYNO.rows()
 
 
 @pytest.fixture(scope="module")

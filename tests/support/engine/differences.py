@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.windows.page import PAGE, rows
+from support.windows.page import DYNO
 
 DOCS = Path(__file__).parents[3] / "docs"
 MODES = {"original": True, "default": False}
@@ -50,7 +50,7 @@ class Differences:
         """Rows that only the page or only this has, rows with an empty cell, and windows without a difference."""
         table = self.cells("| row | where it shows |")
         names = [row[0] for row in table]
-        played = rows(PAGE.read_text(encoding="utf-8"))
+        played = DYNO.rows()
         return [
             *sorted({*names} ^ {*self.rows, *self.windows}),
             *(row[0] for row in table if not all(row) or names.count(row[0]) > 1),

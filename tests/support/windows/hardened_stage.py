@@ -1,5 +1,7 @@
 """Where the courses of hardened mode are played."""
 
+from typing import Any
+
 from support.engine.dyno import SHARDS
 from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap, X
 
@@ -29,6 +31,10 @@ class HardenedStage(Stage):
         strategy: ShardingStrategy | None = None,
     ) -> HardenedQueue:
         """``wrap`` is for the connections that write."""
+        return HardenedQueue(NAME, strategy=strategy or LocalOnly(zone), **self.site(zone, wrap))
+
+    def site(self, zone: str, wrap: Wrap) -> dict[str, Any]:
+        """What a program of ``zone`` is given."""
         self._instances += 1
         coordinator = self.cluster.coordinators[zone]
         reads = {name: SingleZoneReads(coordinator, name, runtime=self.cluster.runtime) for name in SHARDS}
@@ -45,17 +51,15 @@ class HardenedStage(Stage):
             hold_max_ms=50 * LEASE_MS,
             without=self._without,
         )
-        return HardenedQueue(
-            NAME,
-            runtime=self.cluster.runtime,
-            clock=self.cluster.clock(zone),
-            quorum=wrap(self.connection(zone, self.level)),
-            safe=wrap(self.connection(zone, Level.DC_SAFE_QUORUM)),
-            local=self.connection(zone, Level.DC_ONE),
-            zones=reads,
-            settings=settings,
-            strategy=strategy or LocalOnly(zone),
-        )
+        return {
+            "runtime": self.cluster.runtime,
+            "clock": self.cluster.clock(zone),
+            "quorum": wrap(self.connection(zone, self.level)),
+            "safe": wrap(self.connection(zone, Level.DC_SAFE_QUORUM)),
+            "local": self.connection(zone, Level.DC_ONE),
+            "zones": reads,
+            "settings": settings,
+        }
 
     async def pop(self, zone: str = "a", *, count: int = 1, wait_ms: int = 0) -> tuple[HardenedQueue, list[Delivery]]:
         """A new program's, which then does nothing."""

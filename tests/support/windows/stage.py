@@ -211,7 +211,7 @@ class Stage:
                 places = content.state(message_id)
                 found += [f"{place}:{shard}" for place in places.split() if place != "-"]
             states[zone] = " ".join(found) or "gone"
-        return _of_zones(states)
+        return of_zones(states)
 
     async def sleep(self, duration_ms: int) -> None:
         await self.cluster.runtime.sleep(duration_ms * MS)
@@ -239,7 +239,7 @@ class Stage:
     async def state(self, message_id: str = "x") -> str:
         """H for the payload, Q:s waiting and U:s leased in shard s; zone by zone if they differ."""
         states = {zone: (await self.content(zone)).state(message_id) or "gone" for zone in SHARDS}
-        return _of_zones(states)
+        return of_zones(states)
 
     async def kill(self, zone: str) -> None:
         await self.cluster.zones[zone].kill()
@@ -285,7 +285,7 @@ def fails(name: str) -> Wrap:
     return lambda connection: Fails(connection, name)
 
 
-def _of_zones(states: Mapping[str, str]) -> str:
+def of_zones(states: Mapping[str, str]) -> str:
     """One for all, or zone by zone if they differ."""
     if len(dict.fromkeys(states.values())) == 1:
         return next(iter(states.values()))

@@ -9,24 +9,23 @@ import pytest
 from support.windows import COURSES
 from support.windows.hardened import HARDENED_COURSES
 from support.windows.hardened_stage import HardenedStage
-from support.windows.page import MODES, PAGE, cells, rows, seen, with_what_is_seen
+from support.windows.page import DYNO, MODES
 
 from engine.dyno.hardened import Hardening
 
 NOT_PLAYED = "not played: "
-TEXT = PAGE.read_text(encoding="utf-8")
-ROWS = rows(TEXT)
+ROWS = DYNO.rows()
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("window", COURSES)
 def test_a_window_ends_as_the_page_says(window, mode):
-    assert seen(window, mode) == ROWS[window][mode]
+    assert DYNO.seen(window, mode) == ROWS[window][mode]
 
 
 @pytest.mark.parametrize("window", HARDENED_COURSES)
 def test_hardened_mode_ends_as_the_page_says(window):
-    assert seen(window, "hardened") == ROWS[window]["hardened"]
+    assert DYNO.seen(window, "hardened") == ROWS[window]["hardened"]
 
 
 def test_what_hardened_mode_does_not_play_has_a_reason():
@@ -40,15 +39,14 @@ def test_the_page_has_every_window_and_no_other():
 
 
 def test_every_row_says_what_happens_and_what_reading_predicts():
-    table = [row for line in TEXT.splitlines() if (row := cells(line))]
-    assert [row[0] for row in table if not all(row)] == []
+    assert [row[0] for row in DYNO.table(DYNO.text()) if not all(row)] == []
 
 
 def test_the_page_made_again_is_the_page():
-    line = next(line for line in TEXT.splitlines(keepends=True) if "`race_two_pops`" in line)
-    assert with_what_is_seen(line) == line
-    assert with_what_is_seen(line.replace("the slower gets nothing", "both get it")) == line
-    assert with_what_is_seen("## Races\n") == "## Races\n"
+    line = next(line for line in DYNO.text().splitlines(keepends=True) if "`race_two_pops`" in line)
+    assert DYNO.with_what_is_seen(line) == line
+    assert DYNO.with_what_is_seen(line.replace("the slower gets nothing", "both get it")) == line
+    assert DYNO.with_what_is_seen("## Races\n") == "## Races\n"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +67,8 @@ def test_a_mechanism_of_hardened_mode_that_is_off_shows(mechanism, window):
 
 def test_a_row_that_says_otherwise_is_found():
     row = "| `race_two_pops` | what | predicted | {} | the same | – |"
-    assert rows(row.format("both get it"))["race_two_pops"]["default"] != seen("race_two_pops", "default")
-    assert rows(row.format(ROWS["race_two_pops"]["original"]))["race_two_pops"] == {
+    assert DYNO.rows(row.format("both get it"))["race_two_pops"]["default"] != DYNO.seen("race_two_pops", "default")
+    assert DYNO.rows(row.format(ROWS["race_two_pops"]["original"]))["race_two_pops"] == {
         **ROWS["race_two_pops"],
         "hardened": "–",
     }

@@ -1,0 +1,27 @@
+"""On real servers gmq and the Youzan queue end in their windows as they do in simulation, and as their pages say.
+
+Method: that of ``test_dyno_windows_real.py``; what a dispatcher writes is waited for.
+"""
+
+import pytest
+from support.cluster.servers import started_lab
+from support.windows.page import GMQ, MODES, YOUZAN
+from support.windows.real_queues import PLAYED, STAGES
+
+pytestmark = pytest.mark.real
+
+ROWS = {"gmq": GMQ.rows(), "youzan": YOUZAN.rows()}
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with started_lab("a", "b", "c", time_factor=0.1) as lab:
+        yield lab
+
+
+@pytest.mark.parametrize(
+    ("queue", "mode", "window"), [(*of, window) for of, windows in PLAYED.items() for window in windows]
+)
+def test_a_window_ends_as_in_simulation(lab, queue, mode, window):
+    stage = STAGES[queue](compat=MODES[mode], cluster=lab.cluster)
+    assert lab.run(stage.play_named(window)) == ROWS[queue][window][mode]
