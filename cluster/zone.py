@@ -80,6 +80,15 @@ class Zone(Protocol):
     async def resume(self) -> None:
         """PAUSED → RUNNING."""
 
+    async def fill_memory(self) -> None:
+        """While RUNNING: let the server refuse what would need more memory (``maxmemory``) until ``free_memory``.
+
+        A server that dies comes back with enough.
+        """
+
+    async def free_memory(self) -> None:
+        """While RUNNING: let it take everything again."""
+
     async def restart(self, mode: Restart, *, warm_from: "Zone | None" = None) -> None:
         """DEAD → RUNNING. ``WARM`` copies the data of ``warm_from`` before it returns."""
 

@@ -90,6 +90,11 @@ class SimServer:
         self._slowdown = factor
         self._service_ns = round(self.settings.service_ns * factor)
 
+    def limit_memory(self, *, full: bool) -> None:
+        """Whether it refuses what would need more memory, until it dies."""
+        assert self._model is not None, "the server is not running"
+        self._model.full = full
+
     @property
     def disk(self) -> Disk:
         return self._disk

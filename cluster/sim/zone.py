@@ -74,6 +74,14 @@ class SimZone:
             self._state = ZoneState.RUNNING
             self.server.resume()
 
+    async def fill_memory(self) -> None:
+        async with self._verb("fill the memory", ZoneState.RUNNING):
+            self.server.limit_memory(full=True)
+
+    async def free_memory(self) -> None:
+        async with self._verb("free the memory", ZoneState.RUNNING):
+            self.server.limit_memory(full=False)
+
     async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
         async with self._verb("restart", ZoneState.DEAD):
             source = self._warm_source(mode, warm_from)

@@ -109,6 +109,12 @@ def pause(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def memory(zone: Zone, *, for_: For = None, as_json: AsJson = False) -> None:
+    """Let a zone's server refuse what needs more memory (OOM); it carries out the rest."""
+    _fault("memory", zone, for_, as_json=as_json)
+
+
+@app.command()
 def kill(zone: Zone, *, wipe: Wipe = False, warm: Warm = False, for_: For = None, as_json: AsJson = False) -> None:
     """Kill a zone's server (SIGKILL). When the fault ends it comes back, by default with its data."""
     _fault("kill", zone, for_, as_json=as_json, restart=_mode(wipe=wipe, warm=warm))

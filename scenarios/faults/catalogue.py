@@ -13,6 +13,7 @@ AnyFault = Annotated[
     | zones.PowerFailure
     | zones.Pause
     | zones.SlowZone
+    | zones.Memory
     | clocks.ClockFault
     | clocks.ClockFreeze
     | links.LagFault

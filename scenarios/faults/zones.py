@@ -1,4 +1,4 @@
-"""Faults of a zone's server: it dies, loses its power, stands still or becomes slow."""
+"""Faults of a zone's server: it dies, loses its power, stands still, becomes slow or has no memory left."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -146,6 +146,24 @@ class Pause(OfServer):
     def action(self, stage: Stage) -> Action:
         zone = stage.testbed.zones[self.zone]
         return Action(partial(self.strike, zone), zone.resume)
+
+
+class Memory(OfServer):
+    """A zone's server has no memory left: it refuses what would need more (OOM) and carries out the rest."""
+
+    colour = "#393b79"
+    harm = 5
+    stops_server = False
+
+    kind: Literal["memory"]
+    zone: str
+
+    async def strike(self, zone: Zone) -> None:
+        await zone.fill_memory()
+
+    def action(self, stage: Stage) -> Action:
+        zone = stage.testbed.zones[self.zone]
+        return Action(partial(self.strike, zone), zone.free_memory)
 
 
 class SlowZone(OfZone):

@@ -281,6 +281,8 @@ class Board:
             mode = fault.request.restart
             source = self._warm_source(zone.name, besides=fault.nodes) if mode is Restart.WARM else None
             await zone.restart(mode, warm_from=source)
+        elif fault.request.kind is FaultKind.MEMORY:
+            await zone.free_memory()
 
     def _warm_source(self, name: str, *, besides: Sequence[str]) -> RealZone:
         """A running server that has the same keys, and is none of ``besides``."""

@@ -12,7 +12,7 @@ from cluster.zone import Restart
 from scenarios.faults.fault import Fault
 from scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
 from scenarios.faults.programs import CoordinatorCrash
-from scenarios.faults.zones import Kill, Pause, SlowZone
+from scenarios.faults.zones import Kill, Memory, Pause, SlowZone
 
 
 class FaultKind(StrEnum):
@@ -40,6 +40,7 @@ class FaultKind(StrEnum):
     DUPLICATE = "duplicate", DuplicateFault, "share"
     SLOW = "slow", SlowZone, "factor"  # a zone's server runs for a share of the time only
     PAUSE = "pause", Pause  # SIGSTOP of a zone's server
+    MEMORY = "memory", Memory  # a zone's server refuses what needs more memory
     KILL = "kill", Kill  # SIGKILL of a zone's server
     COORDINATOR_PAUSE = "coordinator pause", CoordinatorCrash, None, Cut.FREEZE  # SIGSTOP
     COORDINATOR_KILL = "coordinator kill", CoordinatorCrash, None, Cut.DROP  # SIGKILL

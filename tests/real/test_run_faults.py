@@ -64,6 +64,7 @@ CATALOGUE = [
     ({"kind": "swizzle_clog", "at_s": 6.0, "for_s": 0.3}, "all links"),
     ({"kind": "producer_crash", "zone": "c", "at_s": 6.4, "for_s": 0.2}, "producer-c"),
     ({"kind": "coordinator_crash", "zone": "c", "at_s": 6.7, "for_s": 0.2}, "c"),
+    ({"kind": "memory", "zone": "a", "at_s": 6.75, "for_s": 0.2}, "a"),
 ]
 
 
@@ -126,6 +127,16 @@ def test_the_depth_of_a_paused_zone_is_unknown_and_known_again_afterwards(tmp_pa
     assert samples[-1][0] > last
     assert all(row["waiting"] is not None for time_s, row in samples if row["zone"] != "b")
     assert [row for time_s, row in samples if row["zone"] == "b" and time_s > last + 1][-1]["waiting"] is not None
+
+
+def test_a_zone_without_memory_confirms_no_push_at_dc_one_and_its_consumers_ask_on(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "memory", "zone": "b"}, level="DC_ONE")
+    assert outcomes(run, "b", "push") == {"info"}  # the other zones have it
+    assert outcomes(run, "a", "push") == {"ok"}
+    assert "ok" in outcomes(run, "b", "pop")
+    begin_ns, last_s = run.json("run.json")["phases"]["load"][0], band(run)[1]
+    pushes = [row for row in run.table("history/operations.parquet") if (row["zone"], row["f"]) == ("b", "push")]
+    assert {row["type"] for row in pushes if (row["invoke_ns"] - begin_ns) / 1e9 > last_s} == {"invoke", "ok"}
 
 
 def test_a_cut_off_zone_cannot_confirm_at_a_quorum_level_but_can_at_dc_one(tmp_path: Path) -> None:

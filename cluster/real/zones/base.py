@@ -5,6 +5,8 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 
+from redis.exceptions import RedisError
+
 from cluster.real.zones import admin
 from cluster.real.zones.port import HOST, PortReservation
 from cluster.real.zones.settings import ZoneSettings, checked_name
@@ -81,6 +83,14 @@ class RealZone(ABC):
         async with self._allowed("resume", ZoneState.PAUSED):
             await to_completion(self._change(ZoneState.RUNNING))
 
+    async def fill_memory(self) -> None:
+        async with self._allowed("fill the memory", ZoneState.RUNNING):
+            await self._limit_memory(1)
+
+    async def free_memory(self) -> None:
+        async with self._allowed("free the memory", ZoneState.RUNNING):
+            await self._limit_memory(0)
+
     async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
         async with self._allowed("restart", ZoneState.DEAD):
             source = self._warm_source(mode, warm_from)
@@ -101,6 +111,14 @@ class RealZone(ABC):
         """Product and version of the running server, for example ``valkey 9.1.2``."""
         self._require("ask for the version", ZoneState.RUNNING)
         return await admin.server_version(self.address)
+
+    async def _limit_memory(self, limit_bytes: int) -> None:
+        """The setting is gone when the server ends."""
+        try:
+            async with admin.admin_client(self.address) as client:
+                await admin.execute(client, "CONFIG", "SET", "maxmemory", limit_bytes)
+        except (OSError, RedisError) as error:
+            raise ZoneError(f"zone {self.name}: its memory cannot be limited: {error}") from error
 
     @abstractmethod
     def remove_now(self) -> None:

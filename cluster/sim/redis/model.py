@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from cluster.sim.redis import commands
-from cluster.sim.redis.registry import COMMANDS, READS, Args, CommandSpec, Handler, lookup
-from cluster.sim.redis.reply import CommandError, text
+from cluster.sim.redis.registry import COMMANDS, GROWS, READS, Args, CommandSpec, Handler, lookup
+from cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
 from cluster.sim.redis.reply import error as error_reply
 from cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
 from cluster.sim.redis.scripting import Scripts
@@ -33,7 +33,9 @@ class RedisModel:
         self.store = Store(clock_us=clock_us, random=random)
         self._on_write = on_write
         self._written: list[Args] = []
-        self._scripts = Scripts(call=self._call_from_script)
+        self.full = False
+        """Its memory: it refuses what would need more of it."""
+        self._scripts = Scripts(call=self._call_from_script, full=lambda: self.full)
         self._script_commands = {
             b"eval": CommandSpec("eval", -3, lambda _, args: self._scripts.evaluate(args)),
             b"evalsha": CommandSpec("evalsha", -3, lambda _, args: self._scripts.evaluate_sha(args)),
@@ -46,7 +48,7 @@ class RedisModel:
 
     def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
         """As ``execute``, for several at one time."""
-        store, tells = self.store, self._on_write is not None
+        store, tells = self.store, self._on_write is not None or self.full
         store.tick()
         replies: list[Reply] = []
         for handler, parsed, words in commands:
@@ -62,10 +64,11 @@ class RedisModel:
     def replay(self, effects: list[Args], *, now_us: int) -> None:
         """Repeat what ``on_write`` was told of, at the time at which it happened. It is not told again."""
         on_write, self._on_write = self._on_write, None
+        full, self.full = self.full, False
         self.store.stand_at(now_us)
         for effect in effects:
             self._run(effect)
-        self._on_write = on_write
+        self._on_write, self.full = on_write, full
 
     def _run_and_tell(self, args: Args) -> Reply:
         reply = self._run(args)
@@ -81,6 +84,8 @@ class RedisModel:
             return error_reply(_unknown(args))
         if not spec.accepts(len(args)):
             return ServerError(f"ERR wrong number of arguments for '{spec.name}' command")
+        if self.full and spec.name in GROWS:
+            return ServerError(OUT_OF_MEMORY)
         return self._carry_out(spec, args)
 
     def _carry_out(self, spec: CommandSpec, args: Args) -> Reply:
@@ -104,6 +109,10 @@ class RedisModel:
             return ServerError("ERR Wrong number of args calling command from script")
         if execution.read_only and spec.name not in READS:
             return ServerError("ERR Write commands are not allowed from read-only scripts.")
+        if self.full and not execution.exempt:
+            if spec.name in GROWS:
+                return ServerError(OUT_OF_MEMORY)
+            execution.exempt = spec.name not in READS
         if self._on_write is not None and execution.logged:
             return self._carry_out(spec, args)
         try:

@@ -46,6 +46,16 @@ _READS = (
 READS = frozenset(_READS.split())
 """Commands that the server does not flag as writes: a script of the flag ``no-writes`` may call them."""
 
+_GROWS = (
+    "append bitfield bitop blmove brpoplpush copy decr decrby geoadd georadius georadiusbymember geosearchstore "
+    "getset hincrby hincrbyfloat hmset hset hsetex hsetnx incr incrby incrbyfloat linsert lmove lpush lpushx lset "
+    "mset msetex msetnx pfadd pfdebug pfmerge psetex restore restore-asking rpoplpush rpush rpushx sadd sdiffstore "
+    "set setbit setex setnx setrange sinterstore sort sunionstore xadd xsetid zadd zdiffstore zincrby zinterstore "
+    "zrangestore zunionstore"
+)
+GROWS = frozenset(_GROWS.split())
+"""Commands that a server refuses when its memory is full: those that it flags as ``denyoom``."""
+
 
 def command(name: str, arity: int, *, parse: Callable[[Args], Any] | None = None) -> Callable[[Handler], Handler]:
     """Register the decorated function under ``name``; several names may share one."""

@@ -21,6 +21,7 @@ NOT_A_FLOAT = "ERR value is not a valid float"
 OUT_OF_RANGE = "ERR value is out of range, must be positive"
 SYNTAX = "ERR syntax error"
 NO_SUCH_KEY = "ERR no such key"
+OUT_OF_MEMORY = "OOM command not allowed when used memory > 'maxmemory'."
 
 
 def fail(text: str) -> NoReturn:

@@ -27,11 +27,15 @@ _RESP_2, _RESP_3 = 2, 3
 
 @dataclass(slots=True)
 class Execution:
-    """One execution of a script on one server, and what the script has chosen for the rest of it."""
+    """One execution of a script on one server, and what the script has chosen for the rest of it.
+
+    ``exempt``: its commands are not refused for want of memory, as after one that writes, be it in vain.
+    """
 
     call: "ServerCall"
     random: Random48
     read_only: bool
+    exempt: bool = False
     logged: bool = True
     """Whether its writes go into the server's file."""
 

@@ -4,6 +4,7 @@ Not there: ``cjson``, ``cmsgpack``, ``struct``, ``bit``, RESP 3. A script that u
 error for an unknown global.
 """
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from hashlib import sha1
 from pathlib import Path
@@ -15,7 +16,7 @@ from lupa import lua51
 from cluster.sim.redis.numbers import integer
 from cluster.sim.redis.random48 import Random48
 from cluster.sim.redis.registry import Args
-from cluster.sim.redis.reply import OK, Status, fail, text, wrong_arity
+from cluster.sim.redis.reply import OK, OUT_OF_MEMORY, Status, fail, text, wrong_arity
 from cluster.sim.redis.reply import error as error_reply
 from cluster.sim.redis.script_functions import (
     Execution,
@@ -25,7 +26,7 @@ from cluster.sim.redis.script_functions import (
     command_words,
     truncated,
 )
-from cluster.sim.redis.shebang import read_shebang
+from cluster.sim.redis.shebang import Flags, read_shebang
 from engine.ports import Reply, ServerError
 
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
@@ -36,15 +37,18 @@ _SCRIPTS_MAX = 256
 _DIGEST_LENGTH = 40
 _NO_SCRIPT = "NOSCRIPT No matching script."
 
-_Script = tuple[Any, bool]
-"""A function of Lua, and whether it may only read."""
+_Script = tuple[Any, Flags]
+"""A function of Lua, and what its first line says."""
 
 
 class Scripts:
-    """The script cache of one server, and what its scripts draw at random. ``call`` runs a command of a script."""
+    """The script cache of one server, and what its scripts draw at random.
 
-    def __init__(self, *, call: ServerCall) -> None:
-        self._call = call
+    ``call`` runs a command of a script; ``full`` tells whether the server's memory is full.
+    """
+
+    def __init__(self, *, call: ServerCall, full: Callable[[], bool]) -> None:
+        self._call, self._full = call, full
         self._random = Random48()
         self._chunks: dict[bytes, _Script] = {}
 
@@ -83,8 +87,11 @@ class Scripts:
         return digest
 
     def _run(self, digest: bytes, keys: Args, argv: Args) -> Reply:
-        chunk, read_only = self._chunks[digest]
-        return _interpreter().run(chunk, keys, argv, Execution(self._call, self._random, read_only))
+        chunk, flags = self._chunks[digest]
+        if flags.grows and self._full():
+            fail(OUT_OF_MEMORY)
+        execution = Execution(self._call, self._random, flags.read_only, flags.exempt)
+        return _interpreter().run(chunk, keys, argv, execution)
 
 
 @lru_cache(maxsize=_SCRIPTS_MAX)
@@ -132,15 +139,15 @@ class _Lua:
     def compile(self, script: bytes) -> _Script:
         if script in self._compiled:
             return self._compiled[script]
-        body, read_only = read_shebang(script)
+        body, flags = read_shebang(script)
         compiled = self._compile(body)
         if isinstance(compiled, tuple):
             problem = text(compiled[1])
             fail(f"ERR Error compiling script (new function): {problem}")
         if len(self._compiled) == _SCRIPTS_MAX:
             self._compiled.clear()
-        self._compiled[script] = compiled, read_only
-        return compiled, read_only
+        self._compiled[script] = compiled, flags
+        return compiled, flags
 
     def run(self, chunk: Any, keys: Args, argv: Args, execution: Execution) -> Reply:
         self._execution = self._functions.execution = execution

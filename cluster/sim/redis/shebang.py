@@ -1,19 +1,34 @@
 """The first line of a script that begins with ``#!``: its language and its flags (``evalExtractShebangFlags``)."""
 
+from dataclasses import dataclass
+
 from cluster.sim.redis.reply import fail, text
 
 _NO_WRITES = b"no-writes"
-_FLAGS = frozenset((_NO_WRITES, b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys"))
+_ALLOW_OOM = b"allow-oom"
+_FLAGS = frozenset((_NO_WRITES, _ALLOW_OOM, b"allow-stale", b"no-cluster", b"allow-cross-slot-keys"))
 _OPTION = b"flags="
 
 
-def read_shebang(script: bytes) -> tuple[bytes, bool]:
-    """The script with an empty first line in place of its shebang, and whether it may only read.
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """``read_only``: it may only read. ``grows``: it must not start when the server's memory is full.
+
+    ``exempt``: none of its commands is refused for want of memory.
+    """
+
+    read_only: bool = False
+    grows: bool = False
+    exempt: bool = False
+
+
+def read_shebang(script: bytes) -> tuple[bytes, Flags]:
+    """The script with an empty first line in place of its shebang, and what that says.
 
     Raises ``CommandError`` for a shebang that the server refuses. Quotes in it are no quotes here.
     """
     if not script.startswith(b"#!"):
-        return script, False
+        return script, Flags()
     line, end, _ = script.partition(b"\n")
     if not end or b"\0" in line:
         fail("ERR Invalid script shebang")
@@ -21,7 +36,8 @@ def read_shebang(script: bytes) -> tuple[bytes, bool]:
     flags = [flag for option in options for flag in _flags(option)]
     if first.lower() != b"#!lua":
         fail(f"ERR Could not find scripting engine '{text(first[2:])}'")
-    return script[len(line) :], _NO_WRITES in flags
+    read_only, exempt = _NO_WRITES in flags, _ALLOW_OOM in flags
+    return script[len(line) :], Flags(read_only=read_only, grows=not (read_only or exempt), exempt=exempt)
 
 
 def _flags(option: bytes) -> list[bytes]:

@@ -28,6 +28,7 @@ CATALOGUE: list[tuple[dict[str, Any], str]] = [
     ({"kind": "clock_freeze", "zone": "b"}, "b"),
     ({"kind": "loss", "link": "a>b", "share": 0.2}, "a>b"),
     ({"kind": "duplicate", "share": 0.2, "after_ms": 3}, "all links"),
+    ({"kind": "memory", "zone": "a"}, "a"),
     ({"kind": "clog", "zone": "c"}, "c"),
     ({"kind": "swizzle_clog", "order": 3}, "all links"),
     ({"kind": "producer_crash", "zone": "b", "at_command": 4}, "producer-b"),
@@ -36,7 +37,7 @@ CATALOGUE: list[tuple[dict[str, Any], str]] = [
 
 
 def test_every_fault_of_a_run_is_recorded_with_its_name_its_times_and_its_colour() -> None:
-    faults = [{"for_s": 0.1, "at_s": round(0.2 * index, 1), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
+    faults = [{"for_s": 0.1, "at_s": round(0.18 * index, 2), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
     done, tables, _ = run_in_memory(small(load=LOAD, faults=faults))
     assert (done.record.status, done.record.error) == ("complete", None)
     begin_ns = done.record.phases["load"][0]

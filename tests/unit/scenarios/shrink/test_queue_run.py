@@ -213,6 +213,7 @@ BREAKING = {
     "kill": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "wipe": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "pause": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "memory": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "cut": ({"isolate": "b"}, STUCK, [CRASH], SHORT),
     "clog": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "swizzle_clog": ({"order": 3}, STUCK, [CRASH], SHORT),
