@@ -22,8 +22,9 @@ from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
 from scenarios.faults.programs import ConsumerCrash, ProducerCrash, ServiceCrash
 from scenarios.faults.zones import Kill, Pause, Wipe
 from scenarios.spec import scenario as spec
-from scenarios.spec.engines import ENGINES
+from scenarios.spec.engines import ENGINES, queue_settings
 from scenarios.spec.push_plan import explicit_operations
+from scenarios.spec.queue_settings import Mode
 from scenarios.spec.scenario import Scenario
 
 ZONES = ("a", "b", "c")
@@ -137,7 +138,7 @@ WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
 def classes_of(engine: str) -> tuple[FaultClass, ...]:
     """Those that ``engine`` can be tried with."""
     idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
-    services = Scenario(name=engine, load=idle, queue=spec.QueueSettings(engine=engine)).services
+    services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
     lacking = [FaultClass.SERVICE_CRASH] if not services else []
     lacking += [FaultClass.V1_PRODUCERS_CRASH] if engine not in _WITH_V1_PRODUCERS else []
     return tuple(one for one in FaultClass if one not in lacking)
@@ -163,9 +164,9 @@ def scenario_of_class(
         seed=seed,
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
-        queue=spec.QueueSettings(
-            engine=engine,
-            mode=spec.Mode.HARDENED if hardened else spec.Mode.DEFAULT,
+        queue=queue_settings(
+            engine,
+            mode=Mode.HARDENED if hardened else Mode.DEFAULT,
             unack_ms=LEASE_MS,
             unack_interval_ms=LEASE_MS // 2,
             compat=mode is EngineMode.COMPAT,

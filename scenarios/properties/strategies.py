@@ -15,8 +15,9 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import CLASSES, AnyFault
 from scenarios.faults.fault import ANY_LAG, Choices, Targets
+from scenarios.spec.queue_settings import DynoQueueSettings
 from scenarios.spec.rules import RECONNECT_MAX_S, problems
-from scenarios.spec.scenario import Drain, Links, Load, Operation, QueueSettings, Scenario
+from scenarios.spec.scenario import Drain, Links, Load, Operation, Scenario
 from scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
@@ -147,7 +148,7 @@ def scenarios(
         level=draw(levels() if level is None else level),
         topology=drawn,
         links=Links(lag=draw(lags() if lag is None else lag)),
-        queue=QueueSettings(unack_ms=_LEASE_MS, unack_interval_ms=_LEASE_LOOK_MS),
+        queue=DynoQueueSettings(unack_ms=_LEASE_MS, unack_interval_ms=_LEASE_LOOK_MS),
         load=draw(workloads(drawn.zones, duration_ms=duration_ms, max_messages=max_messages)),
         faults=draw(faults),
         drain=Drain(bound_s=RECONNECT_MAX_S + 4 * (_LEASE_MS + _LEASE_LOOK_MS) / 1000),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from cluster.testbed import Testbed
 from scenarios.queues.under_test import QueueUnderTest
+from scenarios.spec.engines import shipped
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.scenario import Scenario
 
@@ -16,5 +17,5 @@ def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
     if scenario.queue.factory is not None:
         own: QueueUnderTest = load_factory(scenario.queue.factory)(testbed, scenario)
         return own
-    shipped: QueueUnderTest = pkgutil.resolve_name(scenario.queue.shipped.make)(testbed, scenario)
-    return shipped
+    made: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario)
+    return made

@@ -13,7 +13,8 @@ from engine.ports import Connection, Indeterminate
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import Scenario, Sharding
+from scenarios.spec.queue_settings import ShardedSettings, Sharding
+from scenarios.spec.scenario import Scenario
 
 PREFIX = "zonelab"
 NAME = "jobs"
@@ -63,7 +64,7 @@ class DynoUnderTest(_ShardPerZone):
         return v1_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
-        settings = self._scenario.queue
+        settings = self._scenario.queue.of(ShardedSettings)
         return v1_queue(
             self._site(zone, wrap),
             strategy=strategy_of(settings.sharding, zone),
@@ -90,7 +91,7 @@ class PipelinedUnderTest(_ShardPerZone):
         return v2_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
     def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
-        settings = self._scenario.queue
+        settings = self._scenario.queue.of(ShardedSettings)
         return v2_queue(
             self._site(zone, wrap),
             strategy=strategy_of(settings.sharding, zone),

@@ -1,4 +1,4 @@
-"""gmq as the queue under test: jobs of one topic, which consumers of every zone take."""
+"""gmq as the queue under test: jobs of some topics, which consumers of every zone take."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
@@ -10,9 +10,9 @@ from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, H
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
 from scenarios.spec.scenario import Scenario
 
-TOPIC = "jobs"
 DISPATCHER = "dispatcher"
 MS_PER_S = 1_000
 
@@ -20,14 +20,20 @@ MS_PER_S = 1_000
 class GmqUnderTest:
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         self._testbed, self._scenario = testbed, scenario
-        queue = scenario.queue
-        self._settings = GmqSettings(topics=(TOPIC,), ttr_s=-(-queue.unack_ms // MS_PER_S), compat=queue.compat)
+        queue = scenario.queue.of(GmqQueueSettings)
+        self._settings = GmqSettings(
+            topics=queue.topics,
+            buckets=queue.buckets,
+            ttr_buckets=queue.ttr_buckets,
+            ttr_s=-(-queue.unack_ms // MS_PER_S),
+            compat=queue.compat,
+        )
         self._keys = GmqKeys(prefix=self._settings.prefix)
         self._programs = count(1)
         self._cards: Mapping[str, Channel[Handed]] = {
             zone: Channel(testbed.runtime) for _, zone in self.services(scenario)
         }
-        self.shards: Mapping[str, str] = {TOPIC: scenario.zones[0]}
+        self.shards: Mapping[str, str] = dict.fromkeys(queue.topics, scenario.zones[0])
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
         return self._instance(self._site(zone, wrap))
@@ -37,8 +43,8 @@ class GmqUnderTest:
 
     @staticmethod
     def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
-        """One dispatcher, in the first zone, whose programs of every zone hand it their cards."""
-        return [(DISPATCHER, scenario.zones[0])]
+        """One dispatcher, in the first zone, whose programs of every zone hand it their cards; or one a zone."""
+        return dispatchers_of(scenario, otherwise=Dispatchers.ONE)
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
         site = self._site(zone, wrap)
@@ -52,21 +58,25 @@ class GmqUnderTest:
         )
 
     async def depth(self, shard: str) -> Depth:
+        """Of its ready list, and of the buckets that all topics share."""
         direct, keys = self._testbed.direct(self.shards[shard]), self._keys
-        waiting = [("LLEN", keys.ready(TOPIC)), *(("ZCARD", bucket) for bucket in self._delayed())]
+        waiting = [("LLEN", keys.ready(shard)), *(("ZCARD", bucket) for bucket in self._delayed())]
         leased = [("ZCARD", bucket) for bucket in self._leased()]
         sizes = await sizes_of(direct, [*waiting, *leased])
         return Depth(sum(sizes[: len(waiting)]), leased=sum(sizes[len(waiting) :]))
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        direct, serving = self._testbed.direct(zone), zone == self.shards[TOPIC]
+        """What is in a bucket, which may hold jobs of any topic, is told as of the first."""
+        direct, first = self._testbed.direct(zone), self._settings.topics[0]
+        serving = zone == self.shards[first]
         for place, buckets in (("queue", self._delayed()), ("unack", self._leased())):
             for bucket in buckets:
                 async for job_id, due_s in sorted_set(direct, bucket):
-                    yield state_row(zone, place, job_id, shard=TOPIC, score=due_s * MS_PER_S, serving=serving)
-        (ready,) = await direct.execute(("LRANGE", self._keys.ready(TOPIC), 0, -1))
-        for raw in answer_of(ready):
-            yield state_row(zone, "queue", raw.decode(), shard=TOPIC, serving=serving)
+                    yield state_row(zone, place, job_id, shard=first, score=due_s * MS_PER_S, serving=serving)
+        for topic in self.shards:
+            (ready,) = await direct.execute(("LRANGE", self._keys.ready(topic), 0, -1))
+            for raw in answer_of(ready):
+                yield state_row(zone, "queue", raw.decode(), shard=topic, serving=serving)
         async for key in keys_like(direct, self._keys.job("*")):
             yield state_row(zone, "payload", key.removeprefix(self._keys.job("")))
 
@@ -84,3 +94,9 @@ class GmqUnderTest:
         return GmqQueue(
             runtime=site.runtime, clock=site.clock, quorum=site.connection, cards=cards, settings=self._settings
         )
+
+
+def dispatchers_of(scenario: Scenario, *, otherwise: Dispatchers) -> Sequence[tuple[str, str]]:
+    """The dispatchers that ``queue.dispatchers`` asks for, or ``otherwise``."""
+    one = (scenario.queue.of(GmqQueueSettings).dispatchers or otherwise) is Dispatchers.ONE
+    return [(DISPATCHER, zone) for zone in (scenario.zones[:1] if one else scenario.zones)]

@@ -1,7 +1,8 @@
 """Hardened gmq as the queue under test: one topic, with a shard a zone, and a dispatcher a zone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from cluster.testbed import Testbed
 from engine.common.lifecycle import Startable
 from engine.dyno.hardened import HardenedQueue, HardenedSettings
 from engine.dyno.hardened.context import HardenedContext
@@ -9,14 +10,19 @@ from engine.dyno.hardened.mechanisms import Hardening
 from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
 from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.dyno import strategy_of
-from scenarios.queues.gmq import DISPATCHER, TOPIC
+from scenarios.queues.gmq import dispatchers_of
 from scenarios.queues.hardened import HardenedUnderTest, times_of
 from scenarios.queues.under_test import Site, Wrap
+from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
 from scenarios.spec.scenario import Scenario
 
 
 class HardenedGmqUnderTest(HardenedUnderTest):
-    prefix, name = "gmq", TOPIC
+    prefix = "gmq"
+
+    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
+        (self.name,) = scenario.queue.of(GmqQueueSettings).topics
+        super().__init__(testbed, scenario, without)
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
         return self._popping(zone, wrap)
@@ -28,8 +34,8 @@ class HardenedGmqUnderTest(HardenedUnderTest):
 
     @staticmethod
     def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
-        """A dispatcher in every zone: what one zone missed is brought by those of the others, too."""
-        return [(DISPATCHER, zone) for zone in scenario.zones]
+        """A dispatcher in every zone, unless told: what one zone missed is brought by those of the others, too."""
+        return dispatchers_of(scenario, otherwise=Dispatchers.EACH_ZONE)
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
         site, settings = self._site(zone, wrap), self._settings(zone)
@@ -56,7 +62,7 @@ class HardenedGmqUnderTest(HardenedUnderTest):
             local=site.local,
             zones=site.reads,
             settings=self._settings(zone),
-            strategy=strategy_of(self._scenario.queue.sharding, zone),
+            strategy=strategy_of(self._scenario.queue.of(GmqQueueSettings).sharding, zone),
         )
         return HardenedGmqQueue({self.name: topic}, runtime=site.runtime)
 
@@ -68,5 +74,5 @@ class HardenedGmqUnderTest(HardenedUnderTest):
             shard=zone,
             instance=f"{zone}-{next(self._instances)}",
             without=(Hardening.LEASE_HEARTBEAT,),
-            **times_of(self._scenario.queue),
+            **times_of(self._scenario.queue.of(GmqQueueSettings)),
         )

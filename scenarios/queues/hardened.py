@@ -11,7 +11,8 @@ from engine.queue import ConsumerQueue, ProducerQueue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import QueueSettings, Scenario
+from scenarios.spec.queue_settings import DynoQueueSettings, ShardedSettings
+from scenarios.spec.scenario import Scenario
 
 MARGIN_SHARE = 10
 """Clocks may differ by a lease divided by this."""
@@ -34,7 +35,7 @@ class HardenedUnderTest:
         self.shards = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
-        if self._scenario.queue.v1_producers:
+        if self._scenario.queue.of(DynoQueueSettings).v1_producers:
             return await DynoUnderTest(self._testbed, self._scenario).producer(zone, wrap)
         return self._instance(zone, wrap)
 
@@ -70,16 +71,16 @@ class HardenedUnderTest:
         return hardened_queue(
             self._site(zone, wrap),
             instance=next(self._instances),
-            strategy=strategy_of(self._scenario.queue.sharding, zone),
+            strategy=strategy_of(self._scenario.queue.of(ShardedSettings).sharding, zone),
             without=self._without,
-            **times_of(self._scenario.queue),
+            **times_of(self._scenario.queue.of(ShardedSettings)),
         )
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
 
 
-def times_of(queue: QueueSettings) -> dict[str, Any]:
+def times_of(queue: ShardedSettings) -> dict[str, Any]:
     """The lengths of time of ``HardenedSettings``, all in proportion to the lease, and what else is given."""
     lease_ms = queue.unack_ms
     return {

@@ -1,4 +1,4 @@
-"""The Youzan queue as the queue under test: jobs of one topic, which consumers of every zone take."""
+"""The Youzan queue as the queue under test: jobs of some topics, which consumers of every zone take."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
@@ -10,9 +10,9 @@ from engine.queue import ConsumerQueue, ProducerQueue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.spec.queue_settings import YouzanQueueSettings
 from scenarios.spec.scenario import Scenario
 
-TOPIC = "jobs"
 TIMERS = "timers"
 MS_PER_S = 1_000
 
@@ -20,13 +20,18 @@ MS_PER_S = 1_000
 class YouzanUnderTest:
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         self._testbed, self._scenario = testbed, scenario
-        queue = scenario.queue
+        queue = scenario.queue.of(YouzanQueueSettings)
         self._settings = YouzanSettings(
-            topics=(TOPIC,), ttr_s=-(-queue.unack_ms // MS_PER_S), lock_ms=queue.unack_ms, compat=queue.compat
+            topics=queue.topics,
+            buckets=queue.buckets,
+            ttr_s=-(-queue.unack_ms // MS_PER_S),
+            scan_interval_ms=queue.scan_interval_ms,
+            lock_ms=queue.lock_ms or queue.unack_ms,
+            compat=queue.compat,
         )
         self._keys = YouzanKeys(prefix=self._settings.prefix, compat=queue.compat)
         self._programs = count(1)
-        self.shards: Mapping[str, str] = {TOPIC: scenario.zones[0]}
+        self.shards: Mapping[str, str] = dict.fromkeys(queue.topics, scenario.zones[0])
 
     async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
         return self._instance(self._site(zone, wrap))
@@ -43,20 +48,24 @@ class YouzanUnderTest:
         return self._timers(self._site(zone, wrap))
 
     async def depth(self, shard: str) -> Depth:
+        """Of its ready list, and of the buckets that all topics share."""
         direct, keys = self._testbed.direct(self.shards[shard]), self._keys
-        sizes = [("LLEN", keys.ready(TOPIC)), *(("ZCARD", bucket) for bucket in self._buckets())]
+        sizes = [("LLEN", keys.ready(shard)), *(("ZCARD", bucket) for bucket in self._buckets())]
         return Depth(sum(await sizes_of(direct, sizes)), leased=0)
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Buckets do not tell the delayed from the leased: both are ``queue``."""
-        direct, serving = self._testbed.direct(zone), zone == self.shards[TOPIC]
+        """Buckets tell neither the delayed from the leased nor topics apart: all are ``queue``, of the first topic."""
+        direct, first = self._testbed.direct(zone), self._settings.topics[0]
+        serving = zone == self.shards[first]
         for bucket in self._buckets():
             async for job_id, due_s in sorted_set(direct, bucket):
-                yield state_row(zone, "queue", job_id, shard=TOPIC, score=due_s * MS_PER_S, serving=serving)
-        (ready,) = await direct.execute(("LRANGE", self._keys.ready(TOPIC), 0, -1))
-        for raw in answer_of(ready):
-            yield state_row(zone, "queue", raw.decode(), shard=TOPIC, serving=serving)
-        others = {*self._buckets(), self._keys.ready(TOPIC)}
+                yield state_row(zone, "queue", job_id, shard=first, score=due_s * MS_PER_S, serving=serving)
+        lists = {topic: self._keys.ready(topic) for topic in self.shards}
+        for topic, key in lists.items():
+            (ready,) = await direct.execute(("LRANGE", key, 0, -1))
+            for raw in answer_of(ready):
+                yield state_row(zone, "queue", raw.decode(), shard=topic, serving=serving)
+        others = {*self._buckets(), *lists.values()}
         async for key in keys_like(direct, self._keys.job("*")):
             if key not in others:
                 yield state_row(zone, "payload", key.removeprefix(self._keys.job("")))

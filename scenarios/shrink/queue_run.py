@@ -28,7 +28,8 @@ from scenarios.shrink.search import (
     with_load,
     with_operations,
 )
-from scenarios.spec.scenario import Links, Mode, Operation, Scenario, Sharding, Simulation
+from scenarios.spec.queue_settings import Mode, ShardedSettings, Sharding
+from scenarios.spec.scenario import Links, Operation, Scenario, Simulation
 
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
@@ -109,8 +110,8 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
         yield changed(scenario, links=Links(lag=lag))
     if scenario.links.overrides:
         yield changed(scenario, links=Links(lag=scenario.links.lag))
-    if scenario.queue.sharding is not Sharding.LOCAL_ONLY:
-        yield _locally(scenario)
+    if (local := _locally(scenario)) != scenario:
+        yield local
     if scenario.simulation.tie_break is not TieBreak.FIFO:
         yield changed(scenario, simulation=Simulation(tie_break=TieBreak.FIFO))
     if scenario.persistence is not Persistence.NONE:
@@ -137,6 +138,9 @@ def _crash_points(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _locally(scenario: Scenario) -> Scenario:
+    """Messages go to the shard of their producer's zone, if the engine has shards."""
+    if not isinstance(scenario.queue, ShardedSettings):
+        return scenario
     return changed(scenario, queue=scenario.queue.model_copy(update={"sharding": Sharding.LOCAL_ONLY}))
 
 

@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from engine.queue import Features
+from scenarios.spec.queue_settings import DynoQueueSettings, GmqQueueSettings, QueueSettings, YouzanQueueSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +27,14 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name."""
+    """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name.
+
+    ``settings``: the model that checks the ``queue:`` section of a scenario which names the engine.
+    """
 
     about: str
     modes: Mapping[str, Shipped]
+    settings: type[QueueSettings] = QueueSettings
 
 
 _DYNO = Features(early_ms_max=1)
@@ -46,17 +55,24 @@ def _copy_in_seconds(make: str) -> Mapping[str, Shipped]:
 
 
 ENGINES: Mapping[str, Engine] = {
-    "dyno": Engine("dyno-queues V1, one command at a time", _dyno("DynoUnderTest")),
-    "dyno-v2": Engine("dyno-queues V2: pipelines, and per-shard queues behind one queue", _dyno("PipelinedUnderTest")),
+    "dyno": Engine("dyno-queues V1, one command at a time", _dyno("DynoUnderTest"), DynoQueueSettings),
+    "dyno-v2": Engine(
+        "dyno-queues V2: pipelines, and per-shard queues behind one queue",
+        _dyno("PipelinedUnderTest"),
+        DynoQueueSettings,
+    ),
     "gmq": Engine(
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
         {
             **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
             "hardened": Shipped("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
         },
+        GmqQueueSettings,
     ),
     "youzan": Engine(
-        "job pool, buckets with timers, ready lists", _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest")
+        "job pool, buckets with timers, ready lists",
+        _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest"),
+        YouzanQueueSettings,
     ),
     "zset": Engine(
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
@@ -70,6 +86,36 @@ def known_engine(name: str) -> str:
     """``name`` itself. Raises ``ValueError``, which offers the nearest name, if there is no such engine."""
     if name in ENGINES:
         return name
+    raise ValueError(unknown_engine(name))
+
+
+def unknown_engine(name: str) -> str:
+    """What is wrong with ``name``, and the nearest that would be accepted."""
     near = get_close_matches(name, ENGINES, n=1)
     nearest = f" (did you mean {near[0]}?)" if near else ""
-    raise ValueError(f"got {name!r}{nearest}; accepted: {', '.join(ENGINES)}")
+    return f"got {name!r}{nearest}; accepted: {', '.join(ENGINES)}"
+
+
+def queue_settings(engine: str, **options: Any) -> QueueSettings:
+    """The ``queue:`` section that names ``engine``. Raises ``ValidationError`` for ``options`` that it lacks."""
+    return ENGINES[engine].settings(engine=engine, **options)
+
+
+def shipped(queue: QueueSettings) -> Shipped:
+    """The engine in its mode, unless there is a ``factory``; in its default if it lacks that mode."""
+    modes = ENGINES[queue.engine].modes
+    return modes.get("compat" if queue.compat else queue.mode, modes["default"])
+
+
+class ByEngine:
+    """Marks a field of ``QueueSettings`` as one that the model of its own ``engine`` checks."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        models = {name: handler.generate_schema(engine.settings) for name, engine in ENGINES.items()}
+        return core_schema.tagged_union_schema(models, discriminator=_engine_of)
+
+
+def _engine_of(queue: Any) -> str:
+    default = QueueSettings.model_fields["engine"].default
+    named = queue.get("engine", default) if isinstance(queue, dict) else getattr(queue, "engine", default)
+    return str(named)

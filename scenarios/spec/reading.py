@@ -12,7 +12,9 @@ from pydantic_core import ErrorDetails
 
 from scenarios.errors import ScenarioError
 from scenarios.faults.catalogue import CLASSES
+from scenarios.spec.engines import ENGINES, unknown_engine
 from scenarios.spec.library import LIBRARY, library_names
+from scenarios.spec.queue_settings import QueueSettings
 from scenarios.spec.rules import path_of, problems
 from scenarios.spec.scenario import Scenario
 from scenarios.spec.traces import found_beside, kept_beside
@@ -180,6 +182,8 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
     steps = _without_tags(detail["loc"])
     path = path_of(steps) or "the scenario"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "union_tag_invalid" and path == "queue":
+        return "queue.engine", unknown_engine(context["tag"])
     if kind == "extra_forbidden":
         return path, f"unknown field, got {_short(value)}; accepted fields: {_fields(_model_at(detail['loc'][:-1]))}"
     if kind == "missing":
@@ -197,9 +201,11 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def _without_tags(location: tuple[int | str, ...]) -> list[int | str]:
-    """Pydantic puts a fault's kind into the location: ``faults, 1, kill, zone``."""
-    tagged = len(location) > 2 and location[0] == "faults" and location[2] in CLASSES
-    return [step for position, step in enumerate(location) if not (tagged and position == 2) and step != "[key]"]
+    """Pydantic puts a fault's kind and a queue's engine into the location: ``faults, 1, kill, zone``."""
+    fault = len(location) > 2 and location[0] == "faults" and location[2] in CLASSES
+    queue = len(location) > 1 and location[0] == "queue" and location[1] in ENGINES
+    tag = 2 if fault else 1 if queue else None
+    return [step for position, step in enumerate(location) if position != tag and step != "[key]"]
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
@@ -207,6 +213,8 @@ def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
     for step in location:
         if isinstance(step, str) and step in CLASSES:
             model = CLASSES[step]
+        elif isinstance(step, str) and model is QueueSettings:
+            model = ENGINES[step].settings
         elif isinstance(step, str) and step in model.model_fields:
             annotation = model.model_fields[step].annotation
             if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -14,7 +14,8 @@ from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.scenario import Mode, Scenario
+from scenarios.spec.queue_settings import DynoQueueSettings, GmqQueueSettings, Mode, ShardedSettings
+from scenarios.spec.scenario import Scenario
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
@@ -94,6 +95,7 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
     if queue.compat and queue.mode is Mode.HARDENED:
         yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
     yield from _hardened_only(scenario)
+    yield from _of_engine(scenario)
     if load.retries * load.retry_after_ms > scenario.drain.bound_s * 1000:
         accepted = f"so little that {load.retries} retries end within drain.bound_s ({scenario.drain.bound_s:g} s)"
         yield Problem.of("load.retry_after_ms", load.retry_after_ms, accepted)
@@ -107,12 +109,28 @@ def _hardened_only(scenario: Scenario) -> Iterator[Problem]:
     queue = scenario.queue
     if queue.mode is Mode.HARDENED:
         return
-    if queue.deliveries_max is not None:
+    if isinstance(queue, ShardedSettings) and queue.deliveries_max is not None:
         accepted = "nothing unless queue.mode is hardened: the original has no dead letters"
         yield Problem.of("queue.deliveries_max", queue.deliveries_max, accepted)
-    if queue.v1_producers:
+    if isinstance(queue, DynoQueueSettings) and queue.v1_producers:
         accepted = "false unless queue.mode is hardened; or else queue.engine says what producers are"
         yield Problem.of("queue.v1_producers", queue.v1_producers, accepted)
+
+
+def _of_engine(scenario: Scenario) -> Iterator[Problem]:
+    """What the model of the engine cannot say, because other sections have a part in it."""
+    queue, load = scenario.queue, scenario.load
+    if isinstance(queue, GmqQueueSettings) and queue.mode is Mode.HARDENED and len(queue.topics) > 1:
+        yield Problem.of("queue.topics", list(queue.topics), "one topic with queue.mode hardened")
+    longest_ms = queue.delay_ms_max
+    if longest_ms is None:
+        return
+    accepted = f"at most {longest_ms} ms with queue.engine {queue.engine}"
+    if shortest_ns(load.delay) / 1e6 > longest_ms:
+        yield Problem.of("load.delay", load.delay, accepted)
+    for index, operation in enumerate(load.operations or ()):
+        if operation.delay_ms > longest_ms:
+            yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
 
 
 def _operations(scenario: Scenario) -> Iterator[Problem]:

@@ -21,9 +21,10 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
-from scenarios.fields import Count, DelayText, Flag, Millis, NonNegative, Positive, Section
-from scenarios.spec.engines import ENGINES, Shipped, known_engine
+from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Section
+from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.queue_factory import load_factory
+from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
 
@@ -38,21 +39,6 @@ EARLY_MS_MAX = 1
 class Arrival(StrEnum):
     POISSON = "poisson"
     CONSTANT = "constant"
-
-
-class Sharding(StrEnum):
-    """How a producer chooses a message's shard."""
-
-    ROUND_ROBIN = "round_robin"
-    ID_HASH = "id_hash"
-    LOCAL_ONLY = "local_only"
-
-
-class Mode(StrEnum):
-    """Which engine a queue is: dyno-queues, or the same hardened against faults (docs/hardened.md)."""
-
-    DEFAULT = "default"
-    HARDENED = "hardened"
 
 
 def _name(text: str) -> str:
@@ -78,32 +64,6 @@ class Links(Section):
     """A drawn lag holds this long: messages sent within it take equally long. 0: every message draws its own."""
     loss: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
     """Share of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
-
-
-class QueueSettings(Section):
-    engine: Annotated[str, Field(strict=True), AfterValidator(known_engine)] = "dyno"
-    """One of ``scenarios.spec.engines.ENGINES``."""
-    mode: Mode = Mode.DEFAULT
-    """Hardened is one engine for both: every step takes any number of messages."""
-    unack_ms: Millis = 2_000
-    """Length of a lease: a message not acknowledged within it is delivered again."""
-    unack_interval_ms: Millis = 500
-    """Time between two looks for leases that have ended."""
-    sharding: Sharding = Sharding.ROUND_ROBIN
-    compat: Flag = False
-    """Reproduce the defects of the original dyno-queues."""
-    deliveries_max: Count | None = None
-    """Hardened: a message that was delivered so often is set aside as a dead letter; none: never."""
-    factory: str | None = None
-    """A queue of the user's own, ``MODULE:FUNCTION``, in place of ``engine`` and ``mode`` (docs/properties.md)."""
-    v1_producers: Flag = False
-    """Hardened: producers are clients of dyno-queues V1, on the same keys."""
-
-    @property
-    def shipped(self) -> Shipped:
-        """The engine in its mode, unless there is a ``factory``; in its default if it lacks that mode."""
-        modes = ENGINES[self.engine].modes
-        return modes.get("compat" if self.compat else self.mode, modes["default"])
 
 
 class Priority(Section):
@@ -235,7 +195,7 @@ class Scenario(Section):
     persistence: Persistence = Persistence.AOF_EVERYSEC
     replication: Replication = Replication()
     links: Links = Links()
-    queue: QueueSettings = QueueSettings()
+    queue: Annotated[QueueSettings, ByEngine()] = DynoQueueSettings()
     load: Load
     consumers: Consumers = Consumers()
     workload: Workload | None = None
@@ -262,7 +222,7 @@ class Scenario(Section):
 
         dyno-queues has none. Raises ``ValueError`` if a queue of the user's own cannot be found.
         """
-        services = getattr(load_factory(self.queue.factory or self.queue.shipped.make), "services", None)
+        services = getattr(load_factory(self.queue.factory or shipped(self.queue).make), "services", None)
         return tuple(services(self)) if services is not None else ()
 
     @property
@@ -273,7 +233,7 @@ class Scenario(Section):
         """
         own = self.queue.factory
         if own is None:
-            return self.queue.shipped.features
+            return shipped(self.queue).features
         told: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
         return told
 

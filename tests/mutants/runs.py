@@ -14,8 +14,9 @@ from cluster.votes.levels import Level
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.fault_draws.swarm import drawn
 from scenarios.run.trial import attempt
+from scenarios.spec.queue_settings import Mode
 from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Mode, Scenario
+from scenarios.spec.scenario import Scenario
 
 ANY_OF_ONE_ZONE = str(FaultClass.ANY_OF_ONE_ZONE)
 EVERY_FAULT = "every-fault"

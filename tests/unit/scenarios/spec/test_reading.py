@@ -124,8 +124,8 @@ REFUSED = {
     "faults[0].foo=1": "faults[0].foo: unknown field, got 1; accepted fields: at_s, for_s, kind, zone, restart",
     "faults[0]={zone: b}": f"faults[0].kind: missing; accepted: {', '.join(CLASSES)}",
     "queue.foo=1": (
-        "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, sharding, "
-        "compat, deliveries_max, factory, v1_producers"
+        "queue.foo: unknown field, got 1; accepted fields: engine, mode, unack_ms, unack_interval_ms, compat, "
+        "factory, sharding, deliveries_max, v1_producers"
     ),
     "load.operations=[{at_ms: 10, zone: a, id: one}]": (
         "load.rate_per_s: got 20.0; accepted: nothing beside load.operations"

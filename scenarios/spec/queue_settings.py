@@ -1,0 +1,125 @@
+"""The ``queue:`` section of a scenario: what every engine takes, and a model for what one engine takes beside it."""
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
+from engine.youzan.jobs import DELAY_S_MAX
+from engine.youzan.settings import TTR_S_MAX
+from scenarios.fields import Count, Flag, Millis, Section
+
+MS_PER_S = 1_000
+
+WRITTEN_FOR_ALL: dict[str, Any] = {"sharding": "round_robin", "deliveries_max": None, "v1_producers": False}
+"""Options of dyno-queues that resolved scenarios of every engine once named, with the value that says nothing."""
+
+Model = TypeVar("Model", bound="QueueSettings")
+
+
+class Sharding(StrEnum):
+    """How a producer chooses a message's shard."""
+
+    ROUND_ROBIN = "round_robin"
+    ID_HASH = "id_hash"
+    LOCAL_ONLY = "local_only"
+
+
+class Mode(StrEnum):
+    """Which engine a queue is: the one that is named, or the same hardened against faults (docs/hardened.md)."""
+
+    DEFAULT = "default"
+    HARDENED = "hardened"
+
+
+class Dispatchers(StrEnum):
+    """Where the dispatchers of gmq run: one in the first zone, or one in each zone."""
+
+    ONE = "one"
+    EACH_ZONE = "each_zone"
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or not all(names) or len(set(names)) != len(names):
+        raise ValueError(f"got {list(names)!r}; accepted: one or more distinct non-empty names, e.g. [jobs, mails]")
+    return names
+
+
+Topics = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+"""In the order in which consumers ask them."""
+
+
+class QueueSettings(Section):
+    """What every engine takes."""
+
+    delay_ms_max: ClassVar[int | None] = None
+    """The longest delay of a message; None: any."""
+
+    engine: Annotated[str, Field(strict=True)] = "dyno"
+    """One of ``scenarios.spec.engines.ENGINES``."""
+    mode: Mode = Mode.DEFAULT
+    unack_ms: Millis = 2_000
+    """Length of a lease: a message not acknowledged within it is delivered again."""
+    unack_interval_ms: Millis = 500
+    """Time between two looks for leases that have ended."""
+    compat: Flag = False
+    """Reproduce the defects of the original."""
+    factory: str | None = None
+    """A queue of the user's own, ``MODULE:FUNCTION``, in place of ``engine`` and ``mode`` (docs/properties.md)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_says_nothing(cls, given: Any) -> Any:
+        """Scenarios that were written out for another engine than dyno-queues stay valid."""
+        if not isinstance(given, dict):
+            return given
+        idle = {name for name, value in WRITTEN_FOR_ALL.items() if name in given and given[name] == value}
+        return {name: value for name, value in given.items() if name in cls.model_fields or name not in idle}
+
+    def of(self, model: type[Model]) -> Model:
+        """Itself. Raises ``TypeError`` if it is of another model."""
+        if not isinstance(self, model):
+            raise TypeError(f"queue.engine {self.engine} takes {type(self).__name__}, not {model.__name__}")
+        return self
+
+
+class ShardedSettings(QueueSettings):
+    """What an engine with a shard a zone takes."""
+
+    sharding: Sharding = Sharding.ROUND_ROBIN
+    deliveries_max: Count | None = None
+    """Hardened: a message that was delivered so often is set aside as a dead letter; none: never."""
+
+
+class DynoQueueSettings(ShardedSettings):
+    v1_producers: Flag = False
+    """Hardened: producers are clients of dyno-queues V1, on the same keys."""
+
+
+class GmqQueueSettings(ShardedSettings):
+    delay_ms_max: ClassVar[int | None] = SECONDS_MAX * MS_PER_S
+
+    unack_ms: Annotated[int, Field(strict=True, ge=1, le=SECONDS_MAX * MS_PER_S)] = 2_000
+    """The TTR, rounded up to whole seconds, unless hardened."""
+    topics: Topics = ("jobs",)
+    buckets: Count = 3
+    """Sorted sets of delayed jobs, each with a timer of its own."""
+    ttr_buckets: Annotated[int, Field(strict=True, ge=1, le=TTR_BUCKETS_MAX)] = 3
+    """The same of jobs in flight."""
+    dispatchers: Dispatchers | None = None
+    """None: one, but in hardened mode one in each zone."""
+
+
+class YouzanQueueSettings(QueueSettings):
+    delay_ms_max: ClassVar[int | None] = DELAY_S_MAX * MS_PER_S
+
+    unack_ms: Annotated[int, Field(strict=True, ge=1, le=TTR_S_MAX * MS_PER_S)] = 2_000
+    """Time to run, rounded up to whole seconds."""
+    topics: Topics = ("jobs",)
+    buckets: Count = 3
+    """Sorted sets of jobs, each with a timer of its own."""
+    scan_interval_ms: Millis | None = None
+    """Time between two looks of a timer; None: 100, or 1 000 with ``compat``."""
+    lock_ms: Millis | None = None
+    """How long a timer that died keeps others from its bucket; None: as long as a lease."""

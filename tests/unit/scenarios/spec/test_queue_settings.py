@@ -1,0 +1,122 @@
+"""Goal: the queue section is checked by the model of its engine, and files written before stay valid.
+
+Method: scenario files read as a user's are; each error is the one line that the user sees.
+"""
+
+import pytest
+import yaml
+from support.scenarios.sim_runs import run_in_memory, small
+
+from analysis.message_classes import MessageClass
+from scenarios.errors import ScenarioError
+from scenarios.run_files.tables import FINAL_STATE_NAME
+from scenarios.spec.engines import ENGINES
+from scenarios.spec.reading import dump_scenario, load_scenario, scenario_of
+
+LOAD = {"duration_s": 1, "rate_per_s": 10}
+WRITTEN_OUT_BEFORE = {"sharding": "round_robin", "deliveries_max": None, "v1_producers": False}
+
+
+def read(queue, *overrides, load=LOAD, tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump({"name": "own", "load": load, "queue": queue}), encoding="utf-8")
+    return load_scenario(str(file), overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("queue", "line"),
+    [
+        ({"engine": "gmk"}, "queue.engine: got 'gmk' (did you mean gmq?); accepted: dyno, dyno-v2, gmq, youzan, zset"),
+        ({"engine": 5}, "queue.engine: got '5'; accepted: dyno, dyno-v2, gmq, youzan, zset"),
+        (5, "queue: got 5; accepted: a mapping"),
+        (
+            {"engine": "zset", "buckets": 3},
+            "queue.buckets: unknown field, got 3; accepted fields: engine, mode, unack_ms, unack_interval_ms, compat, "
+            "factory",
+        ),
+        (
+            {"engine": "youzan", "sharding": "id_hash"},
+            "queue.sharding: unknown field, got 'id_hash'; accepted fields: engine, mode, unack_ms, "
+            "unack_interval_ms, compat, factory, topics, buckets, scan_interval_ms, lock_ms",
+        ),
+        ({"engine": "youzan", "unack_ms": 0}, "queue.unack_ms: got 0; accepted: greater than or equal to 1"),
+        (
+            {"engine": "youzan", "unack_ms": 86_400_001},
+            "queue.unack_ms: got 86400001; accepted: less than or equal to 86400000",
+        ),
+        ({"engine": "gmq", "ttr_buckets": 27}, "queue.ttr_buckets: got 27; accepted: less than or equal to 26"),
+        ({"engine": "gmq", "dispatchers": "two"}, "queue.dispatchers: got 'two'; accepted: one, each_zone"),
+        (
+            {"engine": "gmq", "topics": ["jobs", ""]},
+            "queue.topics: got ['jobs', '']; accepted: one or more distinct non-empty names, e.g. [jobs, mails]",
+        ),
+        (
+            {"engine": "gmq", "mode": "hardened", "topics": ["jobs", "mails"]},
+            "queue.topics: got ['jobs', 'mails']; accepted: one topic with queue.mode hardened",
+        ),
+    ],
+)
+def test_an_option_that_the_engine_does_not_take_is_refused_in_one_line(queue, line, tmp_path):
+    with pytest.raises(ScenarioError) as refused:
+        read(queue, tmp_path=tmp_path)
+    assert refused.value.lines == (f"{tmp_path / 'own.yaml'}: {line}",)
+
+
+def test_an_override_is_checked_by_the_model_of_the_engine_too(tmp_path):
+    assert read({}, "queue.engine=gmq", "queue.buckets=8", tmp_path=tmp_path).queue.buckets == 8
+    with pytest.raises(ScenarioError) as refused:
+        read({"engine": "gmq"}, "queue.buckets=0", tmp_path=tmp_path)
+    assert refused.value.lines == ("--set: queue.buckets: got 0; accepted: greater than or equal to 1",)
+
+
+@pytest.mark.parametrize("engine", ["gmq", "youzan"])
+@pytest.mark.parametrize(
+    ("load", "path"),
+    [
+        ({"duration_s": 1, "rate_per_s": 1, "delay": "constant:3000000000s"}, "load.delay"),
+        (
+            {"duration_s": 1, "operations": [{"at_ms": 0, "zone": "a", "id": "1", "delay_ms": 3 * 10**12}]},
+            "load.operations[0].delay_ms",
+        ),
+    ],
+)
+def test_a_delay_that_the_engine_cannot_count_is_refused(engine, load, path, tmp_path):
+    with pytest.raises(ScenarioError) as refused:
+        read({"engine": engine}, load=load, tmp_path=tmp_path)
+    (line,) = refused.value.lines
+    assert f": {path}: got " in line
+    assert line.endswith(f"; accepted: at most 2147483648000 ms with queue.engine {engine}")
+    assert read({"engine": "zset"}, load=load, tmp_path=tmp_path).queue.engine == "zset"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_written_out_before_stays_valid_and_what_is_written_reads_back(engine):
+    old = {"name": "old", "load": LOAD, "queue": {"engine": engine, "unack_ms": 3_000, **WRITTEN_OUT_BEFORE}}
+    scenario = scenario_of(old, source="old.yaml")
+    assert scenario.queue.unack_ms == 3_000
+    assert scenario_of(yaml.safe_load(dump_scenario(scenario)), source="again.yaml") == scenario
+
+
+@pytest.mark.parametrize(
+    ("queue", "services"),
+    [
+        ({"engine": "gmq"}, [("dispatcher", "a")]),
+        ({"engine": "gmq", "dispatchers": "each_zone"}, [("dispatcher", zone) for zone in "abc"]),
+        ({"engine": "gmq", "mode": "hardened"}, [("dispatcher", zone) for zone in "abc"]),
+        ({"engine": "gmq", "mode": "hardened", "dispatchers": "one"}, [("dispatcher", "a")]),
+    ],
+)
+def test_dispatchers_run_where_the_scenario_says(queue, services):
+    assert list(small(queue=queue).services) == services
+
+
+@pytest.mark.parametrize("engine", ["gmq", "youzan"])
+def test_buckets_and_topics_are_those_of_the_scenario(engine):
+    queue = {"engine": engine, "unack_ms": 3_000, "topics": ["mails", "jobs"], "buckets": 8}
+    load = {"rate_per_s": 30, "delay": "constant:30s"}
+    _, tables, verdict = run_in_memory(
+        small(topology={"zones": ["a"]}, queue=queue, load=load, drain={"bound_s": 5}, consumers={"per_zone": 0})
+    )
+    rows = tables.tables[FINAL_STATE_NAME].batch().to_pylist()
+    assert {row["shard"] for row in rows if row["place"] == "queue"} == {"mails"}
+    assert verdict.counts[MessageClass.STUCK] == verdict.totals.pushed > 20
