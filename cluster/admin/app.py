@@ -3,7 +3,7 @@
 ::
 
     GET  /            a live page                    GET /health      200, or 503 if its own server is not reached
-    GET  /topology    zones, port, levels, links     GET /statistics  counts, latencies, divergence, queue lengths
+    GET  /topology    zones, port, levels, links     GET /statistics  counts, latencies, of late too
     GET  /metrics     for Prometheus
     PUT  /links       {"a>b": {"lag": "constant:50ms", "loss": 0.1, "cut": "drop"}, …}: how links are to be
     PUT  /levels      {"read": "DC_ONE", "write": "DC_QUORUM"}: for connections made from now on
@@ -12,6 +12,7 @@
 What is sent as JSON is checked; a wrong value is answered by 422 and ``{"error": …}`` with what would be accepted.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -27,6 +28,7 @@ from cluster.admin.guard import Guard, refused
 from cluster.admin.links import LinkState
 from cluster.admin.metrics import exposition
 from cluster.admin.page import live_page
+from cluster.admin.rates import PERIOD_S
 from cluster.admin.serving import serving
 from cluster.admin.settings import AdminSettings
 from cluster.admin.view import GatewayView
@@ -106,11 +108,21 @@ def administration(settings: AdminSettings) -> Callable[[ZoneGateway], AbstractA
 
     @asynccontextmanager
     async def companion(gateway: ZoneGateway) -> AsyncIterator[dict[str, str]]:
-        app = admin_app(GatewayView(gateway), settings)
-        async with serving(app, host=settings.host, port=settings.port) as address:
-            yield {"admin": f"http://{address}"}
+        view = GatewayView(gateway)
+        sampling = asyncio.create_task(_sample(view))
+        try:
+            async with serving(admin_app(view, settings), host=settings.host, port=settings.port) as address:
+                yield {"admin": f"http://{address}"}
+        finally:
+            sampling.cancel()
 
     return companion
+
+
+async def _sample(view: GatewayView) -> None:
+    while True:
+        await asyncio.sleep(PERIOD_S)
+        view.sample()
 
 
 class BodyTooLarge(ClusterError):

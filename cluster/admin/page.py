@@ -31,8 +31,18 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; }
 <span class="bad">{{ figures.port.over_memory }} clients closed for what was held for them</span>,
 {% endif %}
 <span {% if figures.divergence %}class="bad"{% endif %}>{{ figures.divergence }} votes in which zones differed</span>.
-Latency: {% for name, value in figures.latency.quantiles_ms.items() %}{{ name }}
+Latency in all: {% for name, value in figures.latency.quantiles_ms.items() %}{{ name }}
 {{ "–" if value is none else value }} ms{{ ", " if not loop.last }}{% endfor %}.</p>
+<table>
+<tr><th>the last {{ figures.recent.seconds }} s</th><th>commands/s</th><th>errors/s</th><th>divergent/s</th>
+<th>p50 ms</th><th>p99 ms</th></tr>
+<tr><td></td>
+{% for name in ("operations_per_s", "errors_per_s", "divergent_per_s") %}
+<td class="n">{{ "{:,.1f}".format(figures.recent[name]) }}</td>
+{% endfor %}{% for name in ("p50_ms", "p99_ms") %}
+<td class="n">{{ "–" if figures.recent[name] is none else figures.recent[name] }}</td>
+{% endfor %}</tr>
+</table>
 <table>
 <tr><th>server</th><th>address</th><th>connection</th></tr>
 {% for zone, address in topology.zones.items() %}

@@ -4,6 +4,7 @@ from typing import Any
 
 from cluster.admin.latency import LatencyProbe, quantile_s
 from cluster.admin.links import LinkControls
+from cluster.admin.rates import Counted, Recent
 from cluster.resp.gateway.gateway import ZoneGateway
 from cluster.votes.vote import Decision
 
@@ -30,6 +31,7 @@ class GatewayView:
         self.links = LinkControls(gateway.links)
         self.probe = LatencyProbe(random=gateway.runtime.random("latency samples"))
         self.probe.attach(gateway.server)
+        self._recent = Recent(time_ns=gateway.runtime.now_ns())
 
     def health(self) -> dict[str, Any]:
         """``healthy``: its own zone's server is reached, so clients are served at least at DC_ONE."""
@@ -40,13 +42,24 @@ class GatewayView:
         return {**self._gateway.topology(), "links": self.links.described()}
 
     def statistics(self) -> dict[str, Any]:
-        """Counts since the coordinator began.
+        """Counts since the coordinator began, and ``recent``: rates and latencies of the last seconds.
 
         ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
         all options wrote to zones that were behind, ``options`` what each has done. ``links``: ``in_flight`` is
         the length of a link's queue. ``peers``: which coordinators of other data centres are reached; ``remote``: what
         became of writes for these.
         """
+        totals = self._totals()
+        return {**totals, "recent": self._recent.until(self._counted(totals))}
+
+    def sample(self) -> None:
+        """To be called once each ``rates.PERIOD_S``, for what is recent."""
+        self._recent.sample(self._counted(self._totals()))
+
+    def _counted(self, totals: dict[str, Any]) -> Counted:
+        return Counted.of(totals, time_ns=self._gateway.runtime.now_ns())
+
+    def _totals(self) -> dict[str, Any]:
         told = self._gateway.statistics()
         coordinator = told["coordinator"]
         levels, options = coordinator["levels"], coordinator["options"]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from cluster.admin.rates import errors_in
 from cluster.real.zones import ZoneSet, zones
 from cluster.real.zones.factory import ZoneKind as FactoryKind
 from cluster.real.zones.port import PortReservation
@@ -19,7 +20,7 @@ from scenarios.session.fault_board import Board
 from scenarios.session.recording import Recording
 from scenarios.session.settings import SessionSettings
 from scenarios.session.targets import Places
-from scenarios.session.zone_sampler import Sampler, errors_in
+from scenarios.session.zone_sampler import Sampler
 
 TOKEN_BYTES = 32
 
@@ -100,7 +101,7 @@ class Session:
                 "repairs": answer["repairs"],
                 "options": answer["options"],
                 "latency_ms": answer["latency"]["quantiles_ms"],
-                "recent": self.sampler.recent(name, answer),
+                "recent": answer["recent"],
                 "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
                 "zone_failures": answer["zone_failures"],
             }

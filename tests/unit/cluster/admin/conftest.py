@@ -44,6 +44,7 @@ class PlayedGateway:
         self.peers = {}
         self.placed = {}
         self.closed = 0
+        self.commands = 7
 
     def topology(self):
         return {
@@ -56,7 +57,13 @@ class PlayedGateway:
         }
 
     def statistics(self):
-        port = {"clients": 3, "commands": 7, "error_replies": 1, "over_memory": self.closed, "held_bytes": 0}
+        port = {
+            "clients": 3,
+            "commands": self.commands,
+            "error_replies": 1,
+            "over_memory": self.closed,
+            "held_bytes": 0,
+        }
         return {"port": port, "coordinator": self.counted.as_dict(), "peers": self.peers}
 
     def set_level(self, *, read=None, write=None):
@@ -67,7 +74,8 @@ class PlayedGateway:
 class Client:
     """Asks an application that is in this process."""
 
-    def __init__(self, app, *, base_url, headers=None):
+    def __init__(self, view, app, *, base_url, headers=None):
+        self.view = view
         self._options = {"transport": httpx.ASGITransport(app), "base_url": base_url, "headers": headers}
 
     def request(self, method, path, **options):
@@ -97,7 +105,8 @@ def asked(gateway):
     """Makes a client of an administration with these settings."""
 
     def make(*, base_url="http://127.0.0.1:8001", headers=None, **settings):
-        return Client(admin_app(GatewayView(gateway), AdminSettings(**settings)), base_url=base_url, headers=headers)
+        view = GatewayView(gateway)
+        return Client(view, admin_app(view, AdminSettings(**settings)), base_url=base_url, headers=headers)
 
     return make
 

@@ -4,6 +4,7 @@ Method: the application in the test's own process, with real links and a gateway
 """
 
 import json
+import re
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -216,3 +217,19 @@ def test_wrong_settings_are_told_in_one_line(tmp_path):
         read_admin_settings(path)
     with pytest.raises(ClusterError, match="cannot be read"):
         read_admin_settings(tmp_path / "none.json")
+
+
+def test_the_last_five_seconds_are_shown_beside_the_totals(asked, gateway):
+    client = asked()
+    for second in range(8):
+        gateway.commands = 7 + 100 * second
+        gateway.runtime.run_until_complete(gateway.runtime.sleep(1_000_000_000))
+        gateway.server.sampler(Level.DC_ONE, True, lambda _outcome: None)([b"v"])
+        client.view.sample()
+    gateway.commands += 20
+    gateway.runtime.run_until_complete(gateway.runtime.sleep(1_000_000_000))
+    recent = client.get("/statistics").json()["recent"]
+    assert (recent["seconds"], recent["operations_per_s"], recent["errors_per_s"]) == (5, 84, 0)
+    row = re.search(r"the last 5.0 s.*?</table>", client.get("/").text, re.DOTALL)
+    assert row is not None
+    assert "84.0" in row[0]

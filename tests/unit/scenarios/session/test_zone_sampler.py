@@ -72,19 +72,6 @@ def test_latencies_are_those_of_the_interval_only():
     assert (quiet["p50_ms"], quiet["operations_per_s"]) == (None, 0)
 
 
-def test_recent_is_what_happened_in_the_last_five_seconds():
-    played = Played()
-    slow, fast = [0.5] * 50, [0.001] * 60
-    for second in range(1, 8):
-        last = played.round(answer(commands=100 * second, latencies=slow)) and played.answer
-    assert played.sampler.recent("a", last)["seconds"] == 4
-    now = answer(commands=760, errors=5, latencies=slow + fast)
-    played.now_s += 1
-    recent = played.sampler.recent("a", now)
-    assert (recent["seconds"], recent["operations_per_s"], recent["errors_per_s"]) == (5, 92, 1)
-    assert recent["p99_ms"] == pytest.approx(1, rel=0.19)
-
-
 def test_a_coordinator_that_was_restarted_counts_from_nothing_even_if_it_has_done_more_since():
     played = Played()
     played.round(answer(commands=10, latencies=[0.5] * 10))
