@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, SCRIPTS, Route
+from cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
 from cluster.resp.commands.key_specs import KeySpec, key_specs
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import WireCommands
@@ -63,8 +63,8 @@ KINDS = {
     Route.BROADCAST: Kind(Route.BROADCAST, ("SCRIPT",)),
     Route.WRITE: Kind(Route.WRITE, ("SET",)),
 }
-_KINDS_BY_NAME = {"MGET": Kind(Route.READ, ("MGET",))} | dict.fromkeys(SCRIPTS, Kind(Route.WRITE, ("EVAL",)))
-"""Commands that the coordinator does not treat as all others of their route."""
+_KINDS_BY_NAME = {"MGET": Kind(Route.READ, ("MGET",))}
+"""Commands that the coordinator does not treat as all others of their route, as far as a port can tell."""
 
 _PORT = frozenset({"AUTH", "CLIENT", "ECHO", "HELLO", "QUIT", "RESET", "SELECT"})
 _TRANSACTION = frozenset({"DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"})

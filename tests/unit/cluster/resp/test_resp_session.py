@@ -29,10 +29,11 @@ async def test_answers_come_in_the_order_of_commands_whatever_is_answered_first(
 @on_port()
 async def test_commands_of_one_kind_travel_together_and_as_the_client_wrote_them(port):
     client = await port.client()
-    run = wire.command(b"set", b"a", b"1") + wire.command(b"SET", b"b", b"2")
+    script = wire.command(b"EVAL", b"return 1", b"0")
+    run = wire.command(b"set", b"a", b"1") + script + wire.command(b"SET", b"b", b"2")
     client.send_raw(run + wire.command(b"GET", b"a"))
     first, second = await port.coordinator.call(), await port.coordinator.call()
-    assert (first.packed, len(first.commands)) == (run, 2)
+    assert (first.packed, len(first.commands)) == (run, 3)
     assert second.words == [[b"GET", b"a"]]
 
 
