@@ -49,3 +49,13 @@ def test_a_stop_at_the_instant_of_a_kill_loses_nothing(name, mode, lost):
     _, _, verdict = run_in_memory(load_scenario(name, overrides=["arm=sim", f"queue.{mode}"]))
     assert verdict.totals.acknowledged > 400
     assert (verdict.counts[MessageClass.LOST] > 50, verdict.valid) == (lost, not lost)
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("compat=true", "abc"), ("mode=default", "abc"), ("mode=hardened", "a")])
+def test_with_the_zone_of_its_dispatcher_gmq_is_lost_to_every_zone_unless_hardened(mode, refused):
+    overrides = ["arm=sim", "level=DC_QUORUM", f"queue.{mode}"]
+    _, tables, verdict = run_in_memory(load_scenario("gmq-zone-lost", overrides=overrides))
+    rows = tables.tables[OPERATIONS_NAME].batch().to_pylist()
+    failed = {row["zone"] for row in rows if row["f"] == "push" and row["type"] == "fail"}
+    assert "".join(sorted(failed)) == refused
+    assert (verdict.valid, verdict.counts[MessageClass.LOST] == 0) == (mode == "mode=hardened",) * 2
