@@ -13,6 +13,10 @@ class Message:
     ``timeout_ms`` is the delay before it may be delivered. ``priority`` runs from 0 to 99 and a smaller number is
     served first (the order dyno-queues really has, whatever its Javadoc says). Messages are equal if their
     ``id`` is equal, as in dyno-queues: a redelivery equals the first delivery even if its payload was replaced.
+
+    ``topic``: where it is put, of a queue that has several; None: where the queue puts what names none. ``key``: what
+    must be served in order, of a queue that knows orders. ``lease_ms``: a lease of its own instead of the queue's; 0 is
+    none, at most once. A queue without such means takes no notice of them.
     """
 
     id: str
@@ -20,12 +24,19 @@ class Message:
     timeout_ms: int = field(default=0, compare=False)
     priority: int = field(default=0, compare=False)
     shard: str | None = field(default=None, compare=False)
+    topic: str | None = field(default=None, compare=False)
+    key: str | None = field(default=None, compare=False)
+    lease_ms: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.id:
             raise ValueError(f"message id must be a non-empty string, got {self.id!r}")
         if not PRIORITY_MIN <= self.priority <= PRIORITY_MAX:
             raise ValueError(f"priority must be {PRIORITY_MIN}..{PRIORITY_MAX}, got {self.priority}")
+        if self.topic == "":
+            raise ValueError("topic must be a non-empty string or None, got ''")
+        if self.lease_ms is not None and self.lease_ms < 0:
+            raise ValueError(f"lease_ms must be at least 0 or None, got {self.lease_ms}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -70,6 +70,7 @@ class RunBuilder:
         zone: str = "a",
         shard: str = "a",
         priority: int = 0,
+        lease_ms: int | None = None,
         intended_ms: float | None = None,
         error: str | None = None,
     ) -> None:
@@ -77,7 +78,7 @@ class RunBuilder:
         recorded but the attempt.
         """
         due = _wall_ms(at_ms if due_ms is None else due_ms)
-        asked = Touched(message_id=message_id, shard=shard, priority=priority)
+        asked = Touched(message_id=message_id, shard=shard, priority=priority, lease_ms=lease_ms)
         if outcome == "info" and due_ms is not None:
             asked = asked._replace(due_ms=due)
         self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)

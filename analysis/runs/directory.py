@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
-from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 
 NANOSECONDS_PER_MS = 1_000_000
 ROWS_PER_BATCH = 32_768
@@ -279,7 +279,7 @@ def _one_line(error: Exception) -> str:
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         found = set(file.schema_arrow.names)
-        missing = [name for name in schema.names if name not in found]
+        missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:
             raise RunError(f"{path}: not written by this version: column {', '.join(missing)} is missing")
         yield file
@@ -288,5 +288,14 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
 def _batches(path: Path, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
     with _parquet(path, schema) as file:
         # One thread decodes as fast as one thread judges, and does not hold several row groups in memory.
-        wanted = list(columns) if columns is not None else None
-        yield from file.iter_batches(batch_size=batch_rows, columns=wanted, use_threads=False)
+        wanted = [name for name in schema.names if columns is None or name in columns]
+        for batch in file.iter_batches(batch_size=batch_rows, columns=wanted, use_threads=False):
+            yield batch if set(wanted) <= set(batch.schema.names) else _completed(batch, schema, wanted)
+
+
+def _completed(batch: pa.RecordBatch, schema: pa.Schema, wanted: Sequence[str]) -> pa.RecordBatch:
+    """``batch`` with nulls for the columns that an older run lacks."""
+    fields = [schema.field(name) for name in wanted]
+    found = set(batch.schema.names)
+    columns = [batch[one.name] if one.name in found else pa.nulls(len(batch), one.type) for one in fields]
+    return pa.RecordBatch.from_arrays(columns, names=list(wanted))

@@ -45,9 +45,13 @@ OPERATIONS = pa.schema(
         pa.field("leased_ms", pa.int64()),  # wall clock read just after the lease was confirmed
         pa.field("lease_end_ms", pa.int64()),  # wall clock at which the lease ends
         pa.field("priority", pa.int16()),
+        pa.field("lease_ms", pa.int64()),  # on pushes: a lease of the message's own; 0: none, at most once
         pa.field("error", pa.string()),
     ]
 )
+
+ADDED = ("lease_ms",)
+"""Columns that older histories lack; there they are null."""
 
 FAULTS = pa.schema(
     [
@@ -94,6 +98,7 @@ class Touched(NamedTuple):
     leased_ms: int | None = None
     lease_end_ms: int | None = None
     priority: int | None = None
+    lease_ms: int | None = None
 
 
 class Table(Protocol):

@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import LongType, StructField, StructType
 
 from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.history import ADDED
 from analysis.spark import queries
 from analysis.spark.groups import grouped
 from analysis.spark.session import SparkFailed, spark_session
@@ -182,7 +184,8 @@ def _aggregate(session: SparkSession, runs: Sequence[RunDirectory], left_out: Ma
 def _register(session: SparkSession, runs: Sequence[RunDirectory], settings: Sequence[str]) -> None:
     rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
     _small(session, rows, _RUNS).createOrReplaceTempView("runs")
-    _read(session, [run.history_path for run in runs], levels_up=2).createOrReplaceTempView("history")
+    history = _read(session, [run.history_path for run in runs], levels_up=2, added=ADDED)
+    history.createOrReplaceTempView("history")
     states = [path for run in runs if (path := run.path / "final_state.parquet").exists()]
     state = _read(session, states, levels_up=1) if states else _small(session, [], _FINAL_STATE)
     state.createOrReplaceTempView("final_state")
@@ -211,9 +214,17 @@ def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
     )
 
 
-def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int) -> DataFrame:
-    """The files as one table with the run directory of each row as ``run``."""
-    table = session.read.parquet(*(str(path) for path in paths))
+def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int, added: Sequence[str] = ()) -> DataFrame:
+    """The files as one table with the run directory of each row as ``run``, null where a file lacks one of ``added``.
+
+    Spark takes the schema of any of the files.
+    """
+    files = [str(path) for path in paths]
+    table = session.read.parquet(*files)
+    lacking = [name for name in added if name not in table.columns]
+    if lacking:
+        fields = [*table.schema.fields, *(StructField(name, LongType()) for name in lacking)]
+        table = session.read.schema(StructType(fields)).parquet(*files)
     # Spark names files by escaped URIs; the map from those to directories is small.
     names = {name: Path(unquote(urlparse(name).path)) for name in table.inputFiles()}
     owners = [(name, str(path.parents[levels_up - 1])) for name, path in names.items()]

@@ -50,6 +50,7 @@ MESSAGES = """
            bool_or(f = 'push') AS pushed,
            bool_or(f = 'push' AND outcome = 'ok') AS push_ok,
            bool_or(f = 'push' AND outcome = 'info') AS push_doubtful,
+           coalesce(bool_or(f = 'push' AND lease_ms = 0), false) AS at_most_once,
            bool_or(f = 'pop' AND outcome = 'ok') AS delivered,
            bool_or(f = 'ack' AND outcome IN ('ok', 'info')) AS ack_tried,
            min(wall_ms) FILTER (WHERE f = 'ack' AND outcome = 'ok') AS acked_ms,
@@ -109,7 +110,8 @@ FATES = """
         WHEN delivered THEN CASE WHEN home_unread THEN 'undecided' ELSE 'abandoned' END
         ELSE CASE WHEN complete THEN 'lost' ELSE 'undecided' END END AS fate
     FROM (
-        SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AND (r.leases OR NOT m.delivered) AS owed,
+        SELECT m.*, r.drained, r.complete, m.push_ok AND NOT m.ack_tried AND
+               (r.leases AND NOT m.at_most_once OR NOT m.delivered) AS owed,
                coalesce(s.serving, false) AS at_home, coalesce(s.listed, false) AS listed,
                coalesce(s.dead, false) AS dead,
                coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread

@@ -86,9 +86,9 @@ def whole_seconds(milliseconds: int) -> int:
     return max(0, -(-milliseconds // 1_000))
 
 
-def checked_delay_s(timeout_ms: int) -> int:
+def checked_s(name: str, milliseconds: int) -> int:
     """Whole seconds. Raises ``ValueError`` for more than Redis can keep apart; the original takes any."""
-    seconds = whole_seconds(timeout_ms)
+    seconds = whole_seconds(milliseconds)
     if seconds > SECONDS_MAX:
-        raise ValueError(f"timeout_ms must be at most {SECONDS_MAX * 1_000}, got {timeout_ms}")
+        raise ValueError(f"{name} must be at most {SECONDS_MAX * 1_000}, got {milliseconds}")
     return seconds

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from engine.common.failures import COMMAND_FAILURES, operation
 from engine.gmq.channel import Channel, Closed
 from engine.gmq.dispatcher import Handed
-from engine.gmq.jobs import BrokenJob, Card, Job, checked_delay_s, whole_seconds
+from engine.gmq.jobs import BrokenJob, Card, Job, checked_s, whole_seconds
 from engine.gmq.settings import GmqSettings
 from engine.gmq.store import Store
 from engine.message import Delivery, Message, Receipt
@@ -45,7 +45,8 @@ class GmqQueue:
         """Add each of ``messages`` as a job. Raises ``ServerError`` for the id of a job that is still there."""
         if not self._settings.compat:
             for message in messages:
-                checked_delay_s(message.timeout_ms)
+                checked_s("timeout_ms", message.timeout_ms)
+                checked_s("lease_ms", message.lease_ms or 0)
         with operation("push") as effects:
             receipts = []
             for message in messages:
@@ -82,9 +83,9 @@ class GmqQueue:
         now_ms = self._clock.now_ms()
         job = Job(
             id=message.id,
-            topic=self._settings.topics[0],
+            topic=message.topic or self._settings.topics[0],
             delay_s=whole_seconds(message.timeout_ms),
-            ttr_s=self._settings.ttr_s,
+            ttr_s=self._settings.ttr_s if message.lease_ms is None else whole_seconds(message.lease_ms),
             body=message.payload,
         )
         with operation(f"push of {job.id!r}") as effects:

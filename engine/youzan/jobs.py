@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict, dataclass
 
+from engine.youzan.settings import TTR_S_MAX
+
 DELAY_S_MAX = 2**31
 
 
@@ -32,4 +34,12 @@ def delay_s(timeout_ms: int) -> int:
     seconds = max(0, -(-timeout_ms // 1_000))
     if seconds > DELAY_S_MAX:
         raise ValueError(f"timeout_ms must be at most {DELAY_S_MAX * 1_000}, got {timeout_ms}")
+    return seconds
+
+
+def ttr_s(lease_ms: int) -> int:
+    """Whole seconds, rounded up. Raises ``ValueError`` for none, and for more than the original takes."""
+    seconds = max(0, -(-lease_ms // 1_000))
+    if not 1 <= seconds <= TTR_S_MAX:
+        raise ValueError(f"lease_ms must be 1..{TTR_S_MAX * 1_000}, got {lease_ms}")
     return seconds

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from engine.common.failures import COMMAND_FAILURES, operation
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Runtime
-from engine.youzan.jobs import Job, delay_s
+from engine.youzan.jobs import Job, delay_s, ttr_s
 from engine.youzan.settings import YouzanSettings
 from engine.youzan.store import Store
 
@@ -40,6 +40,8 @@ class YouzanQueue:
         """Add each of ``messages`` as a job. One of the same id is overwritten; its entry in a bucket stays."""
         for message in messages:
             delay_s(message.timeout_ms)
+            if message.lease_ms is not None:
+                ttr_s(message.lease_ms)
         with operation("push") as effects:
             receipts = []
             for message in messages:
@@ -83,9 +85,9 @@ class YouzanQueue:
         now_ms = self._clock.now_ms()
         job = Job(
             id=message.id,
-            topic=self._settings.topics[0],
+            topic=message.topic or self._settings.topics[0],
             due_s=now_ms // 1_000 + delay_s(message.timeout_ms),
-            ttr_s=self._settings.ttr_s,
+            ttr_s=self._settings.ttr_s if message.lease_ms is None else ttr_s(message.lease_ms),
             body=message.payload,
         )
         with operation(f"push of {job.id!r}") as effects:

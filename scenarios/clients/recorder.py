@@ -160,10 +160,7 @@ class Recorder(OperationRecorder):
         self._end(op, "extend", "ok", touched)
 
     def _begin_pushes(self, actor: Actor, messages: Sequence[Message], intended_ns: int) -> list[int]:
-        return [
-            self._begin(actor, "push", [Touched(message_id=message.id, priority=message.priority)], intended_ns)
-            for message in messages
-        ]
+        return [self._begin(actor, "push", [_asked(message)], intended_ns) for message in messages]
 
 
 def outcome_of(error: Exception) -> Outcome:
@@ -181,14 +178,18 @@ def _true_clock(zone: str) -> NodeClock:
     return NodeClock(epoch_ns=0, run_ns=lambda: 0)
 
 
+def _asked(message: Message) -> Touched:
+    return Touched(message_id=message.id, key=message.key, priority=message.priority, lease_ms=message.lease_ms)
+
+
 def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
     due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
-    return Touched(message_id=message.id, shard=receipt.shard, due_ms=due_ms, priority=message.priority)
+    return _asked(message)._replace(shard=receipt.shard, due_ms=due_ms)
 
 
 def _doubtful(message: Message, reading: Reading) -> Touched:
     """If the queue took it, it is not due before this."""
-    return Touched(message_id=message.id, due_ms=reading.true_ms + message.timeout_ms, priority=message.priority)
+    return _asked(message)._replace(due_ms=reading.true_ms + message.timeout_ms)
 
 
 def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> list[int]:

@@ -4,10 +4,11 @@ Times, ids, delays and priorities are the same at every level and under every fa
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from random import Random
+from typing import Any
 
 from cluster.links.lag_text import parse_lag
 from engine.message import Message
@@ -37,12 +38,12 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
     if rate_per_s == 0:
         return
     times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
-    draw_delay_ns = parse_lag(load.delay).sampler(contents)
+    draw_delay_ns, route = parse_lag(load.delay).sampler(contents), _router(load, random(f"routes {zone}"))
     number = 0
     for offset_ns in arrivals(load, rate_per_s, times):
         messages = []
         for _ in range(load.batch):
-            messages.append(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns))
+            messages.append(replace(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns), **route()))
             number += 1
         yield PlannedPush(offset_ns, tuple(messages))
 
@@ -56,6 +57,8 @@ def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[Pl
                 payload=_payload(load, operation.id),
                 timeout_ms=operation.delay_ms,
                 priority=operation.priority,
+                topic=operation.topic,
+                lease_ms=operation.lease_ms,
             )
             for operation in together
         )
@@ -71,6 +74,8 @@ def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[s
             id=message.id,
             delay_ms=message.timeout_ms,
             priority=message.priority,
+            topic=message.topic,
+            lease_ms=message.lease_ms,
         )
         for zone in zones
         for planned in plan_pushes(load, zone=zone, random=random)
@@ -99,6 +104,16 @@ def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], 
         timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
         priority=random.randint(load.priority.min, load.priority.max),
     )
+
+
+def _router(load: Load, random: Random) -> Callable[[], dict[str, Any]]:
+    """Draws the fields of a message that only some queues heed; from a stream of its own, so that the rest stays."""
+
+    def route() -> dict[str, Any]:
+        drawn: dict[str, Any] = {"topic": random.choice(load.topics)} if load.topics else {}
+        return drawn | {"lease_ms": 0} if random.random() < load.at_most_once else drawn
+
+    return route if load.topics or load.at_most_once else dict
 
 
 def _payload(load: Load, name: str) -> str:

@@ -55,6 +55,8 @@ class QueueSettings(Section):
 
     delay_ms_max: ClassVar[int | None] = None
     """The longest delay of a message; None: any."""
+    lease_ms_own: ClassVar[range | None] = None
+    """How long a message's own lease may be; None: there are none."""
 
     engine: Annotated[str, Field(strict=True)] = "dyno"
     """One of ``scenarios.spec.engines.ENGINES``."""
@@ -99,6 +101,7 @@ class DynoQueueSettings(ShardedSettings):
 
 class GmqQueueSettings(ShardedSettings):
     delay_ms_max: ClassVar[int | None] = SECONDS_MAX * MS_PER_S
+    lease_ms_own: ClassVar[range | None] = range(SECONDS_MAX * MS_PER_S + 1)
 
     unack_ms: Annotated[int, Field(strict=True, ge=1, le=SECONDS_MAX * MS_PER_S)] = 2_000
     """The TTR, rounded up to whole seconds, unless hardened."""
@@ -113,6 +116,7 @@ class GmqQueueSettings(ShardedSettings):
 
 class YouzanQueueSettings(QueueSettings):
     delay_ms_max: ClassVar[int | None] = DELAY_S_MAX * MS_PER_S
+    lease_ms_own: ClassVar[range | None] = range(1, TTR_S_MAX * MS_PER_S + 1)
 
     unack_ms: Annotated[int, Field(strict=True, ge=1, le=TTR_S_MAX * MS_PER_S)] = 2_000
     """Time to run, rounded up to whole seconds."""

@@ -122,6 +122,7 @@ def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     queue, load = scenario.queue, scenario.load
     if isinstance(queue, GmqQueueSettings) and queue.mode is Mode.HARDENED and len(queue.topics) > 1:
         yield Problem.of("queue.topics", list(queue.topics), "one topic with queue.mode hardened")
+    yield from _routed(scenario)
     longest_ms = queue.delay_ms_max
     if longest_ms is None:
         return
@@ -131,6 +132,28 @@ def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     for index, operation in enumerate(load.operations or ()):
         if operation.delay_ms > longest_ms:
             yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
+
+
+def _routed(scenario: Scenario) -> Iterator[Problem]:
+    """Topics and leases of messages, which not every queue has. A queue of the user's own may have any."""
+    queue, load = scenario.queue, scenario.load
+    if queue.factory is not None:
+        return
+    with_queue = f"with queue.engine {queue.engine}"
+    topics: tuple[str, ...] = getattr(queue, "topics", ())
+    accepted = f"of queue.topics ({', '.join(topics)})" if topics else f"none {with_queue}, which has no topics"
+    if load.topics is not None and not set(load.topics) <= set(topics):
+        yield Problem.of("load.topics", list(load.topics), accepted)
+    leases = None if queue.mode is Mode.HARDENED else queue.lease_ms_own
+    if load.at_most_once and (leases is None or 0 not in leases):
+        yield Problem.of("load.at_most_once", load.at_most_once, f"0 {with_queue}, {queue.mode}")
+    for index, operation in enumerate(load.operations or ()):
+        path = f"load.operations[{index}]"
+        if operation.topic is not None and operation.topic not in topics:
+            yield Problem.of(f"{path}.topic", operation.topic, accepted)
+        if operation.lease_ms is not None and (leases is None or operation.lease_ms not in leases):
+            lengths = f"{leases[0]}..{leases[-1]}" if leases else "nothing"
+            yield Problem.of(f"{path}.lease_ms", operation.lease_ms, f"{lengths} {with_queue}, {queue.mode}")
 
 
 def _operations(scenario: Scenario) -> Iterator[Problem]:

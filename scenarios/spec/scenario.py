@@ -24,7 +24,7 @@ from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Section
 from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings
+from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from scenarios.spec.replication import Replication
 from scenarios.spec.topology import Topology
 
@@ -82,6 +82,9 @@ class Operation(Section):
     id: Annotated[str, Field(min_length=1)]
     delay_ms: Annotated[int, Field(strict=True, ge=0)] = 0
     priority: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
+    topic: Annotated[str, Field(min_length=1)] | None = None
+    lease_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """A lease of its own; 0: none."""
     poison: Flag = False
     """The program of a consumer that begins to work on it ends; soon another takes its place."""
 
@@ -100,6 +103,10 @@ class Load(Section):
     payload_bytes: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 64
     batch: Count = 1
     """Messages per push."""
+    topics: Topics | None = None
+    """Each message goes to one of them, drawn; None: to the first of the queue."""
+    at_most_once: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
+    """Share of the messages with a lease of 0: what is delivered is done."""
     retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
     """How often a producer pushes again, under the same id, what was not confirmed to it."""
     retry_after_ms: NonNegative = 100.0

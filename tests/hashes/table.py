@@ -24,13 +24,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from analysis.runs.history import ADDED, OPERATIONS
 from cluster.sim.trace import Trace
 from cluster.votes.levels import Level
 from scenarios.fault_draws.swarm import drawn
 from scenarios.logs import LOGGER
 from scenarios.parallel import results
 from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.tables import FAULTS_NAME
+from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.scenario import Scenario
 
@@ -125,9 +126,19 @@ class Line:
 
 
 def _rows(trial: QueueTrial) -> dict[str, list[str]]:
-    """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter."""
+    """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter.
+
+    A column that older histories lack is left out of a row in which it is null.
+    """
     tables = sorted(trial.tables.tables.items())
-    return {name: [json.dumps(row, default=str) for row in table.rows] for name, table in tables}
+    return {name: [json.dumps(_said(name, row), default=str) for row in table.rows] for name, table in tables}
+
+
+def _said(name: str, row: Sequence[Any]) -> Sequence[Any]:
+    if name != OPERATIONS_NAME:
+        return row
+    named = zip(OPERATIONS.names, row, strict=True)
+    return [value for column, value in named if value is not None or column not in ADDED]
 
 
 def _digest(rows: Mapping[str, Sequence[str]]) -> str:

@@ -117,15 +117,15 @@ class Messages:
         """The classes of a message as a whole; they exclude each other.
 
         The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked, or until it
-        has set the message aside, which it may do with what was delivered. Without leases a delivery settles all.
+        has set the message aside, which it may do with what was delivered. Without leases, or of a message whose own is
+        0, a delivery settles all.
         """
         states = self.partition.states
         listed = (states.place != PAYLOAD) & (states.place != DEAD)
         anywhere = self.partition.marked(states.message[listed])
         at_home = self.partition.marked(states.message[listed & states.serving])
         owed = self.push_ok & ~self.acked & ~self.ack_doubtful
-        if not self.leases:
-            owed &= ~self.delivered
+        owed &= ~(self.delivered & self._at_most_once())
         kept = owed & (at_home | (anywhere & ~self.delivered))
         dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
         gone = owed & ~kept & ~dead
@@ -139,6 +139,11 @@ class Messages:
             MessageClass.UNEXPECTED: self.delivered & ~self.push_ok & ~self.push_doubtful,
             MessageClass.DEAD_LETTER: dead,
         }
+
+    def _at_most_once(self) -> Bools:
+        events = self.partition.events
+        unleased = events.message[(events.f == PUSH) & (events.lease_ms == 0)]
+        return self.partition.marked(unleased) if self.leases else np.ones(len(self.partition), dtype=np.bool_)
 
     def _home_unread(self) -> Bools:
         shard = np.full(len(self.partition), -1, dtype=np.int16)

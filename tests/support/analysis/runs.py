@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from analysis.runs.builder import RunBuilder
+from analysis.runs.history import ADDED
 
 
 def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_ms: int = 0) -> RunBuilder:
@@ -32,6 +34,8 @@ def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_
         for at_ms in range(0, 10_000, 500):
             down = zone == "b" and 3_000 <= at_ms < 6_000
             run.depth(zone, at_ms=at_ms, waiting=None if down else at_ms // 100, leased=None if down else 3)
+    run.push("at-most-once", at_ms=3_100, lease_ms=0)
+    run.pop("at-most-once", at_ms=3_150)
     run.push("in-doubt", at_ms=3_200, outcome="info", zone="b", error="Indeterminate: timed out: 150 ms")
     run.push("refused", at_ms=3_300, outcome="fail", zone="b", error="Unavailable: zone b is down")
     run.pop(at_ms=3_400, took_ms=900, zone="b", outcome="fail", error="Unavailable: zone b is down")
@@ -39,6 +43,13 @@ def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_
     run.fault("kill", "b", begin_ms=3_000, end_ms=6_000)
     run.fault("lag", "a>c", begin_ms=7_000, end_ms=8_000, colour="#0072b2")
     return run
+
+
+def as_written_before(path: Path) -> Path:
+    """The run with a history as it was before columns were added to it."""
+    history = path / "history" / "operations.parquet"
+    pq.write_table(pq.read_table(history).drop_columns(list(ADDED)), history)
+    return path
 
 
 def _bad(run: RunBuilder, suffix: str, at_ms: int) -> None:

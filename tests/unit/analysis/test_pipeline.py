@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.analysis.runs import eventful_run
+from support.analysis.runs import as_written_before, eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
@@ -36,7 +36,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [
         eventful_run(folder / "one").write(),
         eventful_run(folder / "two", level="DC_ONE", offset_ms=7).write(unread_zones=["b"]),
-        eventful_run(folder / "three", level="DC_ONE", seed=2).write(status="interrupted", queue=EARLIER),
+        as_written_before(
+            eventful_run(folder / "three", level="DC_ONE", seed=2).write(status="interrupted", queue=EARLIER)
+        ),
     ]
 
 

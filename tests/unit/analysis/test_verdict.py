@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support.analysis.runs import as_written_before, eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import FIRST_OFFENDERS, Verdict, judge
@@ -114,6 +115,24 @@ def test_without_leases_a_delivery_settles_what_is_owed(run: RunBuilder) -> None
     assert [verdict.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [0, 0, 0, 1]
     assert {"abandoned", "concurrent", "stuck"}.isdisjoint(verdict.offenders)
     assert check(run.write(queue=without_leases(run, priorities=False))).not_judged[3:] == ("priority_inversion",)
+
+
+def test_a_delivery_settles_what_is_owed_for_a_message_whose_own_lease_is_none(run: RunBuilder) -> None:
+    for name, lease_ms in (("none", 0), ("own", 500), ("of-queue", None), ("never", 0)):
+        run.push(name, at_ms=0, lease_ms=lease_ms)
+        if name != "never":
+            run.pop(name, at_ms=10)
+    run.listed("none", zone="a")
+    verdict = check(run.write())
+    assert nonzero(verdict) == {"abandoned": 2, "lost": 1, "phantom": 1}
+    assert verdict.not_judged == ()
+
+
+def test_an_older_history_without_leases_of_messages_is_judged_as_before(tmp_path: Path) -> None:
+    path = eventful_run(tmp_path / "run").write()
+    counts = check(path).counts
+    older = check(as_written_before(path)).counts
+    assert older == {**counts, "abandoned": counts["abandoned"] + 1}  # the one that was delivered at most once
 
 
 @pytest.mark.parametrize(("outcome", "early"), [("info", 0), ("fail", 1)])

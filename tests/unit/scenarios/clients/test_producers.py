@@ -52,6 +52,17 @@ def test_what_is_in_the_messages_does_not_move_their_times() -> None:
     assert [push.offset_ns for push in planned(LOAD)] == [push.offset_ns for push in planned(other)]
 
 
+def test_topics_and_missing_leases_are_drawn_beside_the_rest_and_can_be_told() -> None:
+    routed = LOAD.model_copy(update={"topics": ("jobs", "mails"), "at_most_once": 0.25})
+    messages = [message for push in planned(routed) for message in push.messages]
+    assert _whole(planned(routed)) == _whole(planned(LOAD))
+    assert {message.topic for message in messages} == {"jobs", "mails"}
+    assert {message.lease_ms for message in messages} == {None, 0}
+    assert sum(message.lease_ms == 0 for message in messages) / len(messages) == pytest.approx(0.25, abs=0.05)
+    told = Load(duration_s=20, operations=explicit_operations(routed, zones="a", random=Streams(1).stream))
+    assert _routes(planned(told)) == _routes(planned(routed))
+
+
 def test_a_poisson_load_has_the_asked_rate_and_exponential_gaps() -> None:
     offsets = [push.offset_ns / S for push in planned(Load(duration_s=400, rate_per_s=50))]
     gaps = [later - earlier for earlier, later in pairwise(offsets)]
@@ -257,6 +268,10 @@ def test_a_push_beyond_the_limit_is_recorded_as_failed_and_not_left_out(
     assert outcomes.count("ok") == 4
     assert outcomes.count("fail") == len(planned(Load(duration_s=2, rate_per_s=20))) - 4
     assert {row["error"] for row in rows if row["type"] == "fail"} == {workload.OVERLOADED}
+
+
+def _routes(plan: list[PlannedPush]) -> list[tuple[object, ...]]:
+    return [(message.id, message.topic, message.lease_ms) for push in plan for message in push.messages]
 
 
 def _whole(plan: list[PlannedPush]) -> list[tuple[object, ...]]:

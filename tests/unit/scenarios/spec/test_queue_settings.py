@@ -5,11 +5,12 @@ Method: scenario files read as a user's are; each error is the one line that the
 
 import pytest
 import yaml
+from support.scenarios.fault_stage import rows
 from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.message_classes import MessageClass
 from scenarios.errors import ScenarioError
-from scenarios.run_files.tables import FINAL_STATE_NAME
+from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import dump_scenario, load_scenario, scenario_of
 
@@ -87,6 +88,71 @@ def test_a_delay_that_the_engine_cannot_count_is_refused(engine, load, path, tmp
     assert f": {path}: got " in line
     assert line.endswith(f"; accepted: at most 2147483648000 ms with queue.engine {engine}")
     assert read({"engine": "zset"}, load=load, tmp_path=tmp_path).queue.engine == "zset"
+
+
+TOLD = {"at_ms": 0, "zone": "a", "id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "load", "line"),
+    [
+        (
+            {},
+            {"topics": ["jobs"]},
+            "load.topics: got ['jobs']; accepted: none with queue.engine dyno, which has no topics",
+        ),
+        ({"engine": "gmq"}, {"topics": ["mail"]}, "load.topics: got ['mail']; accepted: of queue.topics (jobs)"),
+        (
+            {"engine": "gmq"},
+            {"topics": [""]},
+            "load.topics: got ['']; accepted: one or more distinct non-empty names, e.g. [jobs, mails]",
+        ),
+        (
+            {"engine": "youzan"},
+            {"at_most_once": 0.5},
+            "load.at_most_once: got 0.5; accepted: 0 with queue.engine youzan, default",
+        ),
+        (
+            {"engine": "gmq", "mode": "hardened"},
+            {"at_most_once": 1},
+            "load.at_most_once: got 1.0; accepted: 0 with queue.engine gmq, hardened",
+        ),
+        (
+            {"engine": "youzan"},
+            {"operations": [{**TOLD, "topic": "mail"}]},
+            "load.operations[0].topic: got 'mail'; accepted: of queue.topics (jobs)",
+        ),
+        (
+            {"engine": "youzan"},
+            {"operations": [{**TOLD, "lease_ms": 0}]},
+            "load.operations[0].lease_ms: got 0; accepted: 1..86400000 with queue.engine youzan, default",
+        ),
+        (
+            {"engine": "zset"},
+            {"operations": [{**TOLD, "lease_ms": 9}]},
+            "load.operations[0].lease_ms: got 9; accepted: nothing with queue.engine zset, default",
+        ),
+    ],
+)
+def test_topics_and_leases_of_messages_are_refused_where_the_queue_has_none(queue, load, line, tmp_path):
+    rate = {} if "operations" in load else {"rate_per_s": 5}
+    with pytest.raises(ScenarioError) as refused:
+        read(queue, load={"duration_s": 1, **rate, **load}, tmp_path=tmp_path)
+    assert refused.value.lines == (f"{tmp_path / 'own.yaml'}: {line}",)
+
+
+def test_each_message_goes_to_its_topic_and_one_without_lease_is_settled_by_its_delivery():
+    queue = {"engine": "gmq", "unack_ms": 3_000, "topics": ["mails", "jobs"]}
+    operations = [{**TOLD, "id": "leased", "topic": "jobs", "poison": True}]
+    operations += [{**TOLD, "at_ms": 100, "id": "once", "topic": "jobs", "lease_ms": 0, "poison": True}]
+    one = {"topology": {"zones": ["a"]}, "queue": queue, "consumers": {"batch": 1}, "drain": {"bound_s": 12}}
+    _, tables, verdict = run_in_memory(small(**one, load={"rate_per_s": 0, "operations": operations}))
+    popped = [row for row in rows(tables, OPERATIONS_NAME) if (row["f"], row["type"]) == ("pop", "ok")]
+    assert {row["shard"] for row in popped if row["message_id"]} == {"jobs"}
+    delivered = [row["message_id"] for row in popped]
+    assert delivered.count("once") == 1 < delivered.count("leased")
+    assert [offender.message_id for offender in verdict.offenders.get("stuck", ())] == ["leased"]
+    assert verdict.counts[MessageClass.ABANDONED] == verdict.counts[MessageClass.LOST] == 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
