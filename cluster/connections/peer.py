@@ -201,8 +201,8 @@ class Peer:
         self._up = False
         self._reconsider()
         self._deadlines.clear()
-        failed = list(self.requests)
+        failed = deque(self.requests)
         self.requests.clear()
         for request in failed:
             request.give_up(lost_if_not_there=lost_if_not_there)
-        return map(_Request.fail, failed)
+        return (failed.popleft().fail() for _ in range(len(failed)))

@@ -1,7 +1,7 @@
 """A coordinator's connection to one zone's server: one FIFO pipeline that times out and breaks as a whole."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from cluster.connections.backoff import Reconnect
 from cluster.connections.batch import Answer, Batch, Upstream
@@ -107,7 +107,8 @@ class ServerConnection:
         return _fail(failed)
 
 
-def _fail(requests: Iterable[tuple[int, Batch, OnAnswer]]) -> Iterator[int]:
-    for _, batch, done in requests:
+def _fail(requests: deque[tuple[int, Batch, OnAnswer]]) -> Iterator[int]:
+    while requests:  # each is let go of once it is told: many at the end would take a turn of the loop
+        _, batch, done = requests.popleft()
         done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
         yield len(batch.commands)

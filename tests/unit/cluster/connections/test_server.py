@@ -1,6 +1,7 @@
 """Goal: a server's connection fails and recovers by Dynomite's rules. Method: a simulated server."""
 
 from itertools import pairwise
+from weakref import WeakSet
 
 import pytest
 from support.cluster.stepped import MS, LoggedServer, S
@@ -109,6 +110,25 @@ def test_callers_of_much_that_times_out_are_told_in_order_over_several_turns_of_
         one.connection.submit(Batch([("INCR", "n")], writes=True), lambda _, number=number: told.append(number))
     one.connection.close()
     assert len(told) == 4_000, "nobody waits for what is closed for good"
+
+
+def test_what_failed_is_let_go_of_as_its_caller_is_told():
+    """Else the memory of all votes that a stalled zone has held up is taken at once, and freed in one turn."""
+    one = OneServer()
+    one.server.pause()
+    callers, left = WeakSet(), []
+
+    def caller():
+        def told(_):
+            left.append(len(callers))
+
+        callers.add(told)
+        return told
+
+    for _ in range(4):
+        one.connection.submit(Batch([("INCR", "n")], writes=True), caller())
+    one.connection.close()
+    assert left == [4, 3, 2, 1]
 
 
 def test_a_stalled_server_applies_what_timed_out_when_it_goes_on():
