@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import uvloop
 from environment import environment
@@ -34,6 +34,7 @@ from engine.dyno.v2.multi import MultiQueue
 from engine.gmq import Channel, GmqDispatcher, GmqQueue, GmqSettings, Handed
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Reply
+from engine.queue import Queue
 
 ZONES = ("a", "b", "c")
 PAYLOAD = "x" * 100
@@ -92,11 +93,6 @@ class Counting:
             raise
         self._sent.hear(Exchange(self._over, sent_s, perf_counter(), commands, replies))
         return replies
-
-
-class Queue(Protocol):
-    async def push(self, messages: Sequence[Message]) -> list[Any]: ...
-    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
 
 
 Ack = Callable[[Any, Sequence[Delivery]], Any]
@@ -234,7 +230,7 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
     async def consume(one: Queue) -> None:
         nonlocal acked
         while acked < total:
-            deliveries = await one.pop(load.pop_batch)
+            deliveries = await one.pop(load.pop_batch, wait_ms=0)
             done = await engine.ack(one, deliveries) if deliveries else 0
             acked += done  # read after the await: others count meanwhile
 

@@ -25,32 +25,23 @@ class Features:
     priorities: bool = True
 
 
-class Pushing(Protocol):
-    async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]: ...
+class Queue(Protocol):
+    """One instance of a queue, as one program holds it. A program that only pushes calls no more than that."""
 
+    async def start(self) -> None:
+        """Begin what works in the background, which whoever pops needs."""
 
-class Popping(Protocol):
+    async def push(self, messages: Sequence[Message], /) -> Sequence[Receipt]:
+        """Put ``messages`` in; a receipt for each that is confirmed."""
+
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         """Up to ``count`` deliveries of what this instance serves."""
 
     async def ack(self, delivery: Delivery, /) -> bool:
         """The work on ``delivery`` is done. False if there is no lease to end."""
 
-
-class Queue(Pushing, Popping, Protocol):
-    """One instance of a queue, as one program holds it."""
-
-
-class ProducerQueue(Pushing, Protocol):
-    """An instance for a program that only pushes."""
-
-    async def close(self) -> None: ...
-
-
-class ConsumerQueue(Popping, Protocol):
-    """An instance for a program that only pops and acknowledges."""
-
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Stop what works in the background; messages and leases stay as they are."""
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from cluster.links.lag_text import parse_lag
 from engine.ports import Runtime
-from engine.queue import ConsumerQueue, ExtendsLeases
+from engine.queue import ExtendsLeases, Queue
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.queues.under_test import Wrap
@@ -29,7 +29,7 @@ STOP_MARGIN_S = 2.0
 class OpenQueue(Protocol):
     """Makes the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
 
-    async def __call__(self, zone: str, wrap: Wrap) -> ConsumerQueue: ...
+    async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
 
 class _Program:
@@ -71,7 +71,7 @@ class _Program:
         finally:
             await self._close(queue)
 
-    async def _turn(self, queue: ConsumerQueue) -> None:
+    async def _turn(self, queue: Queue) -> None:
         self.switch.check()
         settings = self._settings
         popped = await self._recorder.pop(queue, self._actor, count=settings.batch, wait_ms=settings.wait_ms)
@@ -96,7 +96,7 @@ class _Program:
         if popped_by is not None:  # else its pop has not returned yet: nobody counts on the lease
             self._recorder.extended(self._actor, message_id, popped_by=popped_by, lease_end_ms=lease_end_ms)
 
-    async def _close(self, queue: ConsumerQueue) -> None:
+    async def _close(self, queue: Queue) -> None:
         with suppress(ProgramCrashed):  # a dead program tidies nothing
             await queue.close()
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.message import Message
 from engine.ports import Runtime
-from engine.queue import ProducerQueue
+from engine.queue import Queue
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.queues.under_test import Wrap
@@ -30,7 +30,7 @@ _NS_PER_MS = 1_000_000
 class OpenQueue(Protocol):
     """Makes the queue instance of one producer program in ``zone``, all of whose commands pass through ``wrap``."""
 
-    async def __call__(self, zone: str, wrap: Wrap) -> ProducerQueue: ...
+    async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Program:
     """One producer program, from its start to its stop or crash."""
 
     actor: Actor
-    queue: ProducerQueue
+    queue: Queue
     switch: CrashSwitch
 
 

@@ -8,7 +8,7 @@ from analysis.runs.history import History, Touched
 from cluster.clock import NodeClock
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.clients.true_time import Reading
 from scenarios.queues.acknowledging import acknowledge
@@ -87,7 +87,7 @@ class Recorder(OperationRecorder):
         self._clock = clock or _true_clock
 
     async def push(
-        self, queue: ProducerQueue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
+        self, queue: Queue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
     ) -> tuple[Message, ...]:
         """Push ``messages`` in one call; those that were not confirmed come back.
 
@@ -124,7 +124,7 @@ class Recorder(OperationRecorder):
         for op in self._begin_pushes(actor, messages, intended_ns):
             self._end(op, "push", "fail", error=error)
 
-    async def pop(self, queue: ConsumerQueue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
+    async def pop(self, queue: Queue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
         """What was delivered, or None if the pop failed."""
         op = self._begin(actor, "pop")
         reading = Reading.of(self._clock(actor.zone))
@@ -140,7 +140,7 @@ class Recorder(OperationRecorder):
         self._end(op, "pop", "ok", [each.touched for each in delivered])
         return Popped(op, delivered)
 
-    async def ack(self, queue: ConsumerQueue, actor: Actor, delivered: Delivered) -> None:
+    async def ack(self, queue: Queue, actor: Actor, delivered: Delivered) -> None:
         op = self._begin(actor, "ack", [delivered.touched])
         try:
             acknowledged = await acknowledge(queue, delivered.delivery)

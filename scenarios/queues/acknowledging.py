@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from engine.message import Delivery
-from engine.queue import Popping
+from engine.queue import Queue
 
 _ID = re.compile(r"(.*_)?id")
 
 
-async def acknowledge(queue: Popping, delivery: Delivery) -> bool:
+async def acknowledge(queue: Queue, delivery: Delivery) -> bool:
     """``queue.ack``, with what it takes: a delivery, as ``engine.queue`` has it, or the id of its message."""
     ack: Any = queue.ack
     return bool(await ack(delivery.message.id if _takes_id(getattr(ack, "__func__", ack)) else delivery))

@@ -10,7 +10,7 @@ from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from engine.dyno.v2.multi import MultiQueue
 from engine.message import Delivery
 from engine.ports import Connection, Indeterminate
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.queue_settings import ShardedSettings, Sharding
@@ -31,13 +31,13 @@ class _ShardPerZone(ABC):
         self._scenario = scenario
         self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         return self._instance(zone, wrap)
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = self._instance(zone, wrap)
         await queue.start()
-        return _DynoConsumer(queue)
+        return _Consuming(queue)
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
@@ -179,9 +179,12 @@ def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:
     return LocalOnly(zone) if sharding is Sharding.LOCAL_ONLY else RoundRobin()
 
 
-class _DynoConsumer:
+class _Consuming:
+    """``queue``, with its own errors as those that every queue may raise."""
+
     def __init__(self, queue: DynoQueue | MultiQueue) -> None:
         self._queue = queue
+        self.start, self.push, self.close = queue.start, queue.push, queue.close
 
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         try:
@@ -192,6 +195,3 @@ class _DynoConsumer:
 
     async def ack(self, delivery: Delivery, /) -> bool:
         return await self._queue.ack(delivery)
-
-    async def close(self) -> None:
-        await self._queue.close()

@@ -7,7 +7,7 @@ from typing import Any
 from cluster.testbed import Testbed
 from engine.common.lifecycle import Startable
 from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
@@ -35,10 +35,10 @@ class GmqUnderTest:
         }
         self.shards: Mapping[str, str] = dict.fromkeys(queue.topics, scenario.zones[0])
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         return self._instance(self._site(zone, wrap))
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         return self._instance(self._site(zone, wrap))
 
     @staticmethod

@@ -8,7 +8,7 @@ from engine.dyno.hardened import HardenedQueue, HardenedSettings
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.mechanisms import Hardening
 from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.queues.dyno import strategy_of
 from scenarios.queues.gmq import dispatchers_of
 from scenarios.queues.hardened import HardenedUnderTest, times_of
@@ -24,10 +24,10 @@ class HardenedGmqUnderTest(HardenedUnderTest):
         (self.name,) = scenario.queue.of(GmqQueueSettings).topics
         super().__init__(testbed, scenario, without)
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         return self._popping(zone, wrap)
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = self._popping(zone, wrap)
         await queue.start()
         return queue

@@ -7,7 +7,7 @@ from typing import Any
 from cluster.testbed import Testbed
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
 from engine.dyno.sharding import ShardingStrategy
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
@@ -34,12 +34,12 @@ class HardenedUnderTest:
         self._instances = count(1)
         self.shards = {zone: zone for zone in scenario.zones}
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         if self._scenario.queue.of(DynoQueueSettings).v1_producers:
             return await DynoUnderTest(self._testbed, self._scenario).producer(zone, wrap)
         return self._instance(zone, wrap)
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = self._instance(zone, wrap)
         await queue.start()
         return queue

@@ -9,7 +9,7 @@ from cluster.testbed import Testbed
 from cluster.votes.levels import Level, Setting
 from engine.common.lifecycle import Startable
 from engine.ports import Clock, Connection, Runtime
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 
 Wrap = Callable[[Connection], Connection]
 
@@ -66,8 +66,8 @@ class QueueUnderTest(Protocol):
     def shards(self) -> Mapping[str, str]:
         """Shard → the zone whose consumers serve it."""
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue: ...
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue: ...
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         """A queue instance of its own, as a program of its own would have; all its commands pass through ``wrap``."""
 
     async def depth(self, shard: str) -> Depth:

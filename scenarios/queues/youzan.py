@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.testbed import Testbed
 from engine.common.lifecycle import Startable
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
@@ -33,10 +33,10 @@ class YouzanUnderTest:
         self._programs = count(1)
         self.shards: Mapping[str, str] = dict.fromkeys(queue.topics, scenario.zones[0])
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         return self._instance(self._site(zone, wrap))
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         return self._instance(self._site(zone, wrap))
 
     @staticmethod

@@ -5,7 +5,7 @@ to the coordinator: a flag is left out, an answer is ignored, two commands chang
 between the commands as they are then sent.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,7 @@ from engine.dyno.hardened import Hardening
 from engine.dyno.v1.commands import Commands
 from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
-from engine.queue import ConsumerQueue
+from engine.queue import Queue
 from scenarios.fault_draws.fault_classes import EngineMode
 from scenarios.faults.zones import Kill
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
@@ -97,7 +97,7 @@ class _AblatedDyno(DynoUnderTest):
         self._off = off
         self._queue_keys = _QueueKeys(scenario.zones)
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = await super().consumer(zone, self._with_swapped_requeue(wrap))
         if DynoMechanism.ACK_LEASE_FIRST not in self._off:
             return queue
@@ -279,13 +279,10 @@ class _Swapping:
 class _PayloadFirst:
     """A consumer's queue whose ack is another; pops are those of ``queue``."""
 
-    def __init__(self, queue: ConsumerQueue, commands: Commands, keys: _QueueKeys) -> None:
-        self._queue = queue
+    def __init__(self, queue: Queue, commands: Commands, keys: _QueueKeys) -> None:
         self._commands = commands
         self._queue_keys = keys
-
-    async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
-        return await self._queue.pop(count, wait_ms=wait_ms)
+        self.start, self.push, self.pop, self.close = queue.start, queue.push, queue.pop, queue.close
 
     async def ack(self, delivery: Delivery, /) -> bool:
         message_id = delivery.message.id
@@ -294,6 +291,3 @@ class _PayloadFirst:
             if await self._commands.zrem(self._queue_keys.leased[shard], message_id):
                 return True
         return False
-
-    async def close(self) -> None:
-        await self._queue.close()

@@ -15,7 +15,7 @@ from support.scenarios.short_runs import Ran, run_short, servers_of
 
 from cluster.testbed import Testbed as Cluster
 from engine.message import Delivery
-from engine.queue import ConsumerQueue
+from engine.queue import Queue
 from scenarios.queues.dyno import DynoUnderTest
 from scenarios.queues.under_test import Wrap
 from scenarios.spec.scenario import Scenario
@@ -39,7 +39,7 @@ def nothing_is_left(servers: Path) -> bool:
 class Breaking(DynoUnderTest):
     """The consumers of zone b have a bug: their pops raise what no cluster would."""
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = await super().consumer(zone, wrap)
 
         class Broken:

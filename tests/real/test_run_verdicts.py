@@ -15,7 +15,7 @@ from cluster.testbed import Testbed as Cluster
 from cluster.votes.levels import Level
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection
-from engine.queue import ConsumerQueue, ProducerQueue
+from engine.queue import Queue
 from scenarios.queues.dyno import PREFIX, DynoUnderTest
 from scenarios.queues.under_test import Wrap
 from scenarios.run_phases import PHASES
@@ -103,23 +103,23 @@ class Planted(DynoUnderTest):
         super().__init__(testbed, scenario)
         self.testbed = testbed
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         return self.spoil(await super().consumer(zone, wrap))
 
-    async def producer(self, zone: str, wrap: Wrap) -> ProducerQueue:
+    async def producer(self, zone: str, wrap: Wrap) -> Queue:
         return self.forge(await super().producer(zone, wrap))
 
-    def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
+    def spoil(self, queue: Queue) -> Queue:
         return queue
 
-    def forge(self, queue: ProducerQueue) -> ProducerQueue:
+    def forge(self, queue: Queue) -> Queue:
         return queue
 
 
 class Spoilt:
     """A consumer's queue that behaves as the real one wherever a subclass says nothing else."""
 
-    def __init__(self, queue: ConsumerQueue, planted: Planted) -> None:
+    def __init__(self, queue: Queue, planted: Planted) -> None:
         self._queue = queue
         self._planted = planted
 
@@ -134,7 +134,7 @@ class Spoilt:
 
 
 class AcksIgnored(Planted):
-    def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
+    def spoil(self, queue: Queue) -> Queue:
         class Ignoring(Spoilt):
             async def ack(self, delivery: Delivery, /) -> bool:
                 return True
@@ -145,7 +145,7 @@ class AcksIgnored(Planted):
 class LeaseForgotten(Planted):
     """Removes a message from everywhere while it delivers it, so that nobody owes a redelivery to anybody."""
 
-    def spoil(self, queue: ConsumerQueue) -> ConsumerQueue:
+    def spoil(self, queue: Queue) -> Queue:
         class Forgetting(Spoilt):
             async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
                 deliveries = await self._queue.pop(count, wait_ms=wait_ms)
@@ -159,7 +159,7 @@ class LeaseForgotten(Planted):
 
 
 class ReceiptsForged(Planted):
-    def forge(self, queue: ProducerQueue) -> ProducerQueue:
+    def forge(self, queue: Queue) -> Queue:
         planted = self
 
         class Forging:
@@ -192,7 +192,7 @@ class ClockFast(DynoUnderTest):
         super().__init__(testbed, scenario)
         self._right = testbed
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         self._testbed: Any = _Skewed(self._right) if zone == "b" else self._right
         try:
             return await super().consumer(zone, wrap)

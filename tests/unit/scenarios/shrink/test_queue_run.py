@@ -20,7 +20,7 @@ from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
 from engine.message import Delivery, Message
-from engine.queue import ConsumerQueue
+from engine.queue import Queue
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.faults.catalogue import COLOURS
 from scenarios.hunt.seeds import HuntTarget, hunt_seed
@@ -97,7 +97,7 @@ def test_what_does_not_fail_cannot_be_shrunk() -> None:
 class Ghosts(DynoUnderTest):
     """The program that takes a dead one's place gets a message of its own making beside the first that was pushed."""
 
-    async def consumer(self, zone: str, wrap: Wrap) -> ConsumerQueue:
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = await super().consumer(zone, wrap)
         self.lives = getattr(self, "lives", 0) + 1
         pop, unborn = queue.pop, self.lives > len(self.shards) * self._scenario.consumers.per_zone
