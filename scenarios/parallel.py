@@ -4,6 +4,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -20,9 +21,18 @@ def results(run: Callable[[Task], Result], tasks: Sequence[Task], *, jobs: int) 
         return
     # Forked processes would inherit the locks of the threads that Arrow keeps.
     processes = multiprocessing.get_context("spawn")
-    with processes.Pool(jobs, initializer=_leave_ctrl_c_to_the_parent) as pool:
+    resource_tracker.ensure_running()  # which would unblock the signal when the first process begins
+    with _ctrl_c_blocked():
+        pool = processes.Pool(jobs)
+    with pool:
         yield pool.imap(run, tasks, chunksize=_TASKS_AT_A_TIME)
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Processes that begin meanwhile leave Ctrl-C to this one from their first import on: they inherit the mask."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

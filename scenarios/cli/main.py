@@ -1,83 +1,66 @@
-"""The ``zonelab`` command.
+"""The ``zonelab`` command from its first to its last moment: whenever Ctrl-C comes, it ends in order.
 
-``scenarios.cli.exits`` lists the exit codes. What a command needs is imported when it runs, so that ``--help`` does
-not wait for plotting and Spark.
+Everything else is imported within ``run_cli``, so that Ctrl-C during the imports is an error like others.
 """
 
+import atexit
+import os
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from scenarios.cli import faults, results, runs, session, studies
-from scenarios.cli.exits import CODES, EXIT_VALID, exit_code_of
-from scenarios.cli.old_spellings import in_new_spelling
-from scenarios.cli.verb_groups import VerbGroups
-
-_INTERRUPTED_TYPER = 130
-"""What typer returns for a command that Ctrl-C ended."""
-
-app = typer.Typer(
-    name="zonelab",
-    cls=VerbGroups,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="A multi-zone cluster testbed and consistency lab for delay queues on Redis.",
-    epilog=CODES,
-    rich_markup_mode=None,
-)
-
-
-def _version(wanted: bool) -> None:  # noqa: FBT001 (how typer calls it)
-    if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"zonelab {version('zonelab')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    *,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    pass
-
-
-_A_CLUSTER_BY_HAND = "A cluster by hand"
-
-for _heading, _verbs in {  # in the order in which --help lists them
-    "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, runs.replay),
-    "Many runs": (studies.hunt, studies.shrink),
-    "Decide": (studies.matrix, studies.ablate),
-    "Look": (results.check, results.report, results.compare, results.analyze),
-    _A_CLUSTER_BY_HAND: (session.up, session.status, session.heal, session.down, session.image),
-}.items():
-    for _verb in _verbs:
-        app.command(rich_help_panel=_heading)(_verb)
-app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
+_INTERRUPTED = 2
+"""``exits.EXIT_UNKNOWN``, which may not have been imported yet."""
 
 
 def main() -> None:
-    sys.exit(run_cli(sys.argv[1:]))
+    ending = _Ending()
+    atexit.register(ending.finish)  # first, so that it runs last
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    code = run_cli(sys.argv[1:])
+    ending.begin()
+    sys.exit(code)
 
 
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Prints one line per expected error, and no traceback of it."""
     try:
+        from scenarios.cli.exits import exit_code_of
+    except KeyboardInterrupt:
+        print("zonelab: interrupted", file=sys.stderr)  # noqa: T201 (what tells errors is not there yet)
+        return _INTERRUPTED
+    try:
+        from scenarios.cli.app import run_app
+        from scenarios.cli.old_spellings import in_new_spelling
+
         given, changed = in_new_spelling(arguments)
         for words in changed:
             print(f"zonelab: {words}; the old spelling works until 1.0", file=sys.stderr)  # noqa: T201
-        returned = app(args=given or ["--help"], prog_name="zonelab", standalone_mode=False)
-        if returned == _INTERRUPTED_TYPER:
-            raise KeyboardInterrupt
+        code = run_app(given)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, arguments)
-    except SystemExit as ended:  # which typer makes of a closed pipe, with the code 1
-        if not isinstance(ended.__context__, BrokenPipeError):
-            raise
-        return exit_code_of(ended.__context__, arguments)
-    return returned if isinstance(returned, int) else EXIT_VALID
+    return code
+
+
+class _Ending:
+    """While Python leaves, Ctrl-C changes the exit code and disturbs nothing."""
+
+    def __init__(self) -> None:
+        self._interrupted = False
+
+    def begin(self) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_: Any) -> None:
+        self._interrupted = True
+
+    def finish(self) -> None:
+        if self._interrupted:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            os._exit(_INTERRUPTED)

@@ -21,6 +21,7 @@ def show(result: Printable, *, as_json: bool) -> None:
 
 def print_json(value: Any) -> None:
     """On stdout, and nothing else is written there."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=not unicode)
     sys.stdout.write("\n")
     sys.stdout.flush()

@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 from support.project_files import ROOT
 
-from scenarios.cli.main import app
+from scenarios.cli.app import app
 
 HISTORICAL = ("CHANGELOG.md", "docs/moved.md")
 """Pages with tables of old names and new ones, in this order."""
