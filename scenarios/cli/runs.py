@@ -80,11 +80,18 @@ def replay(
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
-    """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers."""
+    """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers.
+
+    FILE may also be what a failure of a state machine left in runs/properties.
+    """
     from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
-    from scenarios.verbs.replay import replayed
+    from scenarios.verbs.replay import replayed, replayed_machine
 
+    again = replayed_machine(Path(file)) if on is On.SIM else None
+    if again is not None:
+        show(again, as_json=as_json)
+        raise typer.Exit(EXITS[not again.fails])
     loaded = load_scenario(file, overrides=[f"arm={on.arm}"])
     with Display() as shown:
         shown.begin(f"{loaded.name} {loaded.level}")

@@ -14,6 +14,7 @@ from engine.message import PRIORITY_MAX
 from engine.ports import Connection
 from engine.queue import Extending, Queue, Repairing
 from scenarios.faults.links import CutMode
+from scenarios.properties.budget import BudgetedTestCase
 from scenarios.properties.faults import DEATHS, Trouble
 from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
 from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
@@ -45,7 +46,8 @@ class QueueMachine(RuleBasedStateMachine):
     ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program may
     stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``: lengths
     of pauses and cuts. ``repairs_together``: several programs of a zone may look for ended leases at the same time.
-    ``drain_ms``: how long a drain may take after the last message is due.
+    ``drain_ms``: how long a drain may take after the last message is due. ``shrink_s``: how long
+    ``TestCase`` may look for a shorter story of a failure.
     """
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
@@ -63,6 +65,8 @@ class QueueMachine(RuleBasedStateMachine):
     early_tolerance_ms: ClassVar[int] = 1
     repairs_together: ClassVar[bool] = False
     drain_ms: ClassVar[int] = 200_000
+    shrink_s: ClassVar[float] = 20.0
+    TestCase = BudgetedTestCase()  # type: ignore[assignment]
 
     def make_queue(self, site: Site) -> Queue:
         """The queue instance of a program that begins at ``site``."""

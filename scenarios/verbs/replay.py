@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from analysis.runs.directory import RunDirectory
 from scenarios.arms import Arm, On, ZoneKind
 from scenarios.run_files.directory import program_fingerprint
@@ -28,6 +30,43 @@ class Replayed:
     def print(self) -> None:
         self.performed.print()
         console().print(f"\n{self.words}", highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayedMachine:
+    """A failure of a state machine, again: how it ``fails`` now, with its story; empty if it does not."""
+
+    fails: str
+    same: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {"fails": self.fails, "same": self.same}
+
+    def print(self) -> None:
+        words = "The same failure." if self.same else "Another failure." if self.fails else "It does not fail any more."
+        console().print("\n".join(filter(None, [self.fails, words])), highlight=False, markup=False, soft_wrap=True)
+
+
+def replayed_machine(path: Path) -> ReplayedMachine | None:
+    """Run the steps that a failure of a state machine left in ``path``; None if it is another file."""
+    told = _mapping(path)
+    if "choices" not in told:
+        return None
+    from scenarios.properties.budget import replay_machine, same_failure  # Hypothesis may not be installed
+
+    error = replay_machine(path, told)
+    return ReplayedMachine(
+        fails="" if error is None else str(error), same=error is not None and same_failure(told, error)
+    )
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    """What ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
+    try:
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,25 @@ def test_the_example_of_a_queue_is_short_and_passes():
     lines = QUEUE[QUEUE.index("class ListQueue:") :].split("class ListQueueMachine")[0].splitlines()
     assert len([line for line in lines if line.strip()]) <= 20
     run(machine_of(QUEUE), stateful_step_count=30, phases=[Phase.generate], max_examples=60)
+
+
+def test_a_failure_of_the_state_machine_leaves_a_file_that_fails_again_in_the_same_way(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wrong = QUEUE.replace("'LMOVE', 'ready', 'taken', 'LEFT', 'RIGHT'", "'LPOP', 'ready'")
+    file = tmp_path / "test_list_queue.py"
+    file.write_text(wrong.replace("    zones,", "    shrink_s = 0\n    zones,"))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Violation) as found:
+        import_module("test_list_queue").TestListQueue("runTest").runTest()
+    told = found.value.__notes__[-1]
+    assert re.search(r"seed \d+, level DC_QUORUM, steps 30, examples 100, zonelab \S+, hypothesis \S+; again: ", told)
+    again = told.partition("again: zonelab ")[2].split()
+    done = zonelab_here(*again, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert str(found.value) in done.stdout
+    assert done.stdout.endswith("The same failure.\n")
+    file.write_text(QUEUE)
+    assert "not fail any more" in zonelab_here(*again, cwd=tmp_path).stdout
 
 
 @pytest.mark.parametrize(
