@@ -37,7 +37,8 @@ def up(
     topology: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A YAML file with data_centres, hash and hash_tag, as in a scenario's topology."
+            metavar="FILE",
+            help="A YAML file with data_centres, hash and hash_tag, as in a scenario's topology, and links.",
         ),
     ] = None,
     hash_tag: Annotated[
@@ -47,7 +48,10 @@ def up(
         ),
     ] = None,
     level: Annotated[Level, typer.Option(help="Consistency level of reads and writes.")] = Level.DC_QUORUM,
-    lag: Annotated[str, typer.Option(metavar="LAG", help="One-way delay of links, e.g. lognormal:2ms:15ms.")] = "0",
+    lag: Annotated[
+        str | None,
+        typer.Option(metavar="LAG", help="One-way delay of links, e.g. lognormal:2ms:15ms.", show_default="0"),
+    ] = None,
     dc_lag: Annotated[
         str | None,
         typer.Option(metavar="LAG", help="One-way delay of links between data centres.", show_default="as --lag"),
@@ -56,7 +60,9 @@ def up(
     port: Annotated[
         int,
         typer.Option(
-            min=0, max=65535, help="Port of the first coordinator; the others take the next ones. 0: any free ports."
+            min=0,
+            help="Port of the first coordinator; every further one takes the next, up to 65535, so the first of 3 is "
+            "65533 at most. 0: any free ports.",
         ),
     ] = 7401,
     password: Annotated[
@@ -103,6 +109,10 @@ def up(
 
     layout, words = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
     command = " ".join(["zonelab up", *words, *_words(options)])
+    if options["lag"] is None:
+        del options["lag"]
+    elif "lag" in layout:
+        raise NotAccepted(f"--lag: got {lag}; accepted with links.lag in {topology}: none")
     del options["as_json"], options["on"], options["anti_entropy"]
     anti_entropy_s = 0.0 if anti_entropy is None else parse_duration_s(anti_entropy)
     options |= {"kind": on, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}

@@ -216,6 +216,7 @@ def _coordinator(
         "time_factor": settings.time_factor,
         "busy_poll_us": settings.busy_poll_us,
         "password": settings.password,
+        "lags": settings.lags,
         "remote_lag": settings.dc_lag,
         **settings.options,
         **placement,

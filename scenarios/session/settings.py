@@ -21,6 +21,7 @@ from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError, Persistence
 from scenarios.arms import ZoneKind
 from scenarios.errors import NotAccepted
+from scenarios.fields import parse_link
 from scenarios.spec.topology import Topology as TopologySection
 
 NAME = "session"
@@ -60,6 +61,7 @@ class SessionSettings(BaseModel):
     ``seed`` decides what lags and losses are drawn. ``runs``: absolute, where the run directory is made.
     ``busy_poll_us``: how long coordinators stay awake after each request.
     ``data_centres`` takes the place of ``dcs``, ``zones`` and ``nodes``. ``dc_lag``: of links between data centres.
+    ``lags``: of single links, written ``a>b``.
     ``anti_entropy_s``: how often zones are compared; 0: never.
     """
 
@@ -75,7 +77,8 @@ class SessionSettings(BaseModel):
     level: Level = Level.DC_QUORUM
     lag: Annotated[str, AfterValidator(_lag)] = "0"
     dc_lag: Annotated[str, AfterValidator(_lag)] | None = None
-    port: int = Field(default=PORT_DEFAULT, ge=0, le=PORT_MAX)
+    lags: dict[str, Annotated[str, AfterValidator(_lag)]] = Field(default_factory=dict)
+    port: int = Field(default=PORT_DEFAULT, ge=0)
     password: str | None = Field(default=None, min_length=1, repr=False)
     time_factor: float = Field(default=1.0, gt=0, le=1000)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
@@ -113,6 +116,10 @@ class SessionSettings(BaseModel):
             raise ValueError(f"name {ALL!r} is not accepted, since it means every link; accepted: another one")
         if self.dc_lag is not None and len(layout.dcs) == 1:
             raise ValueError("--dc-lag is for several data centres, of which there is one")
+        for link in self.lags:
+            ends = parse_link(link)
+            if ends[0] == ends[1] or not set(ends) <= set(layout.nodes):
+                raise ValueError(f"links: got {link!r}; accepted: two of {', '.join(layout.nodes)}, as FROM>TO")
         if self.hash_tag is not None and all(len(rack.nodes) == 1 for rack in layout.racks):
             raise ValueError(f"--hash-tag {self.hash_tag!r} is for zones of several servers; each has one here")
         self._options_fit(layout)
@@ -216,9 +223,9 @@ def _option_of(name: str) -> str:
 
 
 def read_topology(path: Path) -> dict[str, Any]:
-    """``data_centres``, ``hash`` and ``hash_tag`` of ``SessionSettings``. Raises ``NotAccepted``.
+    """``data_centres``, ``hash``, ``hash_tag`` and links of ``SessionSettings``. Raises ``NotAccepted``.
 
-    The file may hold the section by itself, or have it under ``topology``, as a scenario has.
+    The file may hold the section by itself, or have it under ``topology``, as a scenario has; ``links`` are beside it.
     """
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -227,6 +234,7 @@ def read_topology(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         said = " ".join(str(error).split())
         raise NotAccepted(f"--topology: {path} is no YAML: {said}") from error
+    links = given.pop("links", {}) if isinstance(given, dict) else {}
     section = given.get("topology", given) if isinstance(given, dict) else given
     if not isinstance(section, dict):
         raise NotAccepted(
@@ -238,7 +246,15 @@ def read_topology(path: Path) -> dict[str, Any]:
         said = "; ".join(_wrong_in_file(one) for one in error.errors(include_url=False))
         raise NotAccepted(f"--topology: {path}: {said}") from error
     counts = read.data_centres or {"dc1": dict.fromkeys(read.zones, 1)}
-    return {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag}
+    return {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag, **_links_of(links, path)}
+
+
+def _links_of(section: Any, path: Path) -> dict[str, Any]:
+    """``lag`` and ``lags`` out of a section as scenarios have it."""
+    names = {"lag": "lag", "overrides": "lags"}
+    if not isinstance(section, dict) or not section.keys() <= names.keys():
+        raise NotAccepted(f"--topology: {path}: links: got {section!r}; accepted: lag, and overrides by link, as 'a>b'")
+    return {names[name]: value for name, value in section.items()}
 
 
 def _wrong_in_file(wrong: Any) -> str:

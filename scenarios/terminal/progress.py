@@ -1,7 +1,8 @@
 """How runs come along, on stderr: bars on a terminal, lines in a log or a pipe."""
 
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Self
 
 from rich.console import Console
@@ -21,6 +22,9 @@ from scenarios.clients.recorder import Outcome
 
 LINES = 10
 """So many lines of a ``RunBar`` where there is no terminal."""
+
+LONG_S = 10.0
+"""From so many seconds on a ``RunBar`` says how long the rest will take."""
 
 _OF_QUEUES = {"push": "pushed", "pop": "delivered", "ack": "acked"}
 
@@ -99,7 +103,15 @@ class RunBar(_Bars):
     a terminal shows the time that has passed.
     """
 
-    def __init__(self, title: str, *, total: int | None = None, done: int = 0, note: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        total: int | None = None,
+        done: int = 0,
+        note: str = "",
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -108,9 +120,21 @@ class RunBar(_Bars):
             TimeRemainingColumn(),
         )
         self._title = title
+        self._now_s = now_s
+        self._begun: tuple[int, float] | None = (done, now_s())
         self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
 
     def show(self, done: int, total: int, *, note: str = "") -> None:
         self._bars.update(self._runs, completed=done, total=total, note=note)
+        if self._begun is not None and done > self._begun[0]:
+            self._say_how_long(done, total, *self._begun)
+            self._begun = None
         if done % max(1, total // LINES) == 0:
             self._line(f"{self._title}: {done:,} of {total:,} runs", note, separator=", ")
+
+    def _say_how_long(self, done: int, total: int, before: int, begin_s: float) -> None:
+        """On a terminal, too: what is left, by what the first runs took."""
+        left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
+        if left * each_s >= LONG_S:
+            words = f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s"
+            self._bars.console.print(words, highlight=False, markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 Method: settings, names and files by themselves; the board on servers and coordinators that the test plays.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,35 @@ def test_a_file_that_is_no_topology_is_told_in_one_line(tmp_path, text, words):
     with pytest.raises(NotAccepted, match=words) as told:
         read_topology(file)
     assert "\n" not in str(told.value)
+
+
+def test_a_file_may_say_the_lags_of_links(tmp_path):
+    path = tmp_path / "t.yaml"
+    path.write_text("topology: {zones: [a, b]}\nlinks: {lag: constant:2ms, overrides: {a>b: constant:80ms}}\n")
+    made = checked_settings(**read_topology(path), runs=tmp_path)
+    assert (made.lag, made.lags) == ("constant:2ms", {"a>b": "constant:80ms"})
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        ("{overrides: {a>z: constant:1ms}}", "links: got 'a>z'; accepted: two of a, b"),
+        ("{overrides: {a>b: quick}}", "lags-a>b: got 'quick'"),
+        ("{loss: 0.1}", "links: got {'loss': 0.1}; accepted: lag, and overrides by link"),
+    ],
+)
+def test_lags_of_links_that_are_not_accepted_are_told(tmp_path, links, words):
+    path = tmp_path / "t.yaml"
+    path.write_text(f"zones: [a, b]\nlinks: {links}\n")
+    with pytest.raises(NotAccepted, match=re.escape(words)):
+        checked_settings(**read_topology(path), runs=tmp_path)
+
+
+def test_the_ports_that_are_accepted_are_those_that_leave_room_for_every_zone(settings):
+    assert settings(zones=3, port=65_533).port_of("c") == 65_535
+    for port in (65_534, 70_000):
+        with pytest.raises(NotAccepted, match=f"--port: got {port}; accepted: 0 to 65533"):
+            settings(zones=3, port=port)
 
 
 def test_a_name_means_a_server_a_zone_or_a_data_centre():
