@@ -146,6 +146,9 @@ def ablate(
     options: Annotated[
         bool, typer.Option("--options", help="Switch on each option of the replication layer instead.")
     ] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="The engine whose hardened mode, and with dyno the default, is tried.")
+    ] = "dyno",
     out: Page = None,
     as_json: AsJson = False,
 ) -> None:
@@ -153,19 +156,28 @@ def ablate(
 
     Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
     """
+    from scenarios.spec.engines import ENGINES
     from scenarios.studies.ablated_queue import parse_ablation
+    from scenarios.studies.ablation import conditions_of, each_off
     from scenarios.studies.ablation_report import AblationReport, run_ablations
     from scenarios.studies.option_report import OptionReport, run_option_ablation
 
+    hardened = [name for name, one in ENGINES.items() if "hardened" in one.modes]
+    if engine not in hardened:
+        raise NotAccepted(f"--engine: got {engine!r}; accepted: {', '.join(hardened)}")
     if options and off:
         raise NotAccepted("--options: got --off, too; accepted: one or the other")
     try:
-        ablations = [parse_ablation(text) for text in off or ()]
+        ablations = [parse_ablation(text, engine=engine) for text in off or ()]
     except ValueError as error:
         raise NotAccepted(f"--off: {error}") from error
+    for ablation in ablations:
+        if not conditions_of(ablation):
+            useful = ", ".join(one.name for one in each_off(engine))
+            raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
     if options:
         report: AblationReport | OptionReport = run_option_ablation(runs=runs, jobs=jobs, out=out)
     else:
-        report = run_ablations(ablations, runs=runs, jobs=jobs, out=out)
+        report = run_ablations(ablations, runs=runs, jobs=jobs, out=out, engine=engine)
     show(report, as_json=as_json)
     raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)

@@ -53,10 +53,6 @@ _SWEPT_S = 3.0
 """The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
 
 
-_WITH_V1_PRODUCERS = ("dyno", "dyno-v2")
-"""Engines whose hardened mode takes what clients of V1 push."""
-
-
 class FaultClass(StrEnum):
     """One kind of trouble, alone."""
 
@@ -140,7 +136,7 @@ def classes_of(engine: str) -> tuple[FaultClass, ...]:
     idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
     services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
     lacking = [FaultClass.SERVICE_CRASH] if not services else []
-    lacking += [FaultClass.V1_PRODUCERS_CRASH] if engine not in _WITH_V1_PRODUCERS else []
+    lacking += [FaultClass.V1_PRODUCERS_CRASH] if "v1_producers" not in ENGINES[engine].settings.model_fields else []
     return tuple(one for one in FaultClass if one not in lacking)
 
 

@@ -73,6 +73,6 @@ class HardenedGmqUnderTest(HardenedUnderTest):
             shards=tuple(self.shards),
             shard=zone,
             instance=f"{zone}-{next(self._instances)}",
-            without=(Hardening.LEASE_HEARTBEAT,),
+            without=tuple(dict.fromkeys((Hardening.LEASE_HEARTBEAT, *self._without))),
             **times_of(self._scenario.queue.of(GmqQueueSettings)),
         )

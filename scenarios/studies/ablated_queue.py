@@ -5,8 +5,9 @@ to the coordinator: a flag is left out, an answer is ignored, two commands chang
 between the commands as they are then sent.
 """
 
+import pkgutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from analysis.message_classes import MessageClass
@@ -21,31 +22,37 @@ from engine.queue import Queue
 from scenarios.fault_draws.fault_classes import EngineMode
 from scenarios.faults.zones import Kill
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
-from scenarios.queues.hardened import HardenedUnderTest
 from scenarios.queues.under_test import QueueUnderTest, Wrap
+from scenarios.spec.engines import shipped
 from scenarios.spec.replication import Handoff
 from scenarios.spec.scenario import Checks, Scenario
 from scenarios.studies.mechanisms import MECHANISMS, OPTIONS, DynoMechanism, Mechanism
+
+ENGINE = "dyno"
+"""Whose own mechanisms ``DynoMechanism`` names; those of hardened mode are the same in every engine that has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
     """A queue, and the runs it is in, without the mechanisms ``off``. ``make_queue`` can be pickled.
 
-    ``mode``: the queue that they are switched off in. ``on``: options that are switched on.
+    ``mode``, ``engine``: the queue that they are switched off in. ``on``: options that are switched on.
     """
 
     off: tuple[Mechanism, ...] = ()
     mode: EngineMode = EngineMode.DEFAULT
     on: tuple[Mechanism, ...] = ()
+    engine: str = ENGINE
 
     @classmethod
-    def of(cls, *off: Mechanism) -> "Ablation":
-        """Raises ``ValueError`` if no queue has all of them."""
+    def of(cls, *off: Mechanism, engine: str = ENGINE) -> "Ablation":
+        """Raises ``ValueError`` if no queue of ``engine`` has all of them."""
         hardening = [mechanism for mechanism in off if isinstance(mechanism, Hardening)]
         if hardening and len(hardening) < len(off):
             raise ValueError(f"got {', '.join(off)}; accepted: mechanisms of hardened mode, or others, not both")
-        return cls(off, EngineMode.HARDENED if hardening else EngineMode.DEFAULT)
+        if engine != ENGINE and len(hardening) < len(off):
+            raise ValueError(f"got {', '.join(off)}; accepted with engine {engine}: {', '.join(Hardening)}")
+        return cls(off, EngineMode.HARDENED if hardening else EngineMode.DEFAULT, engine=engine)
 
     @property
     def name(self) -> str:
@@ -55,7 +62,7 @@ class Ablation:
     def twin(self) -> "Ablation":
         """What its runs are compared with: the same with nothing off."""
         options = tuple(option for option in self.off if option in OPTIONS)
-        return Ablation(mode=self.mode, on=options) if self.off else self
+        return replace(self, off=(), on=options) if self.off else self
 
     def scenario(self, scenario: Scenario) -> Scenario:
         if DynoMechanism.HINTED_HANDOFF in self.on:
@@ -75,18 +82,19 @@ class Ablation:
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
         if self.mode is EngineMode.HARDENED:
             without = [mechanism for mechanism in self.off if isinstance(mechanism, Hardening)]
-            return HardenedUnderTest(testbed, scenario, without)
+            hardened: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario, without)
+            return hardened
         return _AblatedDyno(testbed, scenario, self.off)
 
 
-def parse_ablation(text: str) -> Ablation:
+def parse_ablation(text: str, *, engine: str = ENGINE) -> Ablation:
     """``lease-nx`` or ``lease-nx,remove-check``. Raises ``ValueError``."""
     by_name = {str(mechanism): mechanism for mechanism in MECHANISMS}
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in by_name]
     if unknown:
         raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(by_name)}")
-    return Ablation.of(*(by_name[name] for name in names))
+    return Ablation.of(*(by_name[name] for name in names), engine=engine)
 
 
 class _AblatedDyno(DynoUnderTest):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
-from scenarios.fault_draws.fault_classes import FaultClass, scenario_of_class
+from scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
 from scenarios.run.trial import attempt
-from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablated_queue import ENGINE, Ablation
 from scenarios.studies.ablation_costs import Cost, costs_of
 from scenarios.studies.matrix import Shown
 from scenarios.studies.mechanisms import MECHANISMS, DynoMechanism, Mechanism
@@ -69,8 +69,19 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
 
 
+def each_off(engine: str) -> tuple[Ablation, ...]:
+    """``EACH_OFF``, of mechanisms that ``engine`` can be tried without."""
+    if engine == ENGINE:
+        return EACH_OFF
+    hardened = [Ablation.of(mechanism, engine=engine) for mechanism in Hardening]
+    return tuple(ablation for ablation in hardened if conditions_of(ablation))
+
+
 def conditions_of(ablation: Ablation) -> tuple[Conditions, ...]:
-    return tuple(dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE[mechanism]))
+    """Those that the engine can be put under."""
+    classes = classes_of(ablation.engine)
+    found = dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE[mechanism])
+    return tuple(conditions for conditions in found if conditions.fault_class in classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,9 @@ class AblationRun:
 
     def measure(self) -> Measured:
         conditions, mode = self.conditions, self.ablation.mode
-        drawn = scenario_of_class(conditions.fault_class, level=conditions.level, mode=mode, seed=self.seed)
+        drawn = scenario_of_class(
+            conditions.fault_class, level=conditions.level, mode=mode, seed=self.seed, engine=self.ablation.engine
+        )
         trial = attempt(self.ablation.scenario(drawn), make_queue=self.ablation.make_queue)
         shown, totals = Shown.of(trial), trial.verdict.totals if trial.verdict is not None else None
         numbers = {_DELIVERIES: totals.deliveries, _DELIVERED: totals.delivered} if totals else {}

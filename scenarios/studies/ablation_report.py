@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablated_queue import ENGINE, Ablation
 from scenarios.studies.ablation import (
-    EACH_OFF,
     WATCHED,
     ablate,
     conditions_of,
     dearer,
     detected,
+    each_off,
     redelivered_per_1000,
 )
 from scenarios.studies.ablation_costs import Cost
@@ -156,10 +156,15 @@ def _class_words(result: RowResult, name: str) -> str:
     return f"{name} {1000 * result.failing_runs(name) / result.runs:.0f} ({worst.fault_class}, {worst.level})"
 
 
-def run_ablations(chosen: Sequence[Ablation], *, runs: int, jobs: int, out: Path | None) -> AblationReport:
-    """Run the ``chosen`` ablations, or else ``EACH_OFF``, and write their page to ``out``. Raises ``OSError``."""
+def run_ablations(
+    chosen: Sequence[Ablation], *, runs: int, jobs: int, out: Path | None, engine: str = ENGINE
+) -> AblationReport:
+    """Run the ``chosen`` ablations, or else each of ``engine``, and write their page to ``out``. Raises ``OSError``."""
     command = ["zonelab", "ablate", "--runs", str(runs), "--jobs", str(jobs)]
+    command += ["--engine", engine] if engine != ENGINE else []
     command += [word for ablation in chosen for word in ("--off", ",".join(ablation.off))]
     return AblationReport.of(
-        lambda progress: ablate(chosen or EACH_OFF, runs=runs, jobs=jobs, progress=progress), command=command, out=out
+        lambda progress: ablate(chosen or each_off(engine), runs=runs, jobs=jobs, progress=progress),
+        command=command,
+        out=out,
     )

@@ -26,6 +26,7 @@ from scenarios.studies.ablation import (
     conditions_of,
     dearer,
     detected,
+    each_off,
     redelivered_per_1000,
 )
 from scenarios.studies.ablation_costs import Cost
@@ -321,6 +322,16 @@ def test_mechanisms_of_hardened_mode_are_switched_off_in_hardened_runs():
     assert list(ablation.off) == [Hardening.TOMBSTONES, Hardening.LEASE_HEARTBEAT]
     with pytest.raises(ValueError, match="accepted: mechanisms of hardened mode, or others, not both"):
         parse_ablation("tombstones,lease-nx")
+
+
+def test_mechanisms_of_hardened_mode_are_switched_off_in_whatever_engine_has_it():
+    ablation = parse_ablation("tombstones", engine="gmq")
+    found = ablate([ablation], under=[Conditions(FaultClass.CUT_DROP, QUORUM)], runs=8, jobs=1).rows[ablation]
+    assert found.failing_runs(MessageClass.RESURRECTED) >= 2
+    assert found.failed_twins == 0
+    assert Hardening.ORPHAN_SWEEPER not in {off for one in each_off("gmq") for off in one.off}  # has no V1 clients
+    with pytest.raises(ValueError, match="got lease-nx; accepted with engine gmq: delivery-tokens, "):
+        parse_ablation("lease-nx", engine="gmq")
 
 
 @pytest.mark.parametrize(
