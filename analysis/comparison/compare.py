@@ -21,7 +21,7 @@ from analysis.comparison.metrics import (
     check_within,
     compare_series,
 )
-from analysis.comparison.samples import Metric, read_series
+from analysis.comparison.samples import Metric, read_series, read_zone_medians, zones_differ
 from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import RunDirectory
 from analysis.runs.settings import settings_of
@@ -52,6 +52,16 @@ class ShareDifference:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ZoneMedians:
+    """The medians (ms) of ``metric`` in one zone; None where it has too few values."""
+
+    metric: Metric
+    zone: str
+    first_ms: float | None
+    second_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """Something in which the runs were meant to differ, or happen to: a field of run.json or of the scenario."""
 
@@ -71,6 +81,8 @@ class Comparison:
     differs: tuple[Setting, ...]
     notes: tuple[str, ...]
     metrics: tuple[MetricComparison, ...]
+    zones: tuple[ZoneMedians, ...]
+    """Of metrics in which the zones of a run differ among each other."""
     duplicates: tuple[ShareDifference, ...]
     losses: tuple[ShareDifference, ...]
 
@@ -112,9 +124,19 @@ def compare(first: Path, second: Path) -> Comparison:
         differs=differs,
         notes=tuple(_notes(runs, verdicts, differs)),
         metrics=tuple(compare_series(metric, series[0][metric], series[1][metric]) for metric in Metric),
+        zones=tuple(_by_zone(*runs)),
         duplicates=tuple(_share(str(cause), "deliveries", verdicts) for cause in DUPLICATE_CAUSES),
         losses=tuple(_share(name, "acknowledged", verdicts) for name in LOSSES),
     )
+
+
+def _by_zone(*runs: RunDirectory) -> Iterator[ZoneMedians]:
+    first, second = map(read_zone_medians, runs)
+    for metric in first:
+        if zones_differ(first[metric]) or zones_differ(second[metric]):
+            for zone in sorted(first[metric].keys() | second[metric].keys()):
+                medians_ms = first[metric].get(zone), second[metric].get(zone)
+                yield ZoneMedians(metric=metric, zone=zone, first_ms=medians_ms[0], second_ms=medians_ms[1])
 
 
 def _share(name: str, of: str, verdicts: tuple[Verdict, Verdict]) -> ShareDifference:

@@ -24,6 +24,9 @@ _COLUMNS = (
     *("index", "time_ns", "invoke_ns", "f", "type", "message_id", "due_ms"),
     *("lease_start_ms", "leased_ms"),
 )
+ZONES_DIFFER = 1.5
+"""Zones differ in a metric from this ratio of their medians on."""
+_ENOUGH = 10
 _DITHER_SEED = 1
 
 
@@ -151,6 +154,35 @@ def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series
     found = {metric: series.series() for metric, series in operations.items()}
     found[Metric.LEASE_STEP] = _dithered(found[Metric.LEASE_STEP])
     return found | {Metric.LATENESS: lateness.series(epoch_ns=run.info.epoch_ns, load_ns=load_ns)}
+
+
+def read_zone_medians(run: RunDirectory) -> dict[Metric, dict[str, float]]:
+    """Medians (ms) by zone of latencies in the load phase, of zones with ten values or more. Raises ``RunError``."""
+    load_ns = run.info.phases.get("load", (-np.inf, np.inf))
+    found: dict[Metric, dict[str, Thinned]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
+    last_index = -1
+    for batch in run.operations((*_COLUMNS, "zone")):
+        index = batch["index"].to_numpy()
+        first_row = np.diff(index, prepend=last_index) != 0
+        last_index = int(index[-1]) if index.size else last_index
+        chosen = _masks(batch, first_row, load_ns)
+        for zone in pc.unique(batch["zone"].dictionary_decode()).to_pylist():
+            of_zone = _is(batch, "zone", zone)
+            for metric, zones in found.items():
+                rows = batch.filter(pa.array(chosen[metric] & of_zone))
+                zones.setdefault(zone, Thinned()).add(_latency_ms(rows))
+    return {
+        metric: {
+            zone: float(np.median(one.series().values_ms))
+            for zone, one in sorted(zones.items())
+            if one.count >= _ENOUGH
+        }
+        for metric, zones in found.items()
+    }
+
+
+def zones_differ(medians_ms: Mapping[str, float]) -> bool:
+    return len(medians_ms) > 1 and max(medians_ms.values()) >= ZONES_DIFFER * min(medians_ms.values())
 
 
 def _masks(batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float]) -> dict[Metric, Mask]:

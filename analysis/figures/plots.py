@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from analysis.comparison.samples import zones_differ
 from analysis.figures import plot_style as style
 from analysis.figures.fault_lanes import figure_over_time
 from analysis.figures.plot_data import (
@@ -123,11 +124,23 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
     if len(ok):
         middle_s, (p50, p99) = windowed_quantiles(ok.time_s, ok.service_ms, (0.5, 0.99), width_s=width_s)
         axis.plot(middle_s, np.maximum(p50, _FLOOR_MS), color=style.INK, linewidth=1.5, label="p50", zorder=4)
+        _zone_lines(axis, ok, width_s)
         axis.plot(
             middle_s, np.maximum(p99, _FLOOR_MS), color=style.INK, linewidth=1.2, linestyle="--", label="p99", zorder=4
         )
     _log_ms(axis, "y")
     return ", ".join(thinned)
+
+
+def _zone_lines(axis: Axes, ok: Completions, width_s: float) -> None:
+    """The median of each zone, if zones differ."""
+    parts = {zone: ok.of_zone(zone) for zone in sorted(ok.zones)}
+    if not zones_differ({zone: float(np.median(part.service_ms)) for zone, part in parts.items() if len(part)}):
+        return
+    for position, (zone, part) in enumerate(parts.items()):
+        middle_s, (p50,) = windowed_quantiles(part.time_s, part.service_ms, (0.5,), width_s=width_s)
+        colour, label = style.colour_of_zone(position), f"p50 of zone {zone}"
+        axis.plot(middle_s, np.maximum(p50, _FLOOR_MS), linewidth=1.2, color=colour, label=label, zorder=5)
 
 
 def _log_ms(axis: Axes, which: Literal["x", "y"]) -> None:

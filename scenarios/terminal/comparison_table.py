@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 
 from rich.table import Table
 
-from analysis.comparison.compare import METHOD, Comparison, ShareDifference
+from analysis.comparison.compare import METHOD, Comparison, ShareDifference, ZoneMedians
 from analysis.comparison.metrics import PERMUTATIONS, WITHIN, MetricComparison, check_within
 from analysis.statistics import Interval
 
@@ -49,6 +49,7 @@ def comparison_rows(comparison: Comparison, *, within: float = WITHIN) -> list[C
     """Every metric with its quantiles and distance, then duplicates and losses, then whether the runs agree."""
     check_within(within)
     rows = [row for metric in comparison.metrics for row in _metric_rows(metric, within)]
+    rows += [_zone_row(zone) for zone in comparison.zones]
     rows += [_share_row("duplicates", share) for share in comparison.duplicates]
     rows += [_share_row("losses", share) for share in comparison.losses]
     return [*rows, ComparisonRow(section="verdict", label="all medians", agree=comparison.agree(within))]
@@ -76,6 +77,18 @@ def _metric_rows(metric: MetricComparison, within: float) -> Iterator[Comparison
             difference=f"{metric.ks_distance:.3f}",
             interval=_p_value(metric.ks_p_value),
         )
+
+
+def _zone_row(row: ZoneMedians) -> ComparisonRow:
+    first, second = row.first_ms, row.second_ms
+    difference = NONE if first is None or second is None else _signed_ms(second - first)
+    return ComparisonRow(
+        section="zones",
+        label=f"{row.metric.replace('_', ' ')} p50 in zone {row.zone}, ms",
+        first=NONE if first is None else _ms(first),
+        second=NONE if second is None else _ms(second),
+        difference=difference,
+    )
 
 
 def _p_value(value: float | None) -> str:

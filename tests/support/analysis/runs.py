@@ -106,3 +106,12 @@ def lognormal_run(path: Path, *, seed: int, factor: float = 1.0, messages: int =
         pop = run.pop(name, at_ms=at_ms, took_ms=pop_ms)
         run.ack(name, pop, at_ms=at_ms + pop_ms, took_ms=ack_ms)
     return run.write()
+
+
+def differing_zones(path: Path, *, far_ms: float) -> Path:
+    """Twenty pushes of 5 ms in zone a, and as many of ``far_ms`` in zone b."""
+    run = RunBuilder(path, load_ms=2_000)
+    for number in range(20):
+        for zone, took_ms in (("a", 5.0), ("b", far_ms)):
+            run.push(f"{zone}{number}", at_ms=90 * number, took_ms=took_ms, zone=zone)
+    return run.write()

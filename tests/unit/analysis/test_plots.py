@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from support.analysis.runs import eventful_run
+from support.analysis.runs import differing_zones, eventful_run
 
 from analysis.figures import plot_style, plots
 from analysis.figures.plot_data import every_nth, window_s, windowed_quantiles
@@ -115,7 +115,7 @@ def test_points_are_bounded_and_the_figure_says_so(
     plot_run(eventful_run(tmp_path / "run").write())
     clouds = [cloud for axis in figures["latency.png"].axes for cloud in axis.collections]
     assert max(len(cloud.get_offsets()) for cloud in clouds) <= 20
-    assert "push: one in 5 of 96 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
+    assert "push: one in 5 of 97 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
 
 
 def test_a_comparison_has_a_line_and_a_bar_for_every_level_in_its_colour(
@@ -158,3 +158,12 @@ def test_quantiles_by_window_are_those_of_its_values_only() -> None:
 @pytest.mark.parametrize(("count", "step"), [(0, 1), (10, 1), (11, 2), (100, 10), (101, 11)])
 def test_a_systematic_sample_is_the_finest_that_fits(count: int, step: int) -> None:
     assert every_nth(count, at_most=10).step == step
+
+
+@pytest.mark.parametrize(("far_ms", "lines"), [(80, ["p50 of zone a", "p50 of zone b"]), (6, [])])
+def test_latency_over_time_has_a_line_a_zone_where_zones_differ(
+    far_ms: float, lines: list[str], tmp_path: Path, figures: dict[str, Figure]
+) -> None:
+    plot_run(differing_zones(tmp_path / "run", far_ms=far_ms))
+    drawn = [str(line.get_label()) for line in figures["latency.png"].axes[0].get_lines()]
+    assert [label for label in drawn if "zone" in label] == lines

@@ -21,6 +21,7 @@ FAULTS = {
     FaultKind.DUPLICATE: ["duplicate", "a:b", "0.5", "--after", "20ms"],
     FaultKind.SLOW: ["slow", "b", "8"],
     FaultKind.PAUSE: ["pause", "b"],
+    FaultKind.MEMORY: ["memory", "b"],
     FaultKind.KILL: ["kill", "b", "--warm"],
     FaultKind.COORDINATOR_PAUSE: ["coordinator", "pause", "b"],
     FaultKind.COORDINATOR_KILL: ["coordinator", "kill", "b"],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.analysis.runs import lognormal_run
+from support.analysis.runs import differing_zones, lognormal_run
 
 from analysis.comparison.compare import compare
 from analysis.comparison.metrics import COMPARED_QUANTILES
@@ -37,3 +37,13 @@ def test_rows_of_tiny_runs_show_dashes_for_what_is_not_known(tmp_path: Path) -> 
     assert rows["redelivered, of deliveries"].interval == "–"
     assert rows["push p50, ms"].agree == "undecided"
     assert "ack p50, ms" not in rows
+
+
+def test_a_comparison_tells_the_zones_apart_where_they_differ(tmp_path: Path) -> None:
+    even, far = differing_zones(tmp_path / "even", far_ms=6), differing_zones(tmp_path / "far", far_ms=80)
+    assert compare(even, even).zones == ()
+    rows = [row for row in comparison_rows(compare(even, far)) if row.section == "zones"]
+    assert [(row.label, row.first, row.second, row.difference) for row in rows] == [
+        ("push p50 in zone a, ms", "5.00", "5.00", "+0.00"),
+        ("push p50 in zone b, ms", "6.00", "80.00", "+74.00"),
+    ]
