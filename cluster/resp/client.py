@@ -14,7 +14,7 @@ from cluster.resp.commands.command_table import CommandTable, Kind
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import Unpacker
-from cluster.resp.protocol.upstream import WireCommands
+from cluster.resp.protocol.upstream import GatheredWrites, WireCommands
 from cluster.resp.settings import PortSettings
 from cluster.resp.single_commands import SingleCommands
 from cluster.resp.subscription import Subscription
@@ -47,6 +47,7 @@ class PortHost:
     """What the clients of one port share. Its coordinator has channels that carry bytes (``RawUpstream``).
 
     ``lease`` gives a coordinator for one client that watches keys, given its ``WATCH``; ``release`` takes it back.
+    ``writes``: of those channels.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class PortHost:
         level: Level,
         lease: Callable[[bytes], Awaitable[Coordinator]],
         release: Callable[[Coordinator], None],
+        writes: GatheredWrites,
         product: str = "valkey",
         version: str = "0.0.0",
     ) -> None:
@@ -69,6 +71,7 @@ class PortHost:
         self.read_level = self.write_level = level
         self.lease = lease
         self.release = release
+        self.writes = writes
         self.product = product
         self.version = version
         self.statistics = PortStatistics()
@@ -87,7 +90,7 @@ class PortHost:
         self.turns = TurnShares(self.loop)
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._clients: dict[Client, None] = {}
-        self.turn = TurnBatch(coordinator, clients=self._clients)
+        self.turn = TurnBatch(coordinator, clients=self._clients, writes=writes)
         self.singles = SingleCommands(
             table=table,
             unpacker=self.unpacker,
@@ -213,7 +216,7 @@ class Client(ABC):
         self.reply(wire.error(text))
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` out of the order of answers. uvloop gathers all of one turn of the loop into one write."""
+        """Send ``data`` out of the order of answers."""
         if not (self.closing or self.lost):
             self._transport.write(data)  # type: ignore[union-attr]
 

@@ -286,8 +286,9 @@ class Session(OneAtATime):
             return
         self._pumping = True
         try:
-            while self._turn_left > 0 and self._take():
-                pass
+            with self.host.writes:
+                while self._turn_left > 0 and self._take():
+                    pass
         except ProtocolError as wrong:
             self._misspoke(str(wrong))
         finally:

@@ -5,6 +5,7 @@ from collections.abc import Sized
 
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.command_table import Kind
+from cluster.resp.protocol.upstream import GatheredWrites
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done
 from cluster.votes.shared_batch import Member
@@ -29,9 +30,10 @@ class _Run:
 class TurnBatch:
     """Runs of commands that are alike, of several of ``clients``, until the turn ends or much has been gathered."""
 
-    def __init__(self, coordinator: Coordinator, *, clients: Sized) -> None:
+    def __init__(self, coordinator: Coordinator, *, clients: Sized, writes: GatheredWrites) -> None:
         self._coordinator = coordinator
         self._clients = clients
+        self._writes = writes
         self._loop = asyncio.get_running_loop()
         self._runs: dict[Kind, _Run] = {}
         self._count = 0
@@ -67,10 +69,11 @@ class TurnBatch:
         """Submit what has been gathered."""
         runs, self._runs = self._runs, {}
         self._count, self.departs_soon = 0, False
-        for kind, run in runs.items():
-            if len(run.members) == 1:
-                [(commands, done)] = run.members
-                self._coordinator.submit(run.level, commands, done, packed=run.packed[0])
-            else:
-                commands = kind.run(run.count, run.protocol)
-                self._coordinator.submit_together(run.level, run.members, commands, b"".join(run.packed))
+        with self._writes:
+            for kind, run in runs.items():
+                if len(run.members) == 1:
+                    [(commands, done)] = run.members
+                    self._coordinator.submit(run.level, commands, done, packed=run.packed[0])
+                else:
+                    commands = kind.run(run.count, run.protocol)
+                    self._coordinator.submit_together(run.level, run.members, commands, b"".join(run.packed))

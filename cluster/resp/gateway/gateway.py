@@ -26,7 +26,7 @@ from cluster.resp.commands.command_table import CommandTable, table_from
 from cluster.resp.gateway.behind_hints import BehindHints
 from cluster.resp.gateway.token_ring import PassingRing, WireRing
 from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import RawUpstream, WireCommands
+from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
 from cluster.resp.protocol.wire_codec import WireCodec
 from cluster.resp.server import RespServer
 from cluster.resp.settings import PortSettings
@@ -93,6 +93,7 @@ class ZoneGateway:
         self._far_servers: list[ServerConnection] = []
         self._idle: dict[frozenset[str], list[Coordinator]] = {}
         self._watchers = 0
+        self._writes = GatheredWrites()
         self._server: RespServer | None = None
         self._for_peers: RespServer | None = None
         self._network = Network(
@@ -206,7 +207,9 @@ class ZoneGateway:
     def _far_server(self, far: str) -> ServerConnection:
         """The connection to the coordinator ``far`` of another data centre."""
         loop, address, port = asyncio.get_running_loop(), self._peers_at[far], self._port
-        upstream = RawUpstream(address, loop=loop, backlog_bytes=port.zone_backlog_bytes, password=port.password)
+        upstream = RawUpstream(
+            address, loop=loop, backlog_bytes=port.zone_backlog_bytes, writes=self._writes, password=port.password
+        )
         patient = replace(self._timeouts, datastore_ms=self._timeouts.remote_write_ms)
         server = ServerConnection(upstream=upstream, runtime=self.runtime, timeouts=patient)
         self._far_servers.append(server)
@@ -242,6 +245,7 @@ class ZoneGateway:
             level=level,
             lease=self._lease,
             release=self._release,
+            writes=self._writes,
             product=introduction.product,
             version=introduction.version,
         )
@@ -294,7 +298,8 @@ class ZoneGateway:
 
     def _connect_to(self, zone: str) -> RawUpstream:
         loop = asyncio.get_running_loop()
-        return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=self._port.zone_backlog_bytes)
+        backlog_bytes = self._port.zone_backlog_bytes
+        return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=backlog_bytes, writes=self._writes)
 
 
 async def _opened_once_there(server: ServerConnection, address: Address) -> None:

@@ -12,6 +12,7 @@ from support.coroutines import within
 
 from cluster.resp.commands.command_table import table_from
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.upstream import GatheredWrites
 from cluster.resp.server import RespServer
 from cluster.resp.settings import PortSettings
 from cluster.votes.levels import Level
@@ -206,7 +207,7 @@ async def until(condition):
 
 
 @asynccontextmanager
-async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, **settings):
+async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, **settings):
     coordinator = coordinator or PlayedCoordinator(reply=reply)
 
     async def lease(watch):
@@ -220,6 +221,7 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, 
         level=level,
         lease=lease,
         release=lambda _: None,
+        writes=writes or GatheredWrites(),
     )
     await server.start()
     port = Port(server, coordinator)
