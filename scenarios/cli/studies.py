@@ -1,5 +1,6 @@
 """The verbs that make many runs in simulation: ``zonelab hunt``, ``shrink``, ``matrix`` and ``ablate``."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -121,7 +122,8 @@ def matrix(
     )
     for option, names, accepted in offered:
         if lacking := [name for name in names or () if name not in accepted]:
-            raise NotAccepted(f"{option}: got {lacking[0]}; accepted: {', '.join(accepted)}")
+            nearest = "".join(f" (did you mean {name}?)" for name in get_close_matches(lacking[0], accepted, n=1))
+            raise NotAccepted(f"{option}: got {lacking[0]}{nearest}; accepted: {', '.join(accepted)}")
     cells = chosen(
         engine=engine,
         modes=[EngineMode(name) for name in mode or ()],

@@ -37,7 +37,11 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
             "No such option: --rnus (Possible options: --runs); accepted: --runs, ",
         ),
         (["fault", "cutt"], "No such command 'cutt'. Did you mean 'cut'?; accepted: cut, hold, "),
-        (["run", "zone-crsh"], "zone-crsh: no such scenario (did you mean zone-crash?); accepted: consumer-crash, "),
+        (
+            ["matrix", "--faults", "zone-killed"],
+            "--faults: got zone-killed (did you mean zone-killed-warm?); accepted: none, ",
+        ),
+        (["run", "zone-crsh"], "zone-crsh: no such scenario (did you mean zone-crash?); accepted: "),
     ],
 )
 def test_a_typo_is_answered_with_the_nearest_name(words: list[str], told: str, capsys: pytest.CaptureFixture[str]):
