@@ -19,6 +19,8 @@ _ESCAPE = re.compile(r"\\(?:\\|u....)")
 def encode(message: Message) -> bytes:
     """JSON of ``message``: id, payload, timeout (ms), priority, shard; empty strings are left out.
 
+    ``lease`` (ms) is ours, and only there if the message has a lease of its own.
+
     Raises ``ValueError`` if a string cannot be written as UTF-8.
     """
     fields: dict[str, str | int] = {"id": message.id}
@@ -28,6 +30,8 @@ def encode(message: Message) -> bytes:
     fields["priority"] = message.priority
     if message.shard:
         fields["shard"] = message.shard
+    if message.lease_ms is not None:
+        fields["lease"] = message.lease_ms
     return _json(fields).encode()
 
 
@@ -46,6 +50,7 @@ def decode(raw: bytes, *, message_id: str) -> Message:
             timeout_ms=int(fields.get("timeout") or 0),
             priority=int(fields.get("priority") or 0),
             shard=_text(fields.get("shard")) or None,
+            lease_ms=None if (lease_ms := fields.get("lease")) is None else int(lease_ms),
         )
     except (ValueError, TypeError) as error:
         raise PayloadError(f"stored payload of {message_id!r} is not a message: {error}") from error

@@ -1,6 +1,8 @@
-"""Hardened gmq as the queue under test: one topic, with a shard a zone, and a dispatcher a zone."""
+"""Hardened gmq as the queue under test: each topic has a shard a zone; a dispatcher in every zone, unless told."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from itertools import count
+from typing import Any
 
 from cluster.testbed import Testbed
 from engine.common.lifecycle import Startable
@@ -12,23 +14,32 @@ from engine.queue import Queue
 from scenarios.queues.dyno import strategy_of
 from scenarios.queues.gmq import dispatchers_of
 from scenarios.queues.hardened import HardenedUnderTest, times_of
-from scenarios.queues.under_test import Site, Wrap
+from scenarios.queues.under_test import Depth, Wrap, site_of
 from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
 from scenarios.spec.scenario import Scenario
 
 
-class HardenedGmqUnderTest(HardenedUnderTest):
+class _Topic(HardenedUnderTest):
     prefix = "gmq"
 
+    def __init__(self, testbed: Testbed, scenario: Scenario, name: str) -> None:
+        self.name = name
+        super().__init__(testbed, scenario)
+
+
+class HardenedGmqUnderTest:
     def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
-        (self.name,) = scenario.queue.of(GmqQueueSettings).topics
-        super().__init__(testbed, scenario, without)
+        self._testbed, self._scenario, self._without = testbed, scenario, tuple(without)
+        self._settings_told = scenario.queue.of(GmqQueueSettings)
+        self._topics = {name: _Topic(testbed, scenario, name) for name in self._settings_told.topics}
+        self._instances = count(1)
+        self.shards = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> Queue:
-        return self._popping(zone, wrap)
+        return self._instance(zone, wrap)
 
     async def consumer(self, zone: str, wrap: Wrap) -> Queue:
-        queue = self._popping(zone, wrap)
+        queue = self._instance(zone, wrap)
         await queue.start()
         return queue
 
@@ -38,41 +49,45 @@ class HardenedGmqUnderTest(HardenedUnderTest):
         return dispatchers_of(scenario, otherwise=Dispatchers.EACH_ZONE)
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
-        site, settings = self._site(zone, wrap), self._settings(zone)
-        context = HardenedContext.of(
-            self.name,
-            runtime=site.runtime,
-            clock=site.clock,
-            quorum=site.connection,
-            safe=site.safe,
-            local=site.local,
-            zones=site.reads,
-            settings=settings,
-        )
-        return HardenedDispatcher(f"dispatcher {settings.instance}", {self.name: context})
+        parts = self._parts(zone, wrap)
+        contexts = {topic: HardenedContext.of(topic, **parts, settings=self._settings(zone)) for topic in self._topics}
+        return HardenedDispatcher(f"dispatcher {zone}-{next(self._instances)}", contexts)
 
-    def _popping(self, zone: str, wrap: Wrap) -> HardenedGmqQueue:
-        site: Site = self._site(zone, wrap)
-        topic = HardenedQueue(
-            self.name,
-            runtime=site.runtime,
-            clock=site.clock,
-            quorum=site.connection,
-            safe=site.safe,
-            local=site.local,
-            zones=site.reads,
-            settings=self._settings(zone),
-            strategy=strategy_of(self._scenario.queue.of(GmqQueueSettings).sharding, zone),
-        )
-        return HardenedGmqQueue({self.name: topic}, runtime=site.runtime)
+    async def depth(self, shard: str) -> Depth:
+        depths = [await topic.depth(shard) for topic in self._topics.values()]
+        return Depth(sum(depth.waiting for depth in depths), sum(depth.leased for depth in depths))
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        for topic in self._topics.values():
+            async for row in topic.final_state(zone):
+                yield row
+
+    def _instance(self, zone: str, wrap: Wrap) -> HardenedGmqQueue:
+        parts, strategy = self._parts(zone, wrap), strategy_of(self._settings_told.sharding, zone)
+        topics = {
+            topic: HardenedQueue(topic, **parts, settings=self._settings(zone), strategy=strategy)
+            for topic in self._topics
+        }
+        return HardenedGmqQueue(topics, runtime=self._testbed.runtime)
+
+    def _parts(self, zone: str, wrap: Wrap) -> dict[str, Any]:
+        site = site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
+        return {
+            "runtime": site.runtime,
+            "clock": site.clock,
+            "quorum": site.connection,
+            "safe": site.safe,
+            "local": site.local,
+            "zones": site.reads,
+        }
 
     def _settings(self, zone: str) -> HardenedSettings:
         """A lease ends by its time: gmq has no heartbeat."""
         return HardenedSettings(
-            prefix=self.prefix,
+            prefix=_Topic.prefix,
             shards=tuple(self.shards),
             shard=zone,
             instance=f"{zone}-{next(self._instances)}",
             without=tuple(dict.fromkeys((Hardening.LEASE_HEARTBEAT, *self._without))),
-            **times_of(self._scenario.queue.of(GmqQueueSettings)),
+            **times_of(self._settings_told),
         )

@@ -14,7 +14,7 @@ from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.queue_settings import DynoQueueSettings, GmqQueueSettings, Mode, ShardedSettings
+from scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
 from scenarios.spec.scenario import Scenario
 
 RECONNECT_MAX_S = 10.0
@@ -120,8 +120,6 @@ def _hardened_only(scenario: Scenario) -> Iterator[Problem]:
 def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     """What the model of the engine cannot say, because other sections have a part in it."""
     queue, load = scenario.queue, scenario.load
-    if isinstance(queue, GmqQueueSettings) and queue.mode is Mode.HARDENED and len(queue.topics) > 1:
-        yield Problem.of("queue.topics", list(queue.topics), "one topic with queue.mode hardened")
     yield from _routed(scenario)
     longest_ms = queue.delay_ms_max
     if longest_ms is None:
@@ -144,7 +142,7 @@ def _routed(scenario: Scenario) -> Iterator[Problem]:
     accepted = f"of queue.topics ({', '.join(topics)})" if topics else f"none {with_queue}, which has no topics"
     if load.topics is not None and not set(load.topics) <= set(topics):
         yield Problem.of("load.topics", list(load.topics), accepted)
-    leases = None if queue.mode is Mode.HARDENED else queue.lease_ms_own
+    leases = queue.lease_ms_own
     if load.at_most_once and (leases is None or 0 not in leases):
         yield Problem.of("load.at_most_once", load.at_most_once, f"0 {with_queue}, {queue.mode}")
     for index, operation in enumerate(load.operations or ()):

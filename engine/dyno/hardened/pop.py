@@ -1,6 +1,6 @@
 """Taking due messages of the shards that the instance serves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.dyno.errors import PayloadError
@@ -94,13 +94,30 @@ class HardenedPopper:
         if fatal:
             set_aside = await self._context.steps.set_aside(fatal, now_ms=self._context.clock.now_ms())
             self._context.counters.set_aside += sum(set_aside)
-        leased = await self._leaser.lease(list(messages)) if messages else None
-        deliveries = self._delivered(leased, messages, shard) if leased else []
+        deliveries, diverged = await self._leased(messages, shard)
         self._context.counters.misses += len(messages) - len(deliveries)
-        diverged = broken + (leased.diverged if leased else [])
+        diverged = broken + diverged
         if diverged and self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
             self._repair_beside(diverged)
         return deliveries
+
+    async def _leased(self, messages: Mapping[str, Message], shard: str) -> tuple[list[Delivery], list[str]]:
+        """Deliveries, and ids over which the zones differ. Messages of one length of lease are leased together."""
+        ids_by_length: dict[int | None, list[str]] = {}
+        for message_id, message in messages.items():
+            ids_by_length.setdefault(message.lease_ms or None, []).append(message_id)
+        deliveries: list[Delivery] = []
+        diverged: list[str] = []
+        for lease_ms, ids in ids_by_length.items():
+            try:
+                leased = await self._leaser.lease(ids, lease_ms=lease_ms)
+            except COMMAND_FAILURES:
+                if not deliveries:
+                    raise
+                break
+            deliveries += self._delivered(leased, messages, shard)
+            diverged += leased.diverged
+        return deliveries, diverged
 
     async def _worn_everywhere(self, ids: Sequence[str]) -> list[str]:
         """Those of ``ids`` that a majority of the zones shows delivered ``deliveries_max`` times and leased to nobody.
@@ -143,7 +160,7 @@ class HardenedPopper:
                 worn.append(head.id)
         return messages, worn, unreadable, broken
 
-    def _delivered(self, leased: Leased, messages: dict[str, Message], shard: str) -> list[Delivery]:
+    def _delivered(self, leased: Leased, messages: Mapping[str, Message], shard: str) -> list[Delivery]:
         leased_ms = self._context.clock.now_ms()
         if leased_ms >= leased.ends_ms:
             return []  # the answer took longer than the lease

@@ -120,11 +120,38 @@ class HardenedQueue(BackgroundQueue):
         in them nor among its ``failed_ids`` was not tried. Raises ``ValueError``, before anything is pushed, if the
         strategy chooses none of the shards or a string cannot be written as UTF-8.
         """
-        return [receipt for receipt, _ in await self._put_all(messages)]
+        now_ms = self._clock.now_ms()
+        puts = [self._put(message, now_ms=now_ms) for message in messages]
+        receipts: list[Receipt] = []
+        for batch in in_steps(puts):
+            try:
+                told = await self._steps.put(batch)
+            except COMMAND_FAILURES as error:
+                failed_ids = tuple(put.id for put in batch)
+                raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
+            receipts += [
+                Receipt(id=put.id, shard=shard, due_ms=math.floor(score))
+                for put, (shard, score) in zip(batch, told, strict=True)
+            ]
+        return receipts
 
-    async def push_new(self, messages: Sequence[Message]) -> list[tuple[Receipt, bool]]:
-        """``push``; and of each whether it is listed as it was pushed, which an id that the queue knew is not."""
-        return await self._put_all(messages)
+    async def push_new(self, messages: Sequence[Message]) -> dict[str, Receipt | None]:
+        """``push`` of ids that the queue does not know: by id a receipt, or None where two zones knew it.
+
+        Raises as ``push``.
+        """
+        now_ms = self._clock.now_ms()
+        puts = [self._put(message, now_ms=now_ms) for message in messages]
+        receipts: dict[str, Receipt | None] = {}
+        for batch in in_steps(puts):
+            try:
+                listed = await self._steps.put_new(batch)
+            except COMMAND_FAILURES as error:
+                done, failed_ids = tuple(one for one in receipts.values() if one), tuple(put.id for put in batch)
+                raise batch_push_failure(error, receipts=done, failed_ids=failed_ids) from error
+            for put, new in zip(batch, listed, strict=True):
+                receipts[put.id] = Receipt(id=put.id, shard=put.shard, due_ms=math.floor(put.score)) if new else None
+        return receipts
 
     @timed("pop", messages=int)
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
@@ -259,22 +286,6 @@ class HardenedQueue(BackgroundQueue):
         shard = chosen_shard(self._strategy, self.settings.shards, message)
         due_ms = now_ms + message.timeout_ms
         return Put.of(message, shard=shard, due_ms=due_ms, now_ms=now_ms, settings=self.settings)
-
-    async def _put_all(self, messages: Sequence[Message]) -> list[tuple[Receipt, bool]]:
-        now_ms = self._clock.now_ms()
-        puts = [self._put(message, now_ms=now_ms) for message in messages]
-        found: list[tuple[Receipt, bool]] = []
-        for batch in in_steps(puts):
-            try:
-                told = await self._steps.put(batch)
-            except COMMAND_FAILURES as error:
-                receipts, failed_ids = tuple(receipt for receipt, _ in found), tuple(put.id for put in batch)
-                raise batch_push_failure(error, receipts=receipts, failed_ids=failed_ids) from error
-            found += [
-                (Receipt(id=put.id, shard=shard, due_ms=math.floor(score)), (shard, score) == (put.shard, put.score))
-                for put, (shard, score) in zip(batch, told, strict=True)
-            ]
-        return found
 
     async def _beat(self) -> None:
         if self.settings.has(Hardening.LEASE_HEARTBEAT):

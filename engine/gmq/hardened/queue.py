@@ -6,20 +6,21 @@ and an ack carries the token of its lease (docs/hardened.md). What takes gmq sev
 
 from collections.abc import Mapping, Sequence
 
-from engine.common.failures import COMMAND_FAILURES
+from engine.common.failures import COMMAND_FAILURES, operation
 from engine.common.lifecycle import Startable, close_all
 from engine.dyno.hardened import HardenedQueue
 from engine.message import Delivery, Message, Receipt
-from engine.ports import Indeterminate, Runtime, ServerError
+from engine.ports import Runtime, ServerError
 
 NS_PER_MS = 1_000_000
 
 
 class HardenedGmqQueue(Startable):
-    """``topics``: the queue of each, by its name and in the order of popping; a message goes to the first.
+    """``topics``: the queue of each, by its name and in the order of popping; what names none goes to the first.
 
-    ``at_most_once``: a job is deleted before it is delivered, as with a TTR of 0. Otherwise the lease of a delivery
-    ends by its time. ``HardenedDispatcher`` must run beside it, or what a zone missed stays missing.
+    ``at_most_once``: a job without a lease of its own is deleted before it is delivered, as one whose lease is 0.
+    Otherwise the lease of a delivery ends by its time. ``HardenedDispatcher`` must run beside it, or what a zone missed
+    stays missing.
 
     Raises: every operation may raise ``Unavailable``, ``Indeterminate`` or ``ServerError``.
     """
@@ -49,17 +50,27 @@ class HardenedGmqQueue(Startable):
         await close_all(queue.server for queue in self._topics.values())
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        """Add each of ``messages`` as a job. Raises ``ServerError`` for an id that the topic knows.
+        """Add each of ``messages`` as a job of its topic. Raises ``ServerError`` for an id that the topic knows.
 
         It knows one for as long as its job is there, and after its ack for ``retention_ms``. Raises ``Indeterminate``
-        if others of ``messages`` were added.
+        if others of ``messages`` were added, and ``ValueError``, before any is, for a topic that is not there.
         """
-        told = await next(iter(self._topics.values())).push_new(messages)
-        known = [receipt.id for receipt, new in told if not new]
-        if not known:
-            return [receipt for receipt, _ in told]
-        refused = f"job {known[0]!r}: has exist"
-        raise (ServerError if len(known) == len(told) else Indeterminate)(refused)
+        routed: dict[str, list[Message]] = {}
+        for message in messages:
+            topic = message.topic or next(iter(self._topics))
+            if topic not in self._topics:
+                raise ValueError(f"topic must be one of {', '.join(self._topics)}, got {topic!r}")
+            routed.setdefault(topic, []).append(message)
+        told: dict[str, Receipt] = {}
+        with operation("push") as effects:
+            for topic, batch in routed.items():
+                receipts = await self._topics[topic].push_new(batch)
+                new = {message_id: receipt for message_id, receipt in receipts.items() if receipt is not None}
+                effects.count += len(new)
+                if known := [message_id for message_id in receipts if message_id not in new]:
+                    raise ServerError(f"job {known[0]!r}: has exist")
+                told |= new
+        return [told[message.id] for message in messages]
 
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Up to ``count`` due jobs, as soon as there is one, topic by topic; none after ``wait_ms``."""
@@ -93,7 +104,15 @@ class HardenedGmqQueue(Startable):
 
     async def _take_of(self, queue: HardenedQueue, count: int) -> list[Delivery]:
         deliveries = await queue.pop(count)
-        if not self._at_most_once or not deliveries:
+        lengths = (
+            0 if self._at_most_once and one.message.lease_ms is None else one.message.lease_ms for one in deliveries
+        )
+        once = [one for one, lease_ms in zip(deliveries, lengths, strict=True) if lease_ms == 0]
+        if not once:
             return deliveries
-        settled = await queue.ack_all(deliveries)
-        return [delivery for delivery, mine in zip(deliveries, settled, strict=True) if mine]
+        settled = await queue.ack_all(once)
+        refused = [one.message.id for one, mine in zip(once, settled, strict=True) if not mine]
+        return [one for one in deliveries if one.message.id not in refused]
+
+    def _is_once(self, message: Message) -> bool:
+        return self._at_most_once if message.lease_ms is None else message.lease_ms == 0

@@ -44,6 +44,7 @@ class HardenedLab:
         self,
         zone: str = "a",
         *,
+        name: str = KEYS.queue,
         level: Level = Level.DC_QUORUM,
         metrics: MetricsSource | None = None,
         through: Callable[[Connection], Connection] = lambda connection: connection,
@@ -54,7 +55,7 @@ class HardenedLab:
         cluster, coordinator = self.cluster, self.cluster.coordinators[zone]
         chosen = {"lease_ms": 200, "margin_ms": 20, "keeper_interval_ms": 50, "grace_ms": 100, "takeover_ms": 300}
         return HardenedQueue(
-            KEYS.queue,
+            name,
             runtime=self.runtime,
             clock=cluster.clock(zone),
             quorum=through(cluster.connection(zone, level)),

@@ -33,11 +33,15 @@ class Leaser:
         self._context = context
         self._count = 0
 
-    async def lease(self, ids: Sequence[str]) -> Leased:
-        """Lease those of ``ids`` that can be. Raises what the port raises if there is none, for want of answers."""
+    async def lease(self, ids: Sequence[str], *, lease_ms: int | None = None) -> Leased:
+        """Lease those of ``ids`` that can be, for ``lease_ms`` or as long as the queue's leases are.
+
+        Raises what the port raises if there is none, for want of answers.
+        """
         context = self._context
         start_ms = context.clock.now_ms()
-        leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=start_ms + context.settings.lease_ms)
+        ends_ms = start_ms + (lease_ms or context.settings.lease_ms)
+        leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=ends_ms)
         try:
             answers = await context.steps.lease(ids, token=leased.token, now_ms=leased.start_ms, ends_ms=leased.ends_ms)
         except Unavailable:

@@ -126,6 +126,11 @@ class Steps:
         told = (answer.decode().split(" ") for answer in answers)
         return [(shard, float(score)) for shard, score in told]
 
+    async def put_new(self, puts: Sequence[Put]) -> list[bool]:
+        """List messages; false for those whose ids two zones knew, alive or acknowledged."""
+        words = [word for put in puts for word in (put.id, put.payload, put.shard, put.score, put.rank, int(put.due))]
+        return [bool(answer) for answer in await self._run(self._level, self._scripts.on_messages("put_new", *words))]
+
     async def ready(self, shard: str, count: int, *, now_ms: int, until: int) -> Ready:
         """The first ``count`` ready ids of the first zone that answers, after making ready what is due there."""
         failure: Exception | None = None

@@ -51,10 +51,6 @@ def read(queue, *overrides, load=LOAD, tmp_path):
             {"engine": "gmq", "topics": ["jobs", ""]},
             "queue.topics: got ['jobs', '']; accepted: one or more distinct non-empty names, e.g. [jobs, mails]",
         ),
-        (
-            {"engine": "gmq", "mode": "hardened", "topics": ["jobs", "mails"]},
-            "queue.topics: got ['jobs', 'mails']; accepted: one topic with queue.mode hardened",
-        ),
     ],
 )
 def test_an_option_that_the_engine_does_not_take_is_refused_in_one_line(queue, line, tmp_path):
@@ -111,11 +107,6 @@ TOLD = {"at_ms": 0, "zone": "a", "id": "1"}
             {"engine": "youzan"},
             {"at_most_once": 0.5},
             "load.at_most_once: got 0.5; accepted: 0 with queue.engine youzan, default",
-        ),
-        (
-            {"engine": "gmq", "mode": "hardened"},
-            {"at_most_once": 1},
-            "load.at_most_once: got 1.0; accepted: 0 with queue.engine gmq, hardened",
         ),
         (
             {"engine": "youzan"},
