@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.queue import Extending, Queue, Repairing
-    from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine
+    from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine, HardenedQueueMachine
+    from scenarios.properties.engine import EngineMachine
     from scenarios.properties.faults import Trouble
-    from scenarios.properties.hardened import HardenedQueueMachine
     from scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
     from scenarios.properties.ledger import Violation
     from scenarios.properties.machine import SAFE, QueueMachine
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     ".interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
-    ".dyno": ("DynoQueueMachine", "DynoV2QueueMachine"),
-    ".hardened": ("HardenedQueueMachine",),
+    ".dyno": ("DynoQueueMachine", "DynoV2QueueMachine", "HardenedQueueMachine"),
+    ".engine": ("EngineMachine",),
     ".zone_contents": ("Holdings",),
     ".ledger": ("Violation",),
     ".machine": ("SAFE", "QueueMachine"),
@@ -42,6 +42,7 @@ __all__ = [
     "CrashBefore",
     "DynoQueueMachine",
     "DynoV2QueueMachine",
+    "EngineMachine",
     "Extending",
     "HardenedQueueMachine",
     "Holdings",

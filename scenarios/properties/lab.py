@@ -9,6 +9,7 @@ from analysis.message_classes import MessageClass
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.server import ServerSettings
+from cluster.testbed import Testbed
 from cluster.votes.levels import Level
 from cluster.zone import Persistence, ZoneState
 from engine.message import Message
@@ -22,7 +23,7 @@ from scenarios.properties.ledger import Ledger
 from scenarios.properties.operations import Operations
 from scenarios.properties.shutdown import abandon, close
 from scenarios.properties.zone_contents import Holdings, violations
-from scenarios.queues.under_test import Site, site_of
+from scenarios.queues.under_test import Wrap
 
 _NS_PER_MS = 1_000_000
 _POLL_NS = _NS_PER_MS
@@ -42,7 +43,8 @@ Operation = Callable[[], Awaitable[None]]
 class Subject(Protocol):
     """The queue under test."""
 
-    def make_queue(self, site: Site) -> Queue: ...
+    async def begin(self, testbed: Testbed) -> None: ...
+    def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue: ...
     def home(self, shard: str) -> str | None: ...
     async def holdings(self, zone: str, direct: Connection) -> Holdings | None: ...
 
@@ -56,6 +58,7 @@ class LabSettings:
     persistence: Persistence
     programs_per_zone: int
     early_tolerance_ms: int
+    leases: bool
     lag: str
     seed: int
 
@@ -75,10 +78,11 @@ class Lab:
         )
         self.runtime = self.cluster.runtime
         self.troubles = Troubles(self.cluster)
-        self.ledger = Ledger(early_tolerance_ms=settings.early_tolerance_ms)
+        self.ledger = Ledger(early_tolerance_ms=settings.early_tolerance_ms, leases=settings.leases)
         self._operations = Operations(ledger=self.ledger, runtime=self.runtime, now_ms=lambda: self.now_ms)
         self._messages = 0
         self.do(self.cluster.start())
+        self.do(subject.begin(self.cluster))
         self.programs: dict[str, Program] = {}
         for zone in settings.zones:
             for number in range(settings.programs_per_zone):
@@ -237,8 +241,8 @@ class Lab:
 
     def _begin(self, name: str, zone: str) -> None:
         gate = Gate(self.runtime)
-        site = site_of(self.cluster, self.settings.zones, zone, level=self.settings.level, wrap=gate.wrap)
-        self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=self._subject.make_queue(site))
+        queue = self._subject.program(self.cluster, zone, gate.wrap)
+        self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=queue)
 
     def _start(self, program: Program, course: Course, operation: Operation, *, name: str) -> None:
         if not self.quiet:

@@ -36,7 +36,8 @@ class Pushed(StrEnum):
 class Fate:
     """The life of one message as its producer and its consumers saw it. Times are wall clock, in ms.
 
-    ``disturbed``: something unusual happened after its push, so traces that a queue may leave then are no fault.
+    ``settled``: its delivery was the end of it. ``disturbed``: something unusual happened after its push, so traces
+    that a queue may leave then are no fault.
     """
 
     message: Message
@@ -47,13 +48,14 @@ class Fate:
     extensions: list[Extension] = field(default_factory=list)
     acks: list[Ack] = field(default_factory=list)
     ack_doubtful: bool = False
+    settled: bool = False
     disturbed: bool = False
     story: list[str] = field(default_factory=list)
 
     @property
     def owed(self) -> bool:
         """The queue must deliver it, or deliver it again."""
-        return self.pushed is Pushed.OK and not self.acks and not self.ack_doubtful
+        return self.pushed is Pushed.OK and not (self.acks or self.ack_doubtful or self.settled)
 
     @property
     def acked(self) -> bool:
@@ -70,10 +72,10 @@ class Fate:
 
 
 class Ledger:
-    """``early_tolerance_ms``: how long before its due time a message may be delivered."""
+    """``early_tolerance_ms``: how long before its due time a message may be delivered. ``leases``: of ``Features``."""
 
-    def __init__(self, *, early_tolerance_ms: int) -> None:
-        self._early_tolerance_ms = early_tolerance_ms
+    def __init__(self, *, early_tolerance_ms: int, leases: bool = True) -> None:
+        self._early_tolerance_ms, self._leases = early_tolerance_ms, leases
         self._events = 0
         self._deliveries = 0
         self.fates: dict[str, Fate] = {}
@@ -142,6 +144,7 @@ class Ledger:
         times = (delivery.leased_ms, delivery.lease_start_ms)
         lease = Lease(*times, self._next(), self._deliveries, delivery.lease_end_ms)
         fate.leases = sorted([*fate.leases, lease])
+        fate.settled = not self._leases
         for cause, detail in self._illegal(fate):
             raise self.violation(cause, fate, detail)
 

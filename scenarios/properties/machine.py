@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cluster.links.lag_text import parse_lag
+from cluster.testbed import Testbed
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX
@@ -20,7 +21,7 @@ from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashB
 from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
 from scenarios.properties.strategies import lags
 from scenarios.properties.zone_contents import Holdings
-from scenarios.queues.under_test import Site
+from scenarios.queues.under_test import Site, Wrap, site_of
 
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
 """What loses no write, as long as it is shorter than the time-outs of the replication."""
@@ -45,9 +46,9 @@ class QueueMachine(RuleBasedStateMachine):
 
     ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program may
     stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``: lengths
-    of pauses and cuts. ``repairs_together``: several programs of a zone may look for ended leases at the same time.
-    ``drain_ms``: how long a drain may take after the last message is due. ``shrink_s``: how long
-    ``TestCase`` may look for a shorter story of a failure.
+    of pauses and cuts. ``leases``: without, a delivery settles what is owed. ``repairs_together``: several programs of
+    a zone may look for ended leases at the same time. ``drain_ms``: how long a drain may take after the last message is
+    due. ``shrink_s``: how long ``TestCase`` may look for a shorter story of a failure.
     """
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
@@ -63,10 +64,21 @@ class QueueMachine(RuleBasedStateMachine):
     long_stalls_ms: ClassVar[tuple[int, ...]] = (20, 1_000, 40_000)
     fault_ms: ClassVar[tuple[int, ...]] = (50, 2_000)
     early_tolerance_ms: ClassVar[int] = 1
+    leases: ClassVar[bool] = True
     repairs_together: ClassVar[bool] = False
     drain_ms: ClassVar[int] = 200_000
     shrink_s: ClassVar[float] = 20.0
     TestCase = BudgetedTestCase()  # type: ignore[assignment]
+
+    async def begin(self, testbed: Testbed) -> None:
+        """Before the first program begins."""
+
+    async def end(self) -> None:
+        """After the drain."""
+
+    def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue:
+        """The queue instance of a program that begins in ``zone``, all of whose commands pass through ``wrap``."""
+        return self.make_queue(site_of(testbed, self.zones, zone, level=self.level, wrap=wrap))
 
     def make_queue(self, site: Site) -> Queue:
         """The queue instance of a program that begins at ``site``."""
@@ -101,6 +113,7 @@ class QueueMachine(RuleBasedStateMachine):
                 persistence=self.persistence,
                 programs_per_zone=self.programs_per_zone,
                 early_tolerance_ms=self.early_tolerance_ms,
+                leases=self.leases,
                 lag=lag,
                 seed=seed,
             ),
@@ -115,6 +128,7 @@ class QueueMachine(RuleBasedStateMachine):
             self.lab.abandon()  # a failure is on its way out, and must not be hidden by another
             return
         self.lab.drain(bound_ms=self.drain_ms + max(self.delays_ms), look_ms=self.lease_ms // 2)
+        self.lab.do(self.end())
         self.lab.close()
 
     @invariant()
