@@ -123,6 +123,7 @@ async def _sample(view: GatewayView) -> None:
     while True:
         await asyncio.sleep(PERIOD_S)
         view.sample()
+        await view.look_at_server()
 
 
 class BodyTooLarge(ClusterError):

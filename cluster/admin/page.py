@@ -47,7 +47,9 @@ Latency in all: {% for name, value in figures.latency.quantiles_ms.items() %}{{ 
 <tr><th>server</th><th>address</th><th>connection</th></tr>
 {% for zone, address in topology.zones.items() %}
 <tr><td>{{ zone }}</td><td>{{ address }}</td>
-<td>{% if health.connected[zone] %}up{% else %}<span class="bad">down</span>{% endif %}</td></tr>
+<td>{% if health.connected[zone] %}up{% else %}<span class="bad">down</span>{% endif %}
+{% if zone == topology.zone and figures.server_troubles %}
+<span class="bad">{{ figures.server_troubles | join(", ") }}</span>{% endif %}</td></tr>
 {% endfor %}
 </table>
 {% for dc, zones in topology.data_centres.items() %}

@@ -5,8 +5,10 @@ from typing import Any
 from cluster.admin.latency import LatencyProbe, quantile_s
 from cluster.admin.links import LinkControls
 from cluster.admin.rates import Counted, Recent
+from cluster.admin.server_troubles import troubles_of
 from cluster.resp.gateway.gateway import ZoneGateway
 from cluster.votes.vote import Decision
+from cluster.zone import Address
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 REMOTE = ("sent", "failed_over", "dropped", "failed")
@@ -32,6 +34,7 @@ class GatewayView:
         self.probe = LatencyProbe(random=gateway.runtime.random("latency samples"))
         self.probe.attach(gateway.server)
         self._recent = Recent(time_ns=gateway.runtime.now_ns())
+        self._troubles: tuple[str, ...] = ()
 
     def health(self) -> dict[str, Any]:
         """``healthy``: its own zone's server is reached, so clients are served at least at DC_ONE."""
@@ -44,17 +47,25 @@ class GatewayView:
     def statistics(self) -> dict[str, Any]:
         """Counts since the coordinator began, and ``recent``: rates and latencies of the last seconds.
 
+        ``server_troubles``: why the own zone's server refuses writes, if it does.
+
         ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
         all options wrote to zones that were behind, ``options`` what each has done. ``links``: ``in_flight`` is
         the length of a link's queue. ``peers``: which coordinators of other data centres are reached; ``remote``: what
         became of writes for these.
         """
         totals = self._totals()
-        return {**totals, "recent": self._recent.until(self._counted(totals))}
+        recent = self._recent.until(self._counted(totals))
+        return {**totals, "recent": recent, "server_troubles": self._troubles}
 
     def sample(self) -> None:
         """To be called once each ``rates.PERIOD_S``, for what is recent."""
         self._recent.sample(self._counted(self._totals()))
+
+    async def look_at_server(self) -> None:
+        """Ask the own zone's server whether it takes writes."""
+        host, _, port = self._gateway.topology()["zones"][self.zone].rpartition(":")
+        self._troubles = await troubles_of(Address(host, int(port)))
 
     def _counted(self, totals: dict[str, Any]) -> Counted:
         return Counted.of(totals, time_ns=self._gateway.runtime.now_ns())

@@ -98,6 +98,7 @@ class Session:
                 "commands": answer["port"]["commands"],
                 "errors": errors_in(answer),
                 "divergence": answer["divergence"],
+                "server_troubles": answer["server_troubles"],
                 "repairs": answer["repairs"],
                 "options": answer["options"],
                 "latency_ms": answer["latency"]["quantiles_ms"],

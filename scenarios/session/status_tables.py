@@ -85,7 +85,8 @@ def _zones(status: dict[str, Any]) -> Table:
     table = _table(title, *headings, *numbers, numbers=len(numbers))
     for zone in status["zones"]:
         coordinator, counted = zone["coordinator"], zone["statistics"]
-        states = _state(coordinator["state"]), _state(zone["server"]["state"])
+        troubles = ", ".join((counted or {}).get("server_troubles", ()))
+        states = _state(coordinator["state"]), _server(zone["server"]["state"], troubles)
         port = coordinator["address"].rpartition(":")[2]
         table.add_row(*_place(zone), port, *states, *_figures(counted))
     return table
@@ -191,3 +192,7 @@ def _faults(status: dict[str, Any]) -> Table:
 
 def _state(state: str) -> str:
     return state if state == _GOOD else f"[bold red]{state}[/]"
+
+
+def _server(state: str, troubles: str) -> str:
+    return f"{_state(state)}, [bold red]{troubles}[/]" if troubles and state == _GOOD else _state(state)

@@ -94,6 +94,10 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
         assert server_c.get("k") is None
         lab.run("fault", "restart", "c", "--warm")
         assert server_c.get("k") == "v"
+    lab.run("fault", "memory", "b")
+    lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == ["memory full"])
+    lab.run("heal")
+    lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == [])
     lab.run("fault", "slow", "a", "5")
     assert lab.zone("a")["server"]["state"] == "slow"
     lab.run("fault", "coordinator", "kill", "b")

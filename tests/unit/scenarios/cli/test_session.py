@@ -224,3 +224,11 @@ def test_the_end_of_a_cluster_is_told_with_what_it_left(monkeypatch, capsys):
         monkeypatch.setattr("scenarios.session.launch.down", lambda state, answer=answer: answer)
         assert run_cli(["down"]) == 0
         assert capsys.readouterr().out == told
+
+
+def test_status_says_why_a_server_that_runs_refuses_writes(supervisor, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    full = zone("a", statistics=counted(server_troubles=["memory full"])) | {"server": {"state": "running"}}
+    lines = shown(supervisor, capsys, status(full, zone("b", statistics=counted())))
+    assert any("running, memory full" in line for line in lines)
+    assert not any("dead," in line for line in lines)

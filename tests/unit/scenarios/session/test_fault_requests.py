@@ -97,6 +97,7 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
         "duplicate b 50%",
         "slow b x4",
         "pause b",
+        "memory b",
         "kill b",
         "coordinator pause b",
         "coordinator kill b",
@@ -109,7 +110,7 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
     ("values", "words"),
     [
         ({"zones": 0}, "--zones: got '0'"),
-        ({"port": 65_536}, "--port: got '65536'"),
+        ({"port": 65_536}, "--port: got 65536; accepted: 0 to 65533"),
         ({"port": 65_534}, "--port: got 65534; accepted: 0 to 65533, since 3 servers take a port each"),
         ({"lag": "soon"}, "--lag: got 'soon'; unknown lag 'soon'; accepted: 0, 2ms, constant:2ms"),
         ({"time_factor": 0}, "--time-factor: got '0'"),
