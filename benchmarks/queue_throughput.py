@@ -39,6 +39,7 @@ from engine.queue import Queue
 ZONES = ("a", "b", "c")
 PAYLOAD = "x" * 100
 PLAIN = "plain"
+PATIENCE_S = 5
 
 
 @dataclass(frozen=True)
@@ -217,22 +218,26 @@ ENGINES = {
 
 
 async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tuple[int, float]:
-    """Push, pop and ack all messages: how many, in how many seconds. Every queue object has its own programs."""
+    """Push, pop and ack all messages: how many, in how many seconds. Every queue object has its own programs.
+
+    It ends ``PATIENCE_S`` after the last ack if messages are lost.
+    """
     batch = load.push_batch if engine.batches else 1
     each = max(1, load.messages // (load.producers * len(queues) * batch)) * batch
     total = each * load.producers * len(queues)
-    acked = 0
+    acked, last_s = 0, perf_counter()
 
     async def produce(one: Queue, first: int) -> None:
         for begin in range(first, first + each, batch):
             await one.push([Message(id=f"m{number}", payload=PAYLOAD) for number in range(begin, begin + batch)])
 
     async def consume(one: Queue) -> None:
-        nonlocal acked
-        while acked < total:
+        nonlocal acked, last_s
+        while acked < total and perf_counter() - last_s < PATIENCE_S:
             deliveries = await one.pop(load.pop_batch, wait_ms=0)
             done = await engine.ack(one, deliveries) if deliveries else 0
             acked += done  # read after the await: others count meanwhile
+            last_s = perf_counter() if done else last_s
 
     producers = [
         produce(one, (position * load.producers + number) * each)
@@ -241,7 +246,7 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
     ]
     begin = perf_counter()
     await asyncio.gather(*producers, *(consume(one) for one in queues for _ in range(load.consumers)))
-    return total, perf_counter() - begin
+    return acked, last_s - begin
 
 
 def instances(cluster: RealCluster, engine: Engine, setting: str, name: str, sent: Sent) -> list[Queue]:

@@ -26,6 +26,9 @@ LINES = 10
 LONG_S = 10.0
 """From so many seconds on a ``RunBar`` says how long the rest will take."""
 
+MEASURED_S = 1.0
+"""It measures for so long after the first run, which has the start of the workers in it."""
+
 _OF_QUEUES = {"push": "pushed", "pop": "delivered", "ack": "acked"}
 
 Counts = Mapping[tuple[str, Outcome], int]
@@ -121,14 +124,18 @@ class RunBar(_Bars):
         )
         self._title = title
         self._now_s = now_s
-        self._begun: tuple[int, float] | None = (done, now_s())
+        self._before = done
+        self._begun: tuple[int, float] | None = None
+        self._said = False
         self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
 
     def show(self, done: int, total: int, *, note: str = "") -> None:
         self._bars.update(self._runs, completed=done, total=total, note=note)
-        if self._begun is not None and done > self._begun[0]:
+        if self._begun is not None and self._now_s() - self._begun[1] >= MEASURED_S and not self._said:
             self._say_how_long(done, total, *self._begun)
-            self._begun = None
+            self._said = True
+        if self._begun is None and done > self._before:
+            self._begun = done, self._now_s()
         if done % max(1, total // LINES) == 0:
             self._line(f"{self._title}: {done:,} of {total:,} runs", note, separator=", ")
 
