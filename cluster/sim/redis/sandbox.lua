@@ -7,7 +7,7 @@ local rawget, rawset, outside = rawget, rawset, getfenv(0)
 local SOURCE = "@user_script"
 local OWN_SOURCE = getinfo(1, "S").source
 local READONLY = "Attempt to modify a readonly table"
-local protected = {}
+local protected = setmetatable({}, {__mode = "k"})  -- weak: every run of a script has an environment of its own
 
 local function readonly(table)
   local proxy = setmetatable({}, {

@@ -1,6 +1,8 @@
 """Goal: replies that were once wrong stay right, and what no comparison can show. Method: the model with no server."""
 
 import random
+import resource
+from pathlib import Path
 
 import pytest
 from support.cluster.redis_cases import CASES
@@ -339,3 +341,17 @@ def test_hset_counts_the_fields_that_were_not_there():
     assert redis.execute(("HSET", "h", "f", 1, "g", 2)) == 2
     assert redis.execute(("HSET", "h", "f", 3, "i", 4)) == 1
     assert redis.execute(("HSET", "h", "f", 5)) == 0
+
+
+def test_what_a_script_was_given_is_forgotten_when_it_is_done():
+    """One interpreter serves all runs of a process, so what it kept would add up over a hunt."""
+    redis, megabyte = model(), b"x" * 2**20
+    redis.execute(("EVAL", "return 0", 0, megabyte))
+    before = resident_bytes()
+    for number in range(200):
+        redis.execute(("EVAL", "return #ARGV[1]", 0, b"%d%s" % (number, megabyte)))
+    assert resident_bytes() - before < 100 * 2**20
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
