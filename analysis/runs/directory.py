@@ -84,6 +84,7 @@ class RunInfo(BaseModel):
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
     process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
+    ``stall_p99_ms``: how late it was in all but one of a hundred looks; latencies that are not much longer are its own.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -111,6 +112,7 @@ class RunInfo(BaseModel):
     session: SessionInfo | None = None
     coordinators: dict[str, dict[str, Any]] = {}
     longest_stall_ms: float | None = None
+    stall_p99_ms: float | None = None
     shortest_time_out_ms: float | None = None
     forbid: tuple[Annotated[MessageClass, BeforeValidator(_known_class)], ...] = FORBIDDEN_DEFAULT
     command: str = ""

@@ -7,13 +7,23 @@ INTERVAL_S = 0.02
 
 
 class StallMonitor:
-    """Wakes every 20 ms and remembers the most that it was ever late, between ``start`` and ``stop``."""
+    """Wakes every 20 ms and remembers how late it was each time, between ``start`` and ``stop``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
         self._due_s = 0.0
-        self.longest_ms = 0.0
+        self._late_ms: list[float] = []
+
+    @property
+    def longest_ms(self) -> float:
+        return max(self._late_ms, default=0.0)
+
+    @property
+    def p99_ms(self) -> float:
+        """Of a hundred times, it was later than this once."""
+        ordered = sorted(self._late_ms)
+        return ordered[len(ordered) * 99 // 100] if ordered else 0.0
 
     def start(self) -> None:
         self._due_s = time.monotonic() + INTERVAL_S
@@ -25,5 +35,5 @@ class StallMonitor:
             self._handle = None
 
     def _look(self) -> None:
-        self.longest_ms = max(self.longest_ms, (time.monotonic() - self._due_s) * 1000)
+        self._late_ms.append((time.monotonic() - self._due_s) * 1000)
         self.start()

@@ -84,6 +84,7 @@ async def _run(
         "arm": Arm.REAL,
         "zones": kind,
         "longest_stall_ms": round(stalls.longest_ms, 1),
+        "stall_p99_ms": round(stalls.p99_ms, 2),
         "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
     }
     return Happened(record=record, epoch_ns=testbed.epoch_ns, where=where)

@@ -19,7 +19,14 @@ _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 def conclusion(results: Sequence[Result]) -> list[str]:
     """Two or three sentences about runs that differ in one setting, which their titles name."""
-    sentences = (_promise(results), *_unserved(results), _missing(results), _price(results), _starved(results))
+    sentences = (
+        _promise(results),
+        *_unserved(results),
+        _missing(results),
+        _price(results),
+        _starved(results),
+        _late(results),
+    )
     return [sentence for sentence in sentences if sentence]
 
 
@@ -37,6 +44,26 @@ def _starved(results: Sequence[Result]) -> str:
         f"Caution: the lab itself was kept from running for {_and(parts)}. Time-outs and latencies of such a run may "
         "be the machine's and not the cluster's; repeat it on a quieter machine or with a larger "
         "replication.time_factor."
+    )
+
+
+def _late(results: Sequence[Result]) -> str:
+    """A warning if the lab's own process was late by a good part of the latencies that are shown."""
+    parts = []
+    for result in results:
+        late_ms = RunDirectory.open(result.directory).info.stall_p99_ms or 0.0
+        push, ack = result.summary.operation("push"), result.summary.operation("ack")
+        told = {"push": push.response_ms if push else {}, "ack": ack.service_ms if ack else {}}
+        shown_ms = {f: latency["p99"] for f, latency in told.items() if "p99" in latency}
+        swamped = {f: p99_ms for f, p99_ms in shown_ms.items() if late_ms > STALL_SHARE_MAX * p99_ms}
+        if swamped:
+            figures = _and([f"{f} {p99_ms:,.1f} ms" for f, p99_ms in swamped.items()])
+            parts.append(f"{late_ms:,.1f} ms at {result.title}, where the latencies shown are: {figures}")
+    if not parts:
+        return ""
+    return (
+        f"Caution: in one of a hundred looks the lab's own loop was late by more than {_and(parts)} (p99). So a good "
+        "part of these latencies may be the machine's; repeat the run on a quieter machine."
     )
 
 

@@ -43,3 +43,16 @@ def test_during_a_run_the_collector_leaves_alone_what_was_there_before():
     with settled_heap():
         assert gc.get_freeze_count() > 0
     assert gc.get_freeze_count() == 0
+
+
+def test_of_few_looks_a_single_stall_is_the_99th_percentile():
+    async def looks():
+        monitor = StallMonitor(asyncio.get_running_loop())
+        monitor.start()
+        await asyncio.sleep(0.05)
+        block_the_loop()
+        await asyncio.sleep(0.05)
+        monitor.stop()
+        return monitor
+
+    assert uvloop.run(looks()).p99_ms >= BLOCKED_S * 1000 - 25  # the one stall is more than a hundredth of so few looks

@@ -56,6 +56,7 @@ def rows(*events):
         lease_start_ms=absent,
         leased_ms=absent,
         lease_end_ms=absent,
+        lease_ms=absent,
         zone=small,
         shard=small,
         priority=small,

@@ -6,6 +6,8 @@ Method: runs made by hand with known outcomes; whole sentences are compared.
 import json
 from pathlib import Path
 
+import pytest
+
 from analysis.message_classes import MessageClass
 from analysis.runs.builder import RunBuilder
 from scenarios.terminal.conclusions import conclusion, listed_by
@@ -102,3 +104,17 @@ def test_a_lab_that_was_kept_from_running_for_long_says_so_beside_its_result(tmp
         found = [line for line in conclusion([result]) if line.startswith("Caution: ")]
         assert len(found) == cautions
     assert "110 ms at DC_ONE, where the shortest time-out is 500 ms" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "swamped"), [(0.1, None), (0.3, "ack 1.0 ms"), (0.5, "push 2.0 ms and ack 1.0 ms")]
+)
+def test_latencies_that_may_be_the_loops_own_are_told_with_both_figures(tmp_path, late_ms, swamped):
+    good(tmp_path, level="DC_ONE").write()
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "stall_p99_ms": late_ms}))
+    cautions = [one for one in conclusion([examine(tmp_path, title="DC_ONE")]) if one.startswith("Caution")]
+    assert len(cautions) == (swamped is not None)
+    if cautions:
+        words = f"late by more than {late_ms:.1f} ms at DC_ONE, where the latencies shown are: {swamped} (p99)"
+        assert words in cautions[0]
