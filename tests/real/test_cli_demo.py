@@ -56,7 +56,8 @@ def test_the_demo_compares_every_level_under_one_load_and_does_without_java(
     assert len(plans[0]) > 75
     assert all(Path(plot).stat().st_size > 1000 for plot in answer["plots"])
     assert "duplicates-and-losses.png" in {Path(plot).name for plot in answer["plots"]}
-    assert 2 <= len(answer["conclusion"]) <= 3
+    told = [sentence for sentence in answer["conclusion"] if not sentence.startswith("Caution: ")]  # of a busy machine
+    assert 2 <= len(told) <= 3
     assert answer["spark"]["settings"] is None
     assert "install" in answer["spark"]["problem"]
     assert answer["command"] == "zonelab demo --on process --seed 3"
