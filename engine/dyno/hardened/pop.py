@@ -162,6 +162,7 @@ class HardenedPopper:
 
     def _delivered(self, leased: Leased, messages: Mapping[str, Message], shard: str) -> list[Delivery]:
         leased_ms = self._context.clock.now_ms()
+        self._held_leases.forget_ended(leased_ms)
         if leased_ms >= leased.ends_ms:
             return []  # the answer took longer than the lease
         for message_id in leased.mine:

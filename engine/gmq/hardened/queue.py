@@ -104,10 +104,7 @@ class HardenedGmqQueue(Startable):
 
     async def _take_of(self, queue: HardenedQueue, count: int) -> list[Delivery]:
         deliveries = await queue.pop(count)
-        lengths = (
-            0 if self._at_most_once and one.message.lease_ms is None else one.message.lease_ms for one in deliveries
-        )
-        once = [one for one, lease_ms in zip(deliveries, lengths, strict=True) if lease_ms == 0]
+        once = [one for one in deliveries if self._is_once(one.message)]
         if not once:
             return deliveries
         settled = await queue.ack_all(once)

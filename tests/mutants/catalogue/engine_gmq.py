@@ -1,4 +1,4 @@
-"""Faults of gmq, as v1.0 and by default."""
+"""Faults of gmq, as v1.0, by default and hardened."""
 
 from mutants.mutant import Mutant
 
@@ -101,5 +101,55 @@ MUTANTS = (
         old='"RPOP"',
         new='"LPOP"',
         breaks="Of ready jobs the newest is delivered first.",
+    ),
+    Mutant(
+        id="gmq-hardened-duplicate-taken",
+        module="engine.dyno.hardened.records.steps",
+        function="Steps.put_new",
+        script="engine/dyno/hardened/records/lua/put_new.lua",
+        old="if record_of(id) then",
+        new="if false then",
+        breaks="A push takes an id that is there, or was acknowledged.",
+    ),
+    Mutant(
+        id="gmq-hardened-orphan-skipped",
+        module="engine.dyno.hardened.upkeep.orphan_sweeper",
+        function="OrphanSweeper.sweep",
+        old="await self._adopt(old, payloads)",
+        new="await self._adopt(old[1:], payloads)",
+        breaks="Of the orphans that a sweep finds the first is not listed again.",
+    ),
+    Mutant(
+        id="gmq-hardened-dead-letter-dropped",
+        module="engine.dyno.hardened.records.steps",
+        function="Steps.set_aside",
+        script="engine/dyno/hardened/records/lua/set_aside.lua",
+        old="redis.call('ZADD', dead, now, id)",
+        new="",
+        breaks="A job that was delivered in vain too often is in no list.",
+    ),
+    Mutant(
+        id="gmq-hardened-lease-of-queue",
+        module="engine.dyno.hardened.leases.lease",
+        function="Leaser.lease",
+        old="(lease_ms or context.settings.lease_ms)",
+        new="context.settings.lease_ms",
+        breaks="The lease that a job brings is not heeded.",
+    ),
+    Mutant(
+        id="gmq-hardened-own-shard-only",
+        module="engine.gmq.hardened.dispatcher",
+        function="HardenedDispatcher.__init__",
+        old="_AllShards(one.settings.shards)",
+        new="_AllShards((one.settings.shard,))",
+        breaks="A dispatcher compares due jobs of its own zone alone.",
+    ),
+    Mutant(
+        id="gmq-hardened-ended-lease-held",
+        module="engine.dyno.hardened.pop",
+        function="HardenedPopper._delivered",
+        old="self._held_leases.forget_ended(leased_ms)",
+        new="pass",
+        breaks="What nobody acknowledges is held for ever.",
     ),
 )

@@ -45,10 +45,16 @@ class HeldLeases:
     def drop(self, lease: Lease) -> None:
         self._held_leases.pop((lease.id, lease.token), None)
 
+    def forget_ended(self, now_ms: int) -> None:
+        """Drop what has ended: it cannot be extended, and its ack is refused even if nobody remembers it."""
+        for key, held in list(self._held_leases.items()):
+            if held.lease.ends_ms < now_ms:
+                del self._held_leases[key]
+
     async def beat(self) -> None:
         """Move the ends of all leases whose work goes on. Raises ``PortError``, ``ServerError``."""
         context, now_ms = self._context, self._context.clock.now_ms()
-        self._forget_ended(now_ms)
+        self.forget_ended(now_ms)
         oldest_ns = context.runtime.now_ns() - context.settings.hold_max_ms * 1_000_000
         ends_ms = now_ms + context.settings.lease_ms
         active = [
@@ -74,9 +80,3 @@ class HeldLeases:
                 self.drop(held.lease)
         if failure is not None:
             raise failure
-
-    def _forget_ended(self, now_ms: int) -> None:
-        """Drop what has ended: it cannot be extended, and its ack is refused even if nobody remembers it."""
-        for key, held in list(self._held_leases.items()):
-            if held.lease.ends_ms < now_ms:
-                del self._held_leases[key]

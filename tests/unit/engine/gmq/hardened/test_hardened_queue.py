@@ -4,7 +4,7 @@ Method: three simulated zones, instances in each, and a clock that only passes w
 """
 
 import pytest
-from support.engine.hardened import ZONES, HardenedLab, hardened_lab
+from support.engine.hardened import MS, ZONES, HardenedLab, hardened_lab
 
 from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
@@ -104,6 +104,34 @@ def test_the_ack_of_a_lease_that_ended_is_refused_and_the_job_stays_with_its_nex
     lab.run(program())
 
 
+def test_an_ack_is_refused_by_its_token_where_the_clock_of_its_holder_is_behind(lab):
+    async def program():
+        behind, other = lab.instance("a"), lab.instance("a")
+        await behind.push([Message(id="m")])
+        (late,) = await behind.pop(1)
+        await lab.sleep(300)
+        (delivery,) = await other.pop(1)
+        lab.cluster.clock("a").jump(-300 * MS)
+        assert not await behind.ack(late)
+        assert await other.ack(delivery)
+
+    lab.run(program())
+
+
+def test_what_nobody_acknowledges_is_not_held_for_ever(lab):
+    async def program():
+        queue = lab.instance()
+        await queue.push([Message(id="m")])
+        (delivery,) = await queue.pop(1)
+        held = queue._topics["fast"]
+        assert held.holds(delivery)
+        await lab.sleep(300)
+        assert await popped(queue) == ["m"]
+        assert not held.holds(delivery)
+
+    lab.run(program())
+
+
 def test_what_was_delivered_in_vain_so_often_is_set_aside(lab):
     async def program():
         queue = lab.instance(deliveries_max=2)
@@ -139,7 +167,7 @@ def test_a_dispatcher_brings_a_zone_what_it_missed_whichever_zone_serves_it(lab)
         await lab.ask("c", "ZREM", keys.ready("c"), "m")
         contexts = {topic: one._context for topic, one in lab.instance("a")._topics.items()}
         async with HardenedDispatcher("a-1", contexts):
-            await lab.sleep(500)
+            await lab.sleep(120)  # before the first page of all records
         assert await popped(queue) == ["m"]
 
     lab.run(program())
