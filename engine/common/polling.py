@@ -1,4 +1,4 @@
-"""How a pop waits, whatever it reads and however it leases: in rounds."""
+"""How a pop waits, whatever it reads and however it leases: it asks again and again, and blocks no connection."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -34,3 +34,19 @@ async def pop_in_rounds(
             if deliveries or last_round:
                 return deliveries
         await runtime.sleep(max(0, min(poll_ms * NS_PER_MS, deadline_ns - runtime.now_ns())))
+
+
+async def pop_when_ready(
+    runtime: Runtime, take: Callable[[], Awaitable[list[Delivery]]], *, wait_ms: int, poll_ms: int
+) -> list[Delivery]:
+    """What ``take`` gets, as soon as that is anything; nothing when ``wait_ms`` are over.
+
+    ``take`` is called at least once, and again after each pause of ``poll_ms``.
+    """
+    deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
+    while True:
+        deliveries = await take()
+        rest_ns = deadline_ns - runtime.now_ns()
+        if deliveries or rest_ns <= 0:
+            return deliveries
+        await runtime.sleep(min(poll_ms * NS_PER_MS, rest_ns))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from engine.gmq.settings import SECONDS_MAX
 from engine.ports import Argument
 
 FIELDS = ("id", "topic", "delay", "TTR", "body", "status", "consume_num")
@@ -79,16 +78,3 @@ class Card:
     id: str
     topic: str
     delay_s: int
-
-
-def whole_seconds(milliseconds: int) -> int:
-    """Rounded up."""
-    return max(0, -(-milliseconds // 1_000))
-
-
-def checked_s(name: str, milliseconds: int) -> int:
-    """Whole seconds. Raises ``ValueError`` for more than Redis can keep apart; the original takes any."""
-    seconds = whole_seconds(milliseconds)
-    if seconds > SECONDS_MAX:
-        raise ValueError(f"{name} must be at most {SECONDS_MAX * 1_000}, got {milliseconds}")
-    return seconds

@@ -4,68 +4,35 @@ Source: https://github.com/wuzhc/gmq at v1.0. There one process carries them out
 dispatcher, too; here each program has an instance of its own, which hands its cards to a dispatcher.
 """
 
-from collections.abc import Sequence
-
-from engine.common.failures import COMMAND_FAILURES, operation
+from engine.common.failures import operation
+from engine.common.job_queue import MS_PER_S, JobQueue, checked_seconds, whole_seconds
 from engine.gmq.channel import Channel, Closed
 from engine.gmq.dispatcher import Handed
-from engine.gmq.jobs import BrokenJob, Card, Job, checked_s, whole_seconds
-from engine.gmq.settings import GmqSettings
+from engine.gmq.jobs import BrokenJob, Card, Job
+from engine.gmq.settings import SECONDS_MAX, GmqSettings
 from engine.gmq.store import Store
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
 
-NS_PER_MS = 1_000_000
-MS_PER_S = 1_000
 GRACE_S = 3
 """How much longer than its TTR a job is in flight."""
 
 
-class GmqQueue:
+class GmqQueue(JobQueue):
     """``cards`` leads to the dispatcher, without which nothing is pushed or popped.
 
     Times count in whole seconds, so a message may come up to a second early. Raises: every operation may raise
-    ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``. A
-    job that a failed ``pop`` took from its list is **lost**, as in the original.
+    ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``, a
+    push also for the id of a job that is still there. A job that a failed ``pop`` took from its list is **lost**, as in
+    the original.
     """
 
     def __init__(
         self, *, runtime: Runtime, clock: Clock, quorum: Connection, cards: Channel[Handed], settings: GmqSettings
     ) -> None:
-        self._runtime, self._clock, self._cards, self._settings = runtime, clock, cards, settings
+        super().__init__(runtime=runtime, settings=settings)
+        self._clock, self._cards, self._settings = clock, cards, settings
         self._store = Store(quorum, settings=settings)
-
-    async def start(self) -> None:
-        """Nothing works in the background of an instance."""
-
-    async def close(self) -> None:
-        """Leases and jobs stay as they are."""
-
-    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        """Add each of ``messages`` as a job. Raises ``ServerError`` for the id of a job that is still there."""
-        if not self._settings.compat:
-            for message in messages:
-                checked_s("timeout_ms", message.timeout_ms)
-                checked_s("lease_ms", message.lease_ms or 0)
-        with operation("push") as effects:
-            receipts = []
-            for message in messages:
-                receipts.append(await self._add(message))
-                effects.count += 1
-        return receipts
-
-    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        """Up to ``count`` ready jobs, as soon as there is one, of the first topic that has any; none after ``wait_ms``.
-
-        An error after the first is kept from the caller, who has a use for the others.
-        """
-        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            deliveries = await self._take(count)
-            rest_ns = deadline_ns - self._runtime.now_ns()
-            if deliveries or rest_ns <= 0:
-                return deliveries
-            await self._runtime.sleep(min(self._settings.poll_interval_ms * NS_PER_MS, rest_ns))
 
     async def ack(self, delivery: Delivery) -> bool:
         """Delete the job, whoever has it. False if it is not in flight: its lease is over, or it is gone."""
@@ -95,41 +62,30 @@ class GmqQueue:
             await self._hand_over(job, job.delay_s, leased=False)
         return Receipt(id=job.id, shard=job.topic, due_ms=now_ms + message.timeout_ms)
 
-    async def _take(self, count: int) -> list[Delivery]:
-        deliveries: list[Delivery] = []
-        while len(deliveries) < count:
-            try:
-                job_id = await self._next_ready()
-                delivery = None if job_id is None else await self._reserve(job_id)
-            except COMMAND_FAILURES:
-                if deliveries:
-                    return deliveries
-                raise
-            if delivery is not None:
-                deliveries.append(delivery)
-            elif job_id is None:
-                return deliveries
-        return deliveries
+    def _check(self, message: Message) -> None:
+        """The original takes any."""
+        if not self._settings.compat:
+            checked_seconds("timeout_ms", message.timeout_ms, most=SECONDS_MAX)
+            checked_seconds("lease_ms", message.lease_ms or 0, most=SECONDS_MAX)
 
     async def _next_ready(self) -> str | None:
         self._ask_for_dispatcher()
-        for topic in self._settings.topics:
-            job_id = await self._store.take_ready(topic)
-            if job_id is not None:
-                return job_id
-        return None
+        return await super()._next_ready()
 
-    async def _reserve(self, job_id: str) -> Delivery | None:
+    async def _take_ready(self, topic: str) -> str | None:
+        return await self._store.take_ready(topic)
+
+    async def _lease(self, job_id: str) -> Delivery | None:
         """None if the job is gone. No list and no bucket has ``job_id`` until its card is written."""
         with operation(f"pop of {job_id!r}") as effects:
             effects.count += 1
             try:
                 job = await self._store.reserve(job_id)
-                return None if job is None else await self._lease(job)
+                return None if job is None else await self._delivered(job)
             except BrokenJob as error:
                 raise ServerError(str(error)) from error
 
-    async def _lease(self, job: Job) -> Delivery:
+    async def _delivered(self, job: Job) -> Delivery:
         start_ms = self._clock.now_ms()
         if job.ttr_s > 0:
             await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)

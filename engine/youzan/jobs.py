@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
+from engine.common.job_queue import checked_seconds
 from engine.youzan.settings import TTR_S_MAX
 
 DELAY_S_MAX = 2**31
@@ -31,15 +32,9 @@ class Job:
 
 def delay_s(timeout_ms: int) -> int:
     """Whole seconds, rounded up. Raises ``ValueError`` if the original would refuse so long a delay."""
-    seconds = max(0, -(-timeout_ms // 1_000))
-    if seconds > DELAY_S_MAX:
-        raise ValueError(f"timeout_ms must be at most {DELAY_S_MAX * 1_000}, got {timeout_ms}")
-    return seconds
+    return checked_seconds("timeout_ms", timeout_ms, most=DELAY_S_MAX)
 
 
 def ttr_s(lease_ms: int) -> int:
     """Whole seconds, rounded up. Raises ``ValueError`` for none, and for more than the original takes."""
-    seconds = max(0, -(-lease_ms // 1_000))
-    if not 1 <= seconds <= TTR_S_MAX:
-        raise ValueError(f"lease_ms must be 1..{TTR_S_MAX * 1_000}, got {lease_ms}")
-    return seconds
+    return checked_seconds("lease_ms", lease_ms, least=1, most=TTR_S_MAX)

@@ -4,63 +4,29 @@ Source: https://tech.youzan.com/queuing_delay/ and https://github.com/ouqiang/de
 same order. Both wait in BLPOP; here a waiting pop asks again and again, so that it blocks no connection.
 """
 
-from collections.abc import Sequence
-
-from engine.common.failures import COMMAND_FAILURES, operation
+from engine.common.failures import operation
+from engine.common.job_queue import JobQueue
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Clock, Connection, Runtime
 from engine.youzan.jobs import Job, delay_s, ttr_s
 from engine.youzan.settings import YouzanSettings
 from engine.youzan.store import Store
 
-NS_PER_MS = 1_000_000
 
-
-class YouzanQueue:
+class YouzanQueue(JobQueue):
     """``quorum`` carries the commands; ``YouzanTimers`` must run beside it.
 
     Times count in whole seconds, so a message may come up to a second early. Raises: every operation may raise
     ``Unavailable`` (certainly without effect), ``Indeterminate`` (nobody knows, or partly done) or ``ServerError``. A
-    job that a failed ``pop`` took from its list and did not schedule again is **lost**, as in both originals.
+    job that a failed ``pop`` took from its list and did not schedule again is **lost**, as in both originals. A job of
+    an id that is there is overwritten by a push; its entry in a bucket stays.
     """
 
     def __init__(self, *, runtime: Runtime, clock: Clock, quorum: Connection, settings: YouzanSettings) -> None:
-        self._runtime = runtime
+        super().__init__(runtime=runtime, settings=settings)
         self._clock = clock
         self._settings = settings
         self._store = Store(quorum=quorum, local=quorum, settings=settings)
-
-    async def start(self) -> None:
-        """Nothing works in the background of an instance."""
-
-    async def close(self) -> None:
-        """Leases and jobs stay as they are."""
-
-    async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        """Add each of ``messages`` as a job. One of the same id is overwritten; its entry in a bucket stays."""
-        for message in messages:
-            delay_s(message.timeout_ms)
-            if message.lease_ms is not None:
-                ttr_s(message.lease_ms)
-        with operation("push") as effects:
-            receipts = []
-            for message in messages:
-                receipts.append(await self._add(message))
-                effects.count += 1
-        return receipts
-
-    async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        """Up to ``count`` ready jobs, as soon as there is one, of the first topic that has any; none after ``wait_ms``.
-
-        An error after the first is kept from the caller, who has a use for the others.
-        """
-        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            deliveries = await self._take(count)
-            rest_ns = deadline_ns - self._runtime.now_ns()
-            if deliveries or rest_ns <= 0:
-                return deliveries
-            await self._runtime.sleep(min(self._settings.poll_interval_ms * NS_PER_MS, rest_ns))
 
     async def ack(self, delivery: Delivery) -> bool:
         """``finish`` the job that was delivered."""
@@ -96,28 +62,16 @@ class YouzanQueue:
             await self._store.schedule(job.id, job.due_s)
         return Receipt(id=job.id, shard=job.topic, due_ms=now_ms + message.timeout_ms)
 
-    async def _take(self, count: int) -> list[Delivery]:
-        deliveries: list[Delivery] = []
-        while len(deliveries) < count:
-            try:
-                job_id = await self._next_ready()
-                delivery = None if job_id is None else await self._lease(job_id)
-            except COMMAND_FAILURES:
-                if deliveries:
-                    return deliveries
-                raise
-            if delivery is not None:
-                deliveries.append(delivery)
-            elif job_id is None or self._settings.compat:
-                return deliveries
-        return deliveries
+    def _check(self, message: Message) -> None:
+        delay_s(message.timeout_ms)
+        if message.lease_ms is not None:
+            ttr_s(message.lease_ms)
 
-    async def _next_ready(self) -> str | None:
-        for topic in self._settings.topics:
-            job_id = await self._store.take_ready(topic)
-            if job_id is not None:
-                return job_id
-        return None
+    def _goes_on(self) -> bool:
+        return not self._settings.compat
+
+    async def _take_ready(self, topic: str) -> str | None:
+        return await self._store.take_ready(topic)
 
     async def _lease(self, job_id: str) -> Delivery | None:
         """None if the job was deleted. ``job_id`` is in no list and no bucket until it is scheduled here."""

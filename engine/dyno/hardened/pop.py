@@ -1,8 +1,10 @@
 """Taking due messages of the shards that the instance serves."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from engine.common.failures import COMMAND_FAILURES
+from engine.common.polling import pop_when_ready
 from engine.dyno.errors import PayloadError
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.leases.held_leases import HeldLeases
@@ -15,8 +17,6 @@ from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from engine.dyno.message_json import decode
 from engine.dyno.scores import eligible_until
 from engine.message import Delivery, Message
-
-NS_PER_MS = 1_000_000
 
 
 class HardenedPopper:
@@ -36,14 +36,12 @@ class HardenedPopper:
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         """Up to ``count`` deliveries as soon as there is one, or none when the wait is over."""
-        runtime = self._context.runtime
-        deadline_ns = runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            deliveries = await self._take(count)
-            left_ns = deadline_ns - runtime.now_ns()
-            if deliveries or left_ns <= 0:
-                return deliveries
-            await runtime.sleep(min(self._context.settings.poll_interval_ms * NS_PER_MS, left_ns))
+        return await pop_when_ready(
+            self._context.runtime,
+            partial(self._take, count),
+            wait_ms=wait_ms,
+            poll_ms=self._context.settings.poll_interval_ms,
+        )
 
     async def _take(self, count: int) -> list[Delivery]:
         deliveries: list[Delivery] = []

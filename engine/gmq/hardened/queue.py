@@ -5,14 +5,14 @@ and an ack carries the token of its lease (docs/hardened.md). What takes gmq sev
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from engine.common.failures import COMMAND_FAILURES, operation
 from engine.common.lifecycle import Startable, close_all
+from engine.common.polling import pop_when_ready
 from engine.dyno.hardened import HardenedQueue
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Runtime, ServerError
-
-NS_PER_MS = 1_000_000
 
 
 class HardenedGmqQueue(Startable):
@@ -37,7 +37,7 @@ class HardenedGmqQueue(Startable):
             raise ValueError(f"topics must be one or more non-empty names, got {list(topics)!r}")
         self._topics = dict(topics)
         self._runtime = runtime
-        self._poll_ns = poll_interval_ms * NS_PER_MS
+        self._poll_ms = poll_interval_ms
         self._at_most_once = at_most_once
 
     async def start(self) -> None:
@@ -74,13 +74,8 @@ class HardenedGmqQueue(Startable):
 
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Up to ``count`` due jobs, as soon as there is one, topic by topic; none after ``wait_ms``."""
-        deadline_ns = self._runtime.now_ns() + wait_ms * NS_PER_MS
-        while True:
-            deliveries = await self._take(count)
-            rest_ns = deadline_ns - self._runtime.now_ns()
-            if deliveries or rest_ns <= 0:
-                return deliveries
-            await self._runtime.sleep(min(self._poll_ns, rest_ns))
+        take = partial(self._take, count)
+        return await pop_when_ready(self._runtime, take, wait_ms=wait_ms, poll_ms=self._poll_ms)
 
     async def ack(self, delivery: Delivery) -> bool:
         """The work is done: the job is deleted. False if the lease was lost before."""

@@ -23,7 +23,7 @@ MUTANTS = (
     Mutant(
         id="gmq-pop-without-ttr",
         module="engine.gmq.queue",
-        function="GmqQueue._lease",
+        function="GmqQueue._delivered",
         old="await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)",
         new="pass",
         breaks="A job that is popped is in no bucket: who dies with it loses it.",

@@ -61,9 +61,9 @@ MUTANTS = (
     ),
     Mutant(
         id="youzan-pop-of-deleted",
-        module="engine.youzan.queue",
-        function="YouzanQueue._take",
-        old="elif job_id is None or self._settings.compat:",
+        module="engine.common.job_queue",
+        function="JobQueue._take",
+        old="elif job_id is None or not self._goes_on():",
         new="else:",
         breaks="A pop that meets a deleted job returns without those behind it.",
     ),
