@@ -265,34 +265,33 @@ def _cut_one_way(random: Random) -> tuple[AnyFault, ...]:
     return (CutFault(kind="cut", **_times(random), mode=mode, one_way=f"{source}>{target}"),)
 
 
+def _in_slot(slot: int, random: Random) -> dict[str, Any]:
+    """Begin, length and command of a crash that ends before the next slot begins."""
+    slot_s = LOAD_S / _CRASH_SLOTS
+    return {
+        "at_s": round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
+        "for_s": round(random.uniform(0.5, 0.75) * slot_s, 3),
+        "at_command": int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
+    }
+
+
 def _crashes(random: Random) -> tuple[AnyFault, ...]:
     """Each in a slot of time of one consumer, so that no two of them can overlap."""
-    slot_s = LOAD_S / _CRASH_SLOTS
     slots = list(product(ZONES, range(_CONSUMERS_PER_ZONE), range(_CRASH_SLOTS)))
     return tuple(
-        ConsumerCrash(
-            kind="consumer_crash",
-            at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
-            for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
-            zone=zone,
-            consumer=number,
-            at_command=int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
-        )
+        ConsumerCrash(kind="consumer_crash", zone=zone, consumer=number, **_in_slot(slot, random))
         for zone, number, slot in sorted(random.sample(slots, random.randint(8, 16)))
     )
 
 
 def _service_crashes(services: Sequence[tuple[str, str]], random: Random) -> tuple[AnyFault, ...]:
     """Each in a slot of time of one program, in half of the slots."""
-    slot_s = LOAD_S / _CRASH_SLOTS
     return tuple(
         ServiceCrash(
             kind="service_crash",
-            at_s=round(slot * slot_s + random.uniform(0, 0.2 * slot_s), 3),
-            for_s=round(random.uniform(0.5, 0.75) * slot_s, 3),
             zone=zone,
             service=service,
-            at_command=int(2 ** random.uniform(0, _CRASH_COMMANDS_LOG2)),
+            **_in_slot(slot, random),
             how=random.choice(("kill", "stop")),
         )
         for (service, zone), slot in product(services, range(_CRASH_SLOTS))
