@@ -109,12 +109,13 @@ def administration(settings: AdminSettings) -> Callable[[ZoneGateway], AbstractA
     @asynccontextmanager
     async def companion(gateway: ZoneGateway) -> AsyncIterator[dict[str, str]]:
         view = GatewayView(gateway)
-        sampling = asyncio.create_task(_sample(view))
+        watching = [asyncio.create_task(each) for each in (_sample(view), _look(view))]
         try:
             async with serving(admin_app(view, settings), host=settings.host, port=settings.port) as address:
                 yield {"admin": f"http://{address}"}
         finally:
-            sampling.cancel()
+            for task in watching:
+                task.cancel()
 
     return companion
 
@@ -123,6 +124,12 @@ async def _sample(view: GatewayView) -> None:
     while True:
         await asyncio.sleep(PERIOD_S)
         view.sample()
+
+
+async def _look(view: GatewayView) -> None:
+    """Beside the counting: a server that stands still is waited for."""
+    while True:
+        await asyncio.sleep(PERIOD_S)
         await view.look_at_server()
 
 

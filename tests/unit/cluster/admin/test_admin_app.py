@@ -3,14 +3,17 @@
 Method: the application in the test's own process, with real links and a gateway that the test plays.
 """
 
+import asyncio
 import json
 import re
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.admin.app import BODY_BYTES_MAX
-from cluster.admin.settings import read_admin_settings
+from cluster.admin import app
+from cluster.admin.app import BODY_BYTES_MAX, administration
+from cluster.admin.settings import AdminSettings, read_admin_settings
+from cluster.admin.view import GatewayView
 from cluster.coordinators.token_ring import RingStatistics
 from cluster.links.link import Cut
 from cluster.votes.levels import Level
@@ -233,3 +236,25 @@ def test_the_last_five_seconds_are_shown_beside_the_totals(asked, gateway):
     row = re.search(r"the last 5.0 s.*?</table>", client.get("/").text, re.DOTALL)
     assert row is not None
     assert "84.0" in row[0]
+
+
+def test_a_server_that_does_not_answer_keeps_nobody_from_counting(monkeypatch, gateway):
+    """A server that stands still is asked for a second, again and again; the last seconds are counted meanwhile."""
+    samples, enough = [], asyncio.Event()
+
+    class Stuck(GatewayView):
+        def sample(self):
+            samples.append(None)
+            if len(samples) == 3:
+                enough.set()
+
+        async def look_at_server(self):
+            await asyncio.Event().wait()
+
+    async def counted():
+        async with administration(AdminSettings())(gateway), asyncio.timeout(30):
+            await enough.wait()
+
+    monkeypatch.setattr(app, "GatewayView", Stuck)
+    monkeypatch.setattr(app, "PERIOD_S", 0.01)
+    asyncio.run(counted())
