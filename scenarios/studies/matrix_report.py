@@ -36,7 +36,7 @@ _PAGE = """# What holds under which faults
 
 {provenance}{interrupted}
 
-Every cell is the {engine} queue at one level, under one class of faults, in {modes}, run in simulation with the seeds
+Every cell is the {engine} queue at one level, under one class of faults, {modes}, run in simulation with the seeds
 1 to {seeds}. A run pushes about 42 messages {times} from three zones with two consumers each; everything is healed and
 drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
 place, time and length.
@@ -89,7 +89,7 @@ _CAUSES = """## How it comes
 _WITH_CAUSES = ("dyno",)
 
 _MODES = {
-    EngineMode.DEFAULT: "its default mode",
+    EngineMode.DEFAULT: "in its default mode",
     EngineMode.COMPAT: "with the defects of the original (`compat`)",
     EngineMode.HARDENED: "hardened (docs/hardened.md)",
 }
