@@ -21,7 +21,7 @@ EVENTS = """
 OPERATIONS = """
     SELECT DISTINCT run, setting, index, zone, f, type, time_ns DIV 1000000000 AS second,
            regexp_replace(error, '(?s):.*', '') AS error,
-           CASE WHEN type = 'ok' THEN (time_ns - invoke_ns) / 1e6D END AS latency_ms
+           CASE WHEN type = 'ok' THEN time_ns - invoke_ns END AS latency_ns
     FROM events
 """
 
@@ -159,44 +159,6 @@ VIEWS: Mapping[str, str] = {
 }
 """Views in the order in which they build on each other."""
 
-_LATENCY = "percentile({0}, array(0.5D, 0.9D, 0.99D, 0.999D))"
-
-_OPERATION_FIGURES = f"""
-    count_if(type = 'invoke') AS invoke, count_if(type = 'ok') AS ok,
-    count_if(type = 'fail') AS fail, count_if(type = 'info') AS info,
-    {_LATENCY.format("latency_ms")} AS latency_ms, max(latency_ms) AS latency_max_ms
-"""
-
-_DELIVERY_FIGURES = f"""
-    count(lateness_ms) AS on_record, {_LATENCY.format("lateness_ms")} AS lateness_ms,
-    max(lateness_ms) AS lateness_max_ms,
-    count(*) AS deliveries, count_if(nth = 1) AS first_deliveries, count_if(early) AS early,
-    count_if(cause = 'redelivered') AS redelivered, count_if(cause = 'concurrent') AS concurrent,
-    count_if(cause = 'resurrected') AS resurrected
-"""
-
-
-def operation_query(*keys: str) -> str:
-    """Counts, error kinds, latency and (for pops) lateness and duplicates, grouped by ``keys``."""
-    by = ", ".join(keys)
-    delivery_keys = [key for key in keys if key != "f"]
-    same = " AND ".join(f"o.{key} = d.{key}" for key in delivery_keys)
-    errors_same = " AND ".join(f"o.{key} = e.{key}" for key in keys)
-    return f"""
-        SELECT o.*, e.errors, d.* EXCEPT ({", ".join(delivery_keys)})
-        FROM (SELECT {by}, {_OPERATION_FIGURES} FROM operations GROUP BY {by}) o
-        LEFT JOIN (SELECT {", ".join(delivery_keys)}, {_DELIVERY_FIGURES}
-                   FROM classified GROUP BY {", ".join(delivery_keys)}) d
-          ON o.f = 'pop' AND {same}
-        LEFT JOIN (
-            SELECT {by}, map_from_entries(collect_list(struct(error, cases))) AS errors
-            FROM (SELECT {by}, error, count(*) AS cases FROM operations WHERE error IS NOT NULL GROUP BY {by}, error)
-            GROUP BY {by}
-        ) e ON {errors_same}
-        ORDER BY {", ".join(f"o.{key}" for key in keys)}
-    """
-
-
 TOTALS = ("pushed", "acknowledged", "failed", "indeterminate", "delivered", "acked", "deliveries")
 CLASSES = (
     "lost", "stuck", "abandoned", "undecided", "recovered", "unexpected",
@@ -204,13 +166,8 @@ CLASSES = (
 )  # fmt: skip
 
 SETTINGS = f"""
-    SELECT c.*, d.* EXCEPT (setting, {", ".join((*CLASSES[-4:], "deliveries"))})
-    FROM (
-        SELECT setting, count(*) AS runs,
-               {", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in (*TOTALS, *CLASSES))},
-               {", ".join(f"count_if({name} > 0) AS runs_{name}" for name in CLASSES)}
-        FROM run_counts GROUP BY setting
-    ) c
-    LEFT JOIN (SELECT setting, {_DELIVERY_FIGURES} FROM classified GROUP BY setting) d ON d.setting = c.setting
-    ORDER BY c.setting
+    SELECT setting, count(*) AS runs,
+           {", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in (*TOTALS, *CLASSES))},
+           {", ".join(f"count_if({name} > 0) AS runs_{name}" for name in CLASSES)}
+    FROM run_counts GROUP BY setting ORDER BY setting
 """

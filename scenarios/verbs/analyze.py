@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.spark.pipeline import Aggregates, OperationFigures, SettingFigures, aggregate
+from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigures
+from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.statistics import proportion_interval
 from scenarios.terminal.console import milliseconds

@@ -1,0 +1,168 @@
+"""The figures of many runs, made of rows of integers (``analysis.spark.counts``), whoever counted them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.latency_buckets import BucketCount, merged, quantiles_ms
+from analysis.message_classes import DUPLICATE_CAUSES
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliveryFigures:
+    """What consumers got. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, ``max`` included.
+
+    ``duplicate_rate``: by cause, extra deliveries per first delivery; ``None`` where there was none.
+    """
+
+    deliveries: int
+    first_deliveries: int
+    early: int
+    duplicates: Mapping[str, int]
+    duplicate_rate: Mapping[str, float | None]
+    lateness_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationFigures:
+    """One operation of one setting in one zone; in one second of run time, or over the whole run (``None``).
+
+    Completions count in the second of their completion. ``errors``: completions by kind of error. ``latency_ms``:
+    service latency of ``ok`` completions. ``delivery``: for pops that delivered something.
+    """
+
+    setting: str
+    f: str
+    zone: str
+    second: int | None
+    invoke: int
+    ok: int
+    fail: int
+    info: int
+    errors: Mapping[str, int]
+    latency_ms: Mapping[str, float]
+    delivery: DeliveryFigures | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingFigures:
+    """All runs of one setting together; the counts mean what those of the checker's verdict mean.
+
+    ``setting``: the level, and whatever else differs among all the runs given. ``runs_with``: in how many of ``runs``
+    each class has a case. Messages of a run share its faults, so it is runs that can be counted as independent.
+    """
+
+    setting: str
+    runs: int
+    totals: Mapping[str, int]
+    counts: Mapping[str, int]
+    runs_with: Mapping[str, int]
+    delivery: DeliveryFigures | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aggregates:
+    """``differs``: by setting, what it has that others have not. ``left_out``: directories not used, and why."""
+
+    operations: tuple[OperationFigures, ...]
+    settings: tuple[SettingFigures, ...]
+    differs: Mapping[str, str]
+    left_out: Mapping[Path, str]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``aggregates.json`` and one Parquet file a table into ``folder``; returns the paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tables: dict[str, tuple[Any, ...]] = {"operations": self.operations, "settings": self.settings}
+        paths = [folder / "aggregates.json"]
+        rows = {name: [asdict(row) for row in table] for name, table in tables.items()}
+        paths[0].write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        for name, table in rows.items():
+            paths.append(folder / f"{name}.parquet")
+            pq.write_table(_table(table), paths[-1])
+        return paths
+
+
+def operation_figures(rows: Iterable[Row]) -> Iterator[OperationFigures]:
+    """Figures of rows of counts with the keys setting, f, zone and, perhaps, second; sorted by these.
+
+    This is the one place where counts become quantiles and rates, so that figures depend on the counts alone.
+    """
+    for (setting, f, zone, second), group in groupby(rows, _operation_key):
+        counted = list(group)
+        alike = [row for row in counted if row["measure"] == "operation"]
+        types, errors = _cases(alike, "type"), _cases(alike, "error")
+        yield OperationFigures(
+            setting=setting,
+            f=f,
+            zone=zone,
+            second=second,
+            **{kind: types[kind] for kind in ("invoke", "ok", "fail", "info")},
+            errors={error: errors[error] for error in sorted(errors)},
+            latency_ms=_quantiles(alike),
+            delivery=delivery_figures(counted),
+        )
+
+
+def delivery_figures(rows: Iterable[Row]) -> DeliveryFigures | None:
+    """Figures of the deliveries among rows of counts, all keys together; ``None`` if there are none."""
+    alike = [row for row in rows if row["measure"] == "delivery"]
+    if not alike:
+        return None
+    first = _cases(alike, "first")[True]
+    causes = _cases(alike, "cause")
+    duplicates = {str(cause): causes[cause] for cause in DUPLICATE_CAUSES}
+    return DeliveryFigures(
+        deliveries=sum(row["cases"] for row in alike),
+        first_deliveries=first,
+        early=_cases(alike, "early")[True],
+        duplicates=duplicates,
+        duplicate_rate={cause: count / first if first else None for cause, count in duplicates.items()},
+        lateness_ms=_quantiles(alike),
+    )
+
+
+def _operation_key(row: Row) -> tuple[str, str, str, int | None]:
+    return row["setting"], row["f"], row["zone"], row.get("second")
+
+
+def _cases(rows: Iterable[Row], name: str) -> Counter[Any]:
+    """How many cases there are of each value of ``name`` but null."""
+    cases: Counter[Any] = Counter()
+    for row in rows:
+        if row[name] is not None:
+            cases[row[name]] += row["cases"]
+    return cases
+
+
+def _quantiles(rows: Iterable[Row]) -> dict[str, float]:
+    counts = (BucketCount(row["bucket"], row["cases"], row["largest_ns"]) for row in rows if row["bucket"] is not None)
+    return quantiles_ms(merged([counts]))
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """All columns that any row has; a row without one, such as a push without lateness, holds null there."""
+    flat = [_flat(row) for row in rows]
+    names = dict.fromkeys(name for row in flat for name in row)
+    return pa.table({name: [row.get(name) for row in flat] for name in names})
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested names joined by ``_``, free-form maps as JSON: a table that any tool can read."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "errors":
+            flat[name] = json.dumps(value)
+        elif isinstance(value, Mapping):
+            flat.update({f"{name}_{inner}": item for inner, item in _flat(value).items()})
+        elif name != "delivery":
+            flat[name] = value
+    return flat

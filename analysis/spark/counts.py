@@ -1,0 +1,32 @@
+"""The SQL that counts what operations and deliveries came to: integers only, so that parts can be added in any order.
+
+A row says how many operations of one kind ended alike with a latency in one bucket, or how many deliveries were alike
+with a lateness in one bucket (``analysis.latency_buckets``). ``analysis.spark.aggregates`` makes figures of such rows.
+Views that must exist: ``operations`` and ``classified`` of ``analysis.spark.queries``.
+"""
+
+from analysis.latency_buckets import bucket_sql
+
+
+def count_query(*keys: str) -> str:
+    """Rows of counts for each combination of ``keys``, of which ``f`` must be one; in no order.
+
+    ``measure`` is operation or delivery; a row of one has nulls for what only the other has.
+    """
+    by = ", ".join(keys)
+    delivery_by = ", ".join("'pop' AS f" if key == "f" else key for key in keys)
+    return f"""
+        SELECT {by}, 'operation' AS measure, type, error,
+               CAST(NULL AS BOOLEAN) AS first, CAST(NULL AS BOOLEAN) AS early, CAST(NULL AS STRING) AS cause,
+               bucket, count(*) AS cases, max(latency_ns) AS largest_ns
+        FROM (SELECT *, {bucket_sql("latency_ns")} AS bucket FROM operations)
+        GROUP BY {by}, type, error, bucket
+        UNION ALL
+        SELECT {by}, 'delivery', NULL, NULL, first, early, cause, bucket, count(*), max(lateness_ns)
+        FROM (
+            SELECT {delivery_by}, nth = 1 AS first, coalesce(early, false) AS early, cause, lateness_ns,
+                   {bucket_sql("lateness_ns")} AS bucket
+            FROM (SELECT *, lateness_ms * 1000000 AS lateness_ns FROM classified)
+        )
+        GROUP BY {by}, first, early, cause, bucket
+    """
