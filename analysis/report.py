@@ -18,6 +18,9 @@ from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
 from analysis.statistics import QUANTILES
+from analysis.stories.access_stories import access_stories
+from analysis.stories.lines import Story
+from analysis.stories.message_stories import message_stories
 from analysis.summary.access_summary import load_consistency
 from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 
@@ -49,6 +52,7 @@ class ClassRow:
     meaning: str
     rate: str
     offenders: tuple[Offender, ...]
+    stories: tuple[Story, ...]
 
 
 def build_report(run: Path) -> Path:
@@ -71,7 +75,7 @@ def _queue_page(directory: RunDirectory) -> str:
         verdict=verdict,
         word=_WORDS[verdict.valid],
         totals=asdict(verdict.totals),
-        classes=list(_classes(verdict, summary)),
+        classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         summary=summary,
         quantiles=tuple(QUANTILES),
@@ -80,6 +84,7 @@ def _queue_page(directory: RunDirectory) -> str:
 
 def _access_page(directory: RunDirectory) -> str:
     verdict = load_consistency(directory)
+    stories = access_stories(directory, verdict)
     return _single_run_page(
         "access_report.html",
         directory,
@@ -93,7 +98,9 @@ def _access_page(directory: RunDirectory) -> str:
                 "count": verdict.counts[name],
                 "forbidden": name in verdict.forbid,
                 "meaning": MEANINGS[name],
+                "rate": "",
                 "cases": verdict.cases[name],
+                "stories": stories.get(name, ()),
             }
             for name in Anomaly
             if verdict.counts[name]
@@ -179,7 +186,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(ms=_ms, count=_count, seconds=_seconds, quantile=_quantile_name)
+    environment.filters.update(ms=_ms, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
     return environment
 
 
@@ -198,11 +205,18 @@ def _seconds(time_ns: int) -> str:
     return f"{time_ns / 1e9:.2f}"
 
 
+def _exactly(time_ns: int) -> str:
+    """Seconds to the microsecond: the order of events is what a story is about."""
+    return f"{time_ns / 1e9:.6f}"
+
+
 def _quantile_name(name: str) -> str:
     return "p99.9" if name == "p999" else name
 
 
-def _classes(verdict: Verdict, summary: Summary) -> Iterator[ClassRow]:
+def _classes(
+    verdict: Verdict, summary: Summary, stories: Mapping[MessageClass, tuple[Story, ...]]
+) -> Iterator[ClassRow]:
     rates = {**summary.duplicates, **summary.loss}
     for name in MessageClass:
         if verdict.counts[name]:
@@ -213,6 +227,7 @@ def _classes(verdict: Verdict, summary: Summary) -> Iterator[ClassRow]:
                 meaning=DESCRIPTIONS[name],
                 rate=_rate_in_words(rates[name], per=_per(name, summary)) if name in rates else "",
                 offenders=verdict.offenders.get(name, ()),
+                stories=stories.get(name, ()),
             )
 
 

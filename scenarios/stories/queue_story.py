@@ -5,12 +5,14 @@ from typing import Any
 
 from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.history import FINAL_STATE, OPERATIONS
+from analysis.stories.lines import Line, outcome_words
+from analysis.stories.message_stories import at_rest
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.trial import QueueTrial, attempt
 from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME, rows
 from scenarios.spec.scenario import Scenario
 from scenarios.stories.command_log import CommandLog, Sent
-from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, timeline_block
+from scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
 
 MESSAGES_MAX = 3
 
@@ -24,7 +26,7 @@ def story(scenario: Scenario, message_class: MessageClass, *, make_queue: MakeQu
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     begin_ns = trial.run.record.phases["load"][0]
     touching = (sent for sent in log.commands if any(_touches(sent, one) for one in ids))
-    lines = [*fault_lines(trial.tables), *_operations(trial, ids), *command_lines(touching)]
+    lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *command_lines(touching)]
     parts = [
         f"# {message_class}: {DESCRIPTIONS[message_class]}",
         _setting(scenario),
@@ -52,9 +54,9 @@ def _operations(trial: QueueTrial, ids: list[str]) -> Iterator[Line]:
     """The client's side of what touches the messages, and the end of each program that died."""
     for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
         if row["error"] == "consumer crashed":
-            yield row["time_ns"], row["process"], f"dies in {row['f']}"
+            yield Line(row["time_ns"], row["process"], f"dies in {row['f']}")
         elif row["message_id"] in ids:
-            yield row["time_ns"], row["process"], _words(row)
+            yield Line(row["time_ns"], row["process"], _words(row))
 
 
 def _words(row: Mapping[str, Any]) -> str:
@@ -72,10 +74,7 @@ def _touches(sent: Sent, message_id: str) -> bool:
 
 
 def _end_state(trial: QueueTrial, ids: list[str]) -> list[str]:
-    held: dict[tuple[str, str], list[str]] = {}
-    for row in rows(trial.tables, FINAL_STATE_NAME, FINAL_STATE.names):
-        where = f"{row['place']} of shard {row['shard']}" if row["shard"] else row["place"]
-        held.setdefault((row["message_id"], row["zone"]), []).append(where)
+    held = at_rest(rows(trial.tables, FINAL_STATE_NAME, FINAL_STATE.names))
     return [
         f"- {message_id} in zone {zone}: {', '.join(held.get((message_id, zone), ['nothing']))}"
         for message_id in ids

@@ -1,9 +1,10 @@
 """What the stories of queues and of workloads share: a timeline of faults, commands and every zone's answers."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
+from analysis.runs.directory import FaultBand
 from analysis.runs.history import FAULTS
+from analysis.stories.lines import Line, fault_lines
 from cluster.connections.failures import ZoneFailure
 from engine.ports import Argument, Command, Reply, ServerError
 from scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
@@ -14,39 +15,26 @@ LINES_MAX = 200
 
 _VALUE_CHARACTERS_MAX = 40
 
-Line = tuple[int, str, str]
-"""Run time in ns, who, what."""
-
-
 TIMES = "Times are milliseconds after the load began. Under each command stands what every zone answered, and when."
 
 
 def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
     """The lines in the order of their times, as preformatted Markdown; times in ms after ``begin_ns``."""
-    ordered = sorted(lines, key=lambda line: line[0])
-    shown = [f"{(time_ns - begin_ns) / 1e6:>12.3f}  {who:<22} {what}" for time_ns, who, what in ordered[:LINES_MAX]]
+    ordered = sorted(lines, key=lambda line: line.time_ns)
+    shown = [f"{(time_ns - begin_ns) / 1e6:>12.3f}  {who:<22} {what}" for time_ns, who, what, _ in ordered[:LINES_MAX]]
     if len(ordered) > LINES_MAX:
         shown.append(f"(and {len(ordered) - LINES_MAX} lines more)")
     return "```text\n" + "\n".join(shown) + "\n```"
 
 
-def fault_lines(tables: MemoryTables) -> Iterator[Line]:
-    for row in rows(tables, FAULTS_NAME, FAULTS.names):
-        yield row["begin_ns"], "FAULT", f"{row['fault']} begins"
-        if row["end_ns"] is not None:
-            yield row["end_ns"], "FAULT", f"{row['fault']} ends"
+def lines_of_faults(tables: MemoryTables) -> Iterator[Line]:
+    return fault_lines(FaultBand(**row) for row in rows(tables, FAULTS_NAME, FAULTS.names))
 
 
 def command_lines(commands: Iterable[Sent]) -> Iterator[Line]:
     for sent in commands:
-        yield sent.time_ns, sent.program, f"  {_words(sent.command)}"
+        yield Line(sent.time_ns, sent.program, f"  {_words(sent.command)}")
         yield from _answers(sent)
-
-
-def outcome_words(row: Mapping[str, Any]) -> str:
-    """What an operation's last event says of it; ``row`` is of the history."""
-    outcome = {"ok": "done", "fail": "failed", "info": "nobody knows"}[row["type"]]
-    return outcome + (f" ({row['error']})" if row["error"] else "")
 
 
 def _answers(sent: Sent) -> Iterator[Line]:
@@ -54,11 +42,11 @@ def _answers(sent: Sent) -> Iterator[Line]:
     together: dict[tuple[int, str], list[str]] = {}
     for zone, answer in sent.answers.items():
         if answer is None:
-            yield sent.time_ns, "", f"    {zone} never answers"
+            yield Line(sent.time_ns, "", f"    {zone} never answers")
         else:
             together.setdefault((answer.time_ns, _reply(answer.reply)), []).append(zone)
     for (time_ns, reply), zones in together.items():
-        yield time_ns, "", f"    {', '.join(zones)} to {_name(sent.command)}: {reply}"
+        yield Line(time_ns, "", f"    {', '.join(zones)} to {_name(sent.command)}: {reply}")
 
 
 def _name(command: Command) -> str:

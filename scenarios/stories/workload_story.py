@@ -1,17 +1,18 @@
 """The story of a small run that shows an anomaly: operation by operation, command by command, zone by zone."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, Case
 from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
+from analysis.stories.access_stories import access_words
+from analysis.stories.lines import Line
 from scenarios.consistency.operations import redis_key
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.run_files.tables import OPERATIONS_NAME, rows
 from scenarios.spec.scenario import Scenario
 from scenarios.stories.command_log import CommandLog, Sent
-from scenarios.stories.timeline import TIMES, Line, command_lines, fault_lines, outcome_words, timeline_block
+from scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
 
 
 def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
@@ -20,7 +21,7 @@ def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
     trial = attempt_accesses(scenario, observe=log.testbed)
     cases = () if trial.verdict is None else trial.verdict.cases[anomaly]
     key = cases[0].key if cases else ""
-    lines = [*fault_lines(trial.tables), *_operations(trial, key), *command_lines(_about(trial, log, key))]
+    lines = [*lines_of_faults(trial.tables), *_operations(trial, key), *command_lines(_about(trial, log, key))]
     parts = [
         f"# {anomaly}: {MEANINGS[anomaly]}",
         _setting(scenario),
@@ -50,30 +51,7 @@ def _operations(trial: AccessTrial, key: str) -> Iterator[Line]:
     for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
         value = values.get(row["op_id"])
         if value is not None:
-            yield row["time_ns"], row["process"], _words(row, value)
-
-
-def _words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
-    if row["f"] == "cas":
-        wanted += f" if {_shown(value['expected'])}"
-    if row["type"] == "invoke":
-        return f"{wanted} …"
-    if row["type"] != "ok":
-        return f"{wanted}: {outcome_words(row)}"
-    return f"{wanted}: {_answer(row['f'], value)}"
-
-
-def _answer(f: str, value: Mapping[str, Any]) -> str:
-    if f == "members":
-        return ", ".join(value["members"]) or "none"
-    if f in ("read", "next", "pop"):
-        return _shown(value["result"])
-    return "refused" if value["applied"] is False else "done"
-
-
-def _shown(value: str | None) -> str:
-    return "nil" if value is None else value
+            yield Line(row["time_ns"], row["process"], access_words(row, value))
 
 
 def _about(trial: AccessTrial, log: CommandLog, key: str) -> Iterator[Sent]:

@@ -1,0 +1,124 @@
+"""What was done with the keys that show an anomaly: who wrote what, who read what, and what the zones hold at rest."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.checkers.consistency.verdict import Anomaly, Case, ConsistencyVerdict
+from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
+from analysis.runs.directory import RunDirectory
+from analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+
+_COLUMNS = ("index", "time_ns", "process", "f", "type", "op_id", "error")
+
+
+def access_stories(run: RunDirectory, verdict: ConsistencyVerdict) -> dict[Anomaly, tuple[Story, ...]]:
+    """The first few cases of each anomaly that occurred. Raises ``RunError``."""
+    chosen = {name: verdict.cases[name][:STORIES_MAX] for name in Anomaly if verdict.cases.get(name)}
+    cases = list(dict.fromkeys(case for found in chosen.values() for case in found))
+    values = {row["op_id"]: row for row in _of_keys(run, f"history/{VALUES_NAME}", VALUES, cases)}
+    spans = _spans(run, cases)
+    kept = {case: Kept(telling) for case, (_, _, telling) in spans.items()}
+    for row in _events(run, values):
+        for case, (first, last, _) in spans.items():
+            if values[row["op_id"]]["key"] == case.key and first <= row["index"] <= last:
+                kept[case].add(row)
+    held: dict[tuple[str, str], list[str]] = {}
+    for row in _of_keys(run, FINAL_VALUES_NAME, FINAL_VALUES, cases):
+        held.setdefault((row["key"], row["zone"]), []).append(row["value"])
+    tell = _Teller(run, kept, values, held)
+    return {name: tuple(tell.story(case) for case in found) for name, found in chosen.items()}
+
+
+def access_words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
+    """An event of the history, with the row of ``analysis.runs.accesses.VALUES`` that belongs to it."""
+    wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
+    if row["f"] == "cas":
+        wanted += f" if {_shown(value['expected'])}"
+    if row["type"] == "invoke":
+        return f"{wanted} …"
+    if row["type"] != "ok":
+        return f"{wanted}: {outcome_words(row)}"
+    return f"{wanted}: {_answer(row['f'], value)}"
+
+
+def _answer(f: str, value: Mapping[str, Any]) -> str:
+    if f == "members":
+        return ", ".join(value["members"]) or "none"
+    if f in ("read", "next", "pop"):
+        return _shown(value["result"])
+    return "refused" if value["applied"] is False else "done"
+
+
+def _shown(value: str | None) -> str:
+    return "nil" if value is None else value
+
+
+def _of_keys(run: RunDirectory, name: str, schema: pa.Schema, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
+    """The rows of a table that are about the keys of ``cases``."""
+    table = run.table(name, schema) if cases else None
+    if table is not None:
+        keys = pa.array({case.key for case in cases}, type=pa.string())
+        yield from table.filter(pc.is_in(table["key"].cast(pa.string()), value_set=keys)).to_pylist()
+
+
+def _events(run: RunDirectory, ops: Mapping[int, Any]) -> Iterator[dict[str, Any]]:
+    wanted = pa.array(list(ops), type=pa.int64())
+    for batch in run.operations(_COLUMNS) if ops else ():
+        yield from batch.filter(pc.is_in(batch["op_id"], value_set=wanted)).to_pylist()
+
+
+def _spans(run: RunDirectory, cases: Sequence[Case]) -> dict[Case, tuple[int, int, frozenset[int]]]:
+    """From which event to which a case is told, and the ends of the operations that show it; all events if none do."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for row in _events(run, dict.fromkeys(op for case in cases for op in case.ops)):
+        first.setdefault(row["op_id"], row["index"])
+        last[row["op_id"]] = row["index"]
+    spans = {}
+    for case in cases:
+        ops = [op for op in case.ops if op in first]
+        begin, end = (min(first[op] for op in ops), max(last[op] for op in ops)) if ops else (0, 2**62)
+        spans[case] = begin, end, frozenset(last[op] for op in ops)
+    return spans
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Tells stories of one run."""
+
+    run: RunDirectory
+    kept: Mapping[Case, Kept]
+    values: Mapping[int, Mapping[str, Any]]
+    held: Mapping[tuple[str, str], Sequence[str]]
+
+    def story(self, case: Case) -> Story:
+        kept = self.kept[case]
+        zone = f"zone {case.zone}" if case.zone is not None else ""
+        lines = [
+            Line(
+                row["time_ns"],
+                row["process"],
+                access_words(row, self.values[row["op_id"]]),
+                row["index"] in kept.telling,
+            )
+            for row in kept.rows
+        ]
+        return Story(
+            subject=case.key,
+            detail=": ".join(part for part in (zone, case.detail) if part),
+            lines=with_faults(lines, self.run.faults()),
+            left_out=kept.left_out,
+            at_rest=tuple(self._places(case.key)),
+        )
+
+    def _places(self, key: str) -> Iterator[str]:
+        info = self.run.info
+        for zone in info.zone_names:
+            if zone in info.unread_zones:
+                yield f"zone {zone} could not be read"
+            else:
+                yield f"zone {zone} holds {', '.join(self.held.get((key, zone), ['nothing']))}"

@@ -1,0 +1,93 @@
+"""What every story has: lines in the order of time, of faults and of clients, and a bound on how many are shown."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from analysis.runs.directory import FaultBand
+
+STORIES_MAX = 3
+"""Of each class so many cases are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
+
+ROWS_MAX = 40
+"""So many events of a case are told: the first and the last of them, and those that show the violation."""
+
+FAULTS_MAX = 10
+"""So many faults are told in a story: those that end last before it ends, or are then still in force."""
+
+_OUTCOMES = {"ok": "done", "fail": "failed", "info": "nobody knows"}
+
+
+class Line(NamedTuple):
+    """``time_ns``: run time. ``telling``: this is the event that shows the violation."""
+
+    time_ns: int
+    who: str
+    what: str
+    telling: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Story:
+    """What became of one message or key. ``left_out``: events between the first and the last that are not told."""
+
+    subject: str
+    detail: str
+    lines: tuple[Line, ...]
+    left_out: int = 0
+    at_rest: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Kept:
+    """The rows of one case: all while there are few, then the first and the last, and always the ``telling`` ones."""
+
+    telling: frozenset[int]
+    head: list[dict[str, Any]] = field(default_factory=list)
+    told: list[dict[str, Any]] = field(default_factory=list)
+    tail: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=ROWS_MAX // 2))
+    seen: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Rows come in the order of the history."""
+        self.seen += 1
+        if len(self.head) < ROWS_MAX // 2:
+            self.head.append(row)
+        elif row["index"] in self.telling and len(self.told) < ROWS_MAX:
+            self.told.append(row)
+        else:
+            self.tail.append(row)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """In the order of the history."""
+        return sorted([*self.head, *self.told, *self.tail], key=lambda row: row["index"])
+
+    @property
+    def left_out(self) -> int:
+        return self.seen - len(self.head) - len(self.told) - len(self.tail)
+
+
+def outcome_words(row: Mapping[str, Any]) -> str:
+    """What an operation's last event says of it; ``row`` is of the history."""
+    return _OUTCOMES[row["type"]] + (f" ({row['error']})" if row["error"] else "")
+
+
+def fault_lines(bands: Iterable[FaultBand]) -> Iterator[Line]:
+    for band in bands:
+        yield Line(band.begin_ns, "FAULT", f"{band.fault} begins")
+        if band.end_ns is not None:
+            yield Line(band.end_ns, "FAULT", f"{band.fault} ends")
+
+
+def with_faults(lines: Iterable[Line], faults: Iterable[FaultBand]) -> tuple[Line, ...]:
+    """``lines`` in the order of time, with the faults that were in force between the first and the last of them."""
+    told = sorted(lines, key=lambda line: line.time_ns)
+    if not told:
+        return ()
+    first_ns, last_ns = told[0].time_ns, told[-1].time_ns
+    ends = {band: last_ns + 1 if band.end_ns is None else band.end_ns for band in faults}
+    near = [band for band, end_ns in ends.items() if band.begin_ns <= last_ns and end_ns >= first_ns]
+    shown = sorted(near, key=lambda band: (ends[band], band.begin_ns))[-FAULTS_MAX:]
+    return tuple(sorted([*told, *fault_lines(shown)], key=lambda line: line.time_ns))

@@ -1,0 +1,156 @@
+"""What became of the messages that violate something: pushes, deliveries, leases, acks, faults, and who holds what.
+
+Everything is read from the tables of the run, in one pass, so a run on real servers is told as well as a simulated one.
+Commands and each zone's answers are not in a history; ``zonelab shrink`` tells them, in simulation.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.checkers.verdict import Offender, Verdict
+from analysis.message_classes import MessageClass
+from analysis.runs.directory import NANOSECONDS_PER_MS, FaultBand, RunDirectory, RunInfo
+from analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+
+NS_PER_S = 1_000_000_000
+_CLOCK = "CLOCK"
+_COLUMNS = (
+    *("index", "time_ns", "process", "f", "type", "op_id", "message_id"),
+    *("shard", "delivery", "due_ms", "lease_end_ms", "error"),
+)
+
+
+def message_stories(run: RunDirectory, verdict: Verdict) -> dict[MessageClass, tuple[Story, ...]]:
+    """The first few messages of each class that occurred. Raises ``RunError``."""
+    chosen = {name: _first_messages(verdict.offenders.get(name, ())) for name in MessageClass}
+    telling: dict[str, set[int]] = defaultdict(set)
+    for offenders in chosen.values():
+        for one in offenders:
+            telling[one.message_id] |= set() if one.index is None else {one.index}
+    events = _events(run, telling)
+    held = at_rest(_final_rows(run, list(telling)))
+    tell = _Teller(run.info, run.faults(), events, held)
+    return {name: tuple(tell.story(one) for one in found) for name, found in chosen.items() if found}
+
+
+def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """Where each message is held at the end, by message and zone; ``rows`` of ``analysis.runs.history.FINAL_STATE``."""
+    held: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        where = f"{row['place']} of shard {row['shard']}" if row["shard"] else row["place"]
+        held.setdefault((row["message_id"], row["zone"]), []).append(where)
+    return held
+
+
+def _first_messages(offenders: Sequence[Offender]) -> list[Offender]:
+    by_id: dict[str, Offender] = {}
+    for one in offenders:
+        by_id.setdefault(one.message_id, one)
+    return list(by_id.values())[:STORIES_MAX]
+
+
+def _events(run: RunDirectory, telling: Mapping[str, set[int]]) -> dict[str, Kept]:
+    """The history rows of each message of ``telling``, which has the events that must not be left out."""
+    kept = {message_id: Kept(frozenset(indexes)) for message_id, indexes in telling.items()}
+    wanted = pa.array(list(kept), type=pa.string())
+    for batch in run.operations(_COLUMNS) if kept else ():
+        for row in batch.filter(pc.is_in(batch["message_id"], value_set=wanted)).to_pylist():
+            kept[row["message_id"]].add(row)
+    return kept
+
+
+def _final_rows(run: RunDirectory, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    wanted = pa.array(ids, type=pa.string())
+    for batch in run.final_state(("zone", "shard", "place", "message_id")) if ids else ():
+        yield from batch.filter(pc.is_in(batch["message_id"], value_set=wanted)).to_pylist()
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Tells stories of one run."""
+
+    info: RunInfo
+    faults: Sequence[FaultBand]
+    events: Mapping[str, Kept]
+    held: Mapping[tuple[str, str], list[str]]
+
+    def story(self, offender: Offender) -> Story:
+        message_id = offender.message_id
+        kept = self.events[message_id]
+        return Story(
+            subject=message_id,
+            detail=offender.detail,
+            lines=with_faults(self._lines(kept.rows, offender), self.faults),
+            left_out=kept.left_out,
+            at_rest=tuple(self._places(message_id)),
+        )
+
+    def _lines(self, rows: Sequence[Mapping[str, Any]], offender: Offender) -> Iterator[Line]:
+        for row in rows:
+            yield Line(row["time_ns"], row["process"], self._words(row), row["index"] == offender.index)
+        yield from self._due(rows)
+        yield from self._lease_ends(rows)
+
+    def _words(self, row: Mapping[str, Any]) -> str:
+        of = (
+            f" of delivery {row['delivery']}" if row["f"] not in ("push", "pop") and row["delivery"] is not None else ""
+        )
+        if row["type"] == "invoke":
+            return f"{row['f']}{of} …"
+        words = f"{row['f']}{of}: {outcome_words(row)}"
+        if row["f"] == "pop" and row["type"] == "ok":
+            words = f"pop: gets it, delivery {_delivery(row)}"
+        if row["f"] == "push" and row["due_ms"] is not None:
+            words += f"; due at {self._seconds(row['due_ms'])} s"
+        return words + (
+            f"; lease until {self._seconds(row['lease_end_ms'])} s" if row["lease_end_ms"] is not None else ""
+        )
+
+    def _due(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+        """Told if it came after the push that the queue confirmed."""
+        for row in rows:
+            if row["f"] == "push" and row["type"] == "ok" and row["due_ms"] is not None:
+                due_ns = self._run_ns(row["due_ms"])
+                if due_ns > row["time_ns"]:
+                    yield Line(due_ns, _CLOCK, "it is due")
+                return
+
+    def _lease_ends(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+        """The last end that was confirmed for each delivery, unless the run, or an ack, ended before."""
+        ends: dict[int, int] = {}
+        for row in rows:
+            number = _delivery(row)
+            if row["type"] != "ok" or number is None:
+                continue
+            if row["lease_end_ms"] is not None:
+                ends[number] = self._run_ns(row["lease_end_ms"])
+            elif row["f"] == "ack" and row["time_ns"] < ends.get(number, 0):
+                del ends[number]
+        last_ns = max((end for _, end in self.info.phases.values()), default=0)
+        for number, end_ns in ends.items():
+            if end_ns <= last_ns:
+                yield Line(end_ns, _CLOCK, f"the lease of delivery {number} ends")
+
+    def _places(self, message_id: str) -> Iterator[str]:
+        for zone in self.info.zone_names:
+            if zone in self.info.unread_zones:
+                yield f"zone {zone} could not be read"
+            else:
+                yield f"zone {zone} holds {', '.join(self.held.get((message_id, zone), ['nothing']))}"
+
+    def _run_ns(self, wall_ms: int) -> int:
+        return wall_ms * NANOSECONDS_PER_MS - self.info.epoch_ns
+
+    def _seconds(self, wall_ms: int) -> str:
+        return f"{self._run_ns(wall_ms) / NS_PER_S:.3f}"
+
+
+def _delivery(row: Mapping[str, Any]) -> int | None:
+    """Without a number of its own, a delivery has that of its pop."""
+    number: int | None = row["op_id"] if row["f"] == "pop" and row["delivery"] is None else row["delivery"]
+    return number
