@@ -8,19 +8,6 @@ from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 TTR_S = 10
 
 
-class Dying:
-    """The connection of a program that ends once its first command of the given name is carried out."""
-
-    def __init__(self, inner, runtime, name):
-        self._inner, self._runtime, self._name = inner, runtime, name
-
-    async def execute(self, *commands):
-        replies = await self._inner.execute(*commands)
-        if commands[0][0] == self._name:
-            await self._runtime.promise()
-        return replies
-
-
 class YouzanBench(OnServer):
     """``compat`` names its keys without a prefix, so there is one queue at a time: what was there is removed."""
 
@@ -63,13 +50,6 @@ class YouzanBench(OnServer):
         """One scan of every bucket."""
         for bucket in range(1, self.settings.buckets + 1):
             self.run((timers or self.timers).scan(bucket))
-
-    def die_after(self, name, *, bucket):
-        """A program of timers scans ``bucket`` and ends after its first command ``name``."""
-        dying = self.program("dying", Dying(self.direct, self.lab.runtime, name))
-        scan = self.lab.runtime.spawn(dying.scan(bucket), name="dying")
-        self.run(self.lab.runtime.sleep(1_000_000))
-        scan.cancel()
 
     def later_s(self, seconds):
         self.clock.advance(1_000 * seconds)

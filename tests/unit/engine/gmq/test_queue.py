@@ -121,6 +121,13 @@ def test_a_pop_waits_until_there_is_a_job(either):
     assert (either.pop(2, wait_ms=1_000), either.pop(2, wait_ms=3_000)) == ([], ["x"])
 
 
+def test_a_pop_that_meets_a_job_that_is_gone_goes_on_with_the_next(bench):
+    bench.start().push("x", "y")
+    bench.pause_ms(10)
+    bench.redis("DEL", bench.keys.job("x"))
+    assert bench.pop(2) == ["y"]
+
+
 def test_what_the_original_itself_wrote_is_read(either):
     """As its Redis holds it after a push of three jobs, one delayed, one ready and one in flight."""
     for job_id, status, consumed in (("7", 1, 0), ("8", 2, 0), ("9", 1, 1)):

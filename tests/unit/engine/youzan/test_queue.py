@@ -4,7 +4,7 @@ Method: scans by hand on one simulated server, with a clock that stands still.
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS
+from support.engine.dyno import EPOCH_MS, CuttingConnection
 from support.engine.youzan import TTR_S, YouzanBench
 
 from engine.message import Message
@@ -78,6 +78,14 @@ def test_a_pop_waits_until_there_is_a_job(either):
     either.later(5, lambda: either.timers.scan(2))
     either.later(5, lambda: either.timers.scan(1))
     assert either.pop(2, wait_ms=50) == ["x"]
+
+
+def test_a_pop_that_breaks_later_gives_what_it_has(either):
+    either.push("x", "y")
+    either.tick()
+    connection = CuttingConnection(either.direct)
+    connection.cut(after_pipelines=3, applied=1)
+    assert len(either.run(either.another(connection).pop(2))) == 1
 
 
 def test_finish_of_what_is_not_there_succeeds_in_the_original(bench, original):
