@@ -17,12 +17,20 @@ from analysis.figures.session_plot import plot_session
 from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
+from analysis.runs.settings import settings_of
 from analysis.statistics import QUANTILES
 from analysis.stories.access_stories import access_stories
 from analysis.stories.lines import Story
 from analysis.stories.message_stories import message_stories
 from analysis.summary.access_summary import load_consistency
+from analysis.summary.conclusions import conclusion
+from analysis.summary.plain_words import access_words, queue_words
 from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
+from analysis.summary.result import Result
+
+SETTING_CHARACTERS_MAX = 300
+SCENARIO_CHARACTERS_MAX = 100_000
+"""A scenario with every operation told is as long as its run; its file is beside the page."""
 
 _WORDS: Mapping[Validity, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
 _ALT = {
@@ -74,6 +82,10 @@ def _queue_page(directory: RunDirectory) -> str:
         figures=plot_run(directory.path),
         verdict=verdict,
         word=_WORDS[verdict.valid],
+        plain=queue_words(verdict, summary, directory.info, directory.faults()),
+        notes=conclusion(
+            [Result(title=directory.info.level, directory=directory.path, verdict=verdict, summary=summary)]
+        ),
         totals=asdict(verdict.totals),
         classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
@@ -84,7 +96,7 @@ def _queue_page(directory: RunDirectory) -> str:
 
 def _access_page(directory: RunDirectory) -> str:
     verdict = load_consistency(directory)
-    stories = access_stories(directory, verdict)
+    stories, operations = access_stories(directory, verdict), operation_summaries(directory)
     return _single_run_page(
         "access_report.html",
         directory,
@@ -92,6 +104,8 @@ def _access_page(directory: RunDirectory) -> str:
         figures=plot_accesses(directory.path),
         verdict=verdict,
         word=_WORDS[verdict.valid],
+        plain=access_words(verdict, operations, directory.info, directory.faults()),
+        notes=[],
         anomalies=[
             {
                 "name": name,
@@ -105,7 +119,7 @@ def _access_page(directory: RunDirectory) -> str:
             for name in Anomaly
             if verdict.counts[name]
         ],
-        operations=operation_summaries(directory),
+        operations=operations,
         quantiles=tuple(QUANTILES),
     )
 
@@ -139,7 +153,10 @@ def _single_run_page(template: str, directory: RunDirectory, *, title: str, figu
             faults=directory.faults(),
             images=[_image(path) for path in figures],
             coordinators=_coordinators(directory.info.coordinators),
-            scenario=directory.scenario_text(),
+            settings={
+                name: _shortened(str(value), SETTING_CHARACTERS_MAX) for name, value in settings_of(directory).items()
+            },
+            scenario=_shortened(directory.scenario_text(), SCENARIO_CHARACTERS_MAX),
             environment=_facts(directory),
             **found,
         )
@@ -195,6 +212,10 @@ def _ms(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
 
 
 def _count(value: int) -> str:
@@ -268,6 +289,7 @@ def _facts(run: RunDirectory) -> dict[str, str]:
         "started": info.started_utc,
         "status": info.status + (f": {info.error}" if info.error else ""),
         "zonelab": info.zonelab_version + (f", commit {info.git_commit}" if info.git_commit else ""),
+        "program": info.program,
         "engine": f"{info.queue.engine}, {len(info.queue.shards)} shards" if info.session is None else None,
         "server": info.server,
         "zones": info.zones,

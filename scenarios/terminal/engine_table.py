@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from analysis.message_classes import MessageClass
+from analysis.summary.result import Result
 from engine.queue import Features
 from scenarios.spec.engines import Engine
 from scenarios.terminal.console import milliseconds
-from scenarios.terminal.run_table import COLOURS, Result
+from scenarios.terminal.run_table import COLOURS
 
 
 def engine_table(engines: Mapping[str, Engine]) -> Table:

@@ -2,31 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.table import Table
 
-from analysis.checkers.verdict import Verdict
 from analysis.message_classes import MessageClass
-from analysis.summary.queue_summary import Summary
+from analysis.summary.result import Result
 from scenarios.terminal.console import milliseconds
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """A run that was checked: the heading of its column, its directory, its verdict and its figures."""
-
-    title: str
-    directory: Path
-    verdict: Verdict
-    summary: Summary
-
-    @property
-    def words(self) -> str:
-        """The verdict in one word."""
-        return {True: "valid", False: "invalid", "unknown": "unknown"}[self.verdict.valid]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigur
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.statistics import proportion_interval
+from analysis.summary.result import Result
 from scenarios.terminal.console import milliseconds
-from scenarios.terminal.run_table import Result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,11 +10,12 @@ from analysis.checkers.consistency.consistency import check_consistency
 from analysis.checkers.queue.queue import check
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import summarise_accesses
+from analysis.summary.conclusions import conclusion
 from analysis.summary.queue_summary import summarise
+from analysis.summary.result import Result
 from scenarios.errors import explain
 from scenarios.logs import LOGGER
-from scenarios.terminal.conclusions import conclusion
-from scenarios.terminal.run_table import Result, result_table
+from scenarios.terminal.run_table import result_table
 from scenarios.terminal.workload_table import AccessResult, access_table
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.summary.conclusions import conclusion
+from analysis.summary.result import Result
 from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.arms import On
 from scenarios.spec.reading import load_scenario
-from scenarios.terminal.conclusions import conclusion
 from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import Result, result_table
+from scenarios.terminal.run_table import result_table
 from scenarios.verbs.check import Illustrations, compare
 from scenarios.verbs.run import Performed, perform, run_command
 

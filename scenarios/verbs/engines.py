@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.summary.result import Result
 from cluster.votes.levels import Level
 from scenarios.arms import On, ZoneKind
 from scenarios.errors import NotAccepted, ScenarioError
@@ -15,7 +16,6 @@ from scenarios.spec.scenario import Scenario
 from scenarios.terminal.console import console, print_table
 from scenarios.terminal.engine_table import compared_table
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import Result
 from scenarios.verbs.run import Performed, perform, run_command
 
 

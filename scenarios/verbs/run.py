@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.summary.result import Result
 from scenarios.arms import Arm, On, ZoneKind
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
@@ -14,7 +15,6 @@ from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario
 from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import Result
 from scenarios.terminal.workload_table import AccessResult
 from scenarios.verbs.check import Illustrations, examine, illustrate, notes, tabulated
 

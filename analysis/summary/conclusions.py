@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory
-from scenarios.terminal.run_table import Result
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.summary.result import Result
 
 STALL_SHARE_MAX = 0.2
 """A stall above this share of the shortest time-out is reported with the result."""
@@ -107,7 +108,11 @@ def _unjudged(result: Result) -> bool:
 
 def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
     """For each message of a class the zones that still list it at the end."""
-    rows = pq.read_table(run / "offenders.parquet", columns=["class", "detail"]).to_pylist()
+    path = run / "offenders.parquet"
+    try:
+        rows = pq.read_table(path, columns=["class", "detail"]).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise RunError(f"{path}: missing, truncated or corrupt: check the run again") from error
     return [_listing_zones(row["detail"]) for row in rows if row["class"] == message_class]
 
 

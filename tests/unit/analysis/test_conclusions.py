@@ -10,9 +10,10 @@ import pytest
 
 from analysis.message_classes import MessageClass
 from analysis.runs.builder import RunBuilder
-from scenarios.terminal.conclusions import conclusion, listed_by
+from analysis.summary.conclusions import conclusion, listed_by
+from analysis.summary.result import Result
 from scenarios.terminal.console import console
-from scenarios.terminal.run_table import Result, result_table
+from scenarios.terminal.run_table import result_table
 from scenarios.verbs.check import examine
 
 

@@ -1,0 +1,106 @@
+"""A checked run in sentences for somebody who decides, and who does not know the classes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
+from analysis.checkers.verdict import Validity, Verdict
+from analysis.message_classes import MessageClass
+from analysis.runs.directory import FaultBand, RunInfo
+from analysis.summary.queue_summary import OperationSummary, Summary
+
+_HEADLINES: Mapping[Validity, str] = {
+    True: "Nothing happened in this run that must not happen.",
+    False: "Something happened in this run that must not happen.",
+    "unknown": "This run cannot tell whether its promises were kept.",
+}
+_OF_ACCEPTED: Mapping[MessageClass, str] = {
+    MessageClass.LOST: "are gone, and nobody ever got them",
+    MessageClass.STUCK: "were left behind: they are still stored somewhere, and nobody works on them",
+    MessageClass.ABANDONED: "were handed out, never finished, and will not be handed out again",
+    MessageClass.UNDECIDED: "were not seen to be finished, and what became of them is not known",
+    MessageClass.DEAD_LETTER: "were set aside after too many attempts",
+    MessageClass.PRIORITY_INVERSION: "had to wait behind a less urgent one",
+}
+_CASES: Mapping[MessageClass, str] = {
+    MessageClass.RECOVERED: "messages were delivered although their sender was told nothing",
+    MessageClass.UNEXPECTED: "messages were delivered that the queue had never accepted",
+    MessageClass.REDELIVERED: "deliveries were repeated because the first consumer did not finish in time",
+    MessageClass.CONCURRENT: "times two consumers worked on the same message at once",
+    MessageClass.RESURRECTED: "times a message that was finished was handed out again",
+    MessageClass.EARLY: "deliveries came before their time",
+    MessageClass.ZOMBIE_ACK: "messages were reported as finished by a consumer that no longer held them",
+    MessageClass.ORPHAN: "copies of contents were left that no list names",
+    MessageClass.PHANTOM: "entries were left whose contents are gone",
+}
+_ALLOWED = (MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED)
+_FAULTS_NAMED = 5
+_ONE_RUN = "One run is one example: another seed may show what this one did not."
+
+
+def queue_words(verdict: Verdict, summary: Summary, info: RunInfo, faults: Sequence[FaultBand]) -> list[str]:
+    """The headline first."""
+    totals = verdict.totals
+    tried = f"{totals.pushed:,} messages were sent to the queue, and {totals.acknowledged:,} of them accepted"
+    broken = [_class_words(name, verdict) for name in verdict.violated]
+    allowed = [_class_words(name, verdict) for name in _ALLOWED if verdict.counts[name] and name not in verdict.forbid]
+    return [
+        _HEADLINES[verdict.valid],
+        f"{tried}, {_setting(info, faults, summary.load_s)}.",
+        *broken,
+        *(f"{words[:-1]}, which this scenario allows." for words in allowed),
+        *_doubts(verdict.valid, verdict.reasons),
+        *_noticed(summary.operations, ("push", "pop", "ack")),
+        *([_ONE_RUN] if verdict.valid is True else []),
+    ]
+
+
+def access_words(
+    verdict: ConsistencyVerdict, operations: Sequence[OperationSummary], info: RunInfo, faults: Sequence[FaultBand]
+) -> list[str]:
+    """The headline first."""
+    begin_ns, end_ns = info.phases.get("load", (0, 0))
+    tried = f"Clients of a {verdict.workload} began {verdict.begun:,} operations"
+    return [
+        _HEADLINES[verdict.valid],
+        f"{tried}, {_setting(info, faults, (end_ns - begin_ns) / 1e9)}.",
+        *(f"{verdict.counts[name]:,} × {MEANINGS[Anomaly(name)]}." for name in verdict.violated),
+        *_doubts(verdict.valid, verdict.reasons),
+        *_noticed(operations, tuple(verdict.operations)),
+        *([_ONE_RUN] if verdict.valid is True else []),
+    ]
+
+
+def _setting(info: RunInfo, faults: Sequence[FaultBand], load_s: float) -> str:
+    kinds = ", ".join(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults[:_FAULTS_NAMED]))
+    more = f" and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
+    disturbed = f"with {len(faults)} fault{'s' * (len(faults) != 1)} ({kinds}{more})" if faults else "without a fault"
+    return f"in {load_s:,.1f} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
+
+
+def _class_words(name: MessageClass, verdict: Verdict) -> str:
+    count, accepted = verdict.counts[name], verdict.totals.acknowledged
+    if name in _OF_ACCEPTED:
+        share = f" ({100 * count / accepted:.3g} %)" if accepted else ""
+        return f"{count:,} of {accepted:,} accepted messages{share} {_OF_ACCEPTED[name]}."
+    return f"{count:,} {_CASES[name]}."
+
+
+def _doubts(valid: Validity, reasons: Sequence[str]) -> Iterator[str]:
+    if valid == "unknown":
+        yield from (f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)
+
+
+def _noticed(operations: Sequence[OperationSummary], names: Sequence[str]) -> Iterator[str]:
+    """What whoever uses the cluster would have noticed: how long things took, and when they did not work."""
+    found = [row for row in operations if row.zone == "all" and row.f in names]
+    timed = [(row.f, row.service_ms) for row in found if row.service_ms.get("count")]
+    times = ", ".join(f"{f} {_ms(took['p50'])} and {_ms(took['p99'])} ms" for f, took in timed)
+    if times:
+        yield f"Half of the operations took at most, and 99 in 100 at most: {times} (a pop waits for a message)."
+    outages = [f"{row.f} {row.unavailability_s:.1f} s" for row in found if row.unavailability_s >= 0.05]
+    if outages:
+        yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
