@@ -88,6 +88,7 @@ class HardenedGmqUnderTest:
             shards=tuple(self.shards),
             shard=zone,
             instance=f"{zone}-{next(self._instances)}",
+            payloads_compared=True,
             without=tuple(dict.fromkeys((Hardening.LEASE_HEARTBEAT, *self._without))),
             **times_of(self._settings_told),
         )

@@ -36,6 +36,7 @@ class HardenedOptions(TypedDict, total=False):
     takeover_ms: int
     hold_max_ms: int
     deliveries_max: int | None
+    payloads_compared: bool
     without: tuple[Hardening, ...]
 
 

@@ -92,23 +92,26 @@ class HardenedPopper:
         if fatal:
             set_aside = await self._context.steps.set_aside(fatal, now_ms=self._context.clock.now_ms())
             self._context.counters.set_aside += sum(set_aside)
-        deliveries, diverged = await self._leased(messages, shard)
+        payloads = {head.id: head.payload for head in heads if head.id in messages and head.payload is not None}
+        deliveries, diverged = await self._leased(messages, payloads, shard)
         self._context.counters.misses += len(messages) - len(deliveries)
         diverged = broken + diverged
         if diverged and self._context.settings.has(Hardening.HEAD_OF_LINE_REPAIR):
-            self._repair_beside(diverged)
+            self._replica_repair.repair_beside(diverged)
         return deliveries
 
-    async def _leased(self, messages: Mapping[str, Message], shard: str) -> tuple[list[Delivery], list[str]]:
+    async def _leased(
+        self, messages: Mapping[str, Message], payloads: Mapping[str, bytes], shard: str
+    ) -> tuple[list[Delivery], list[str]]:
         """Deliveries, and ids over which the zones differ. Messages of one length of lease are leased together."""
-        ids_by_length: dict[int | None, list[str]] = {}
+        by_length: dict[int | None, dict[str, bytes]] = {}
         for message_id, message in messages.items():
-            ids_by_length.setdefault(message.lease_ms or None, []).append(message_id)
+            by_length.setdefault(message.lease_ms or None, {})[message_id] = payloads[message_id]
         deliveries: list[Delivery] = []
         diverged: list[str] = []
-        for lease_ms, ids in ids_by_length.items():
+        for lease_ms, alike in by_length.items():
             try:
-                leased = await self._leaser.lease(ids, lease_ms=lease_ms)
+                leased = await self._leaser.lease(alike, lease_ms=lease_ms)
             except COMMAND_FAILURES:
                 if not deliveries:
                     raise
@@ -176,13 +179,3 @@ class HardenedPopper:
             )
             for message_id in leased.mine
         ]
-
-    def _repair_beside(self, ids: Sequence[str]) -> None:
-        """While the consumer works on what it got."""
-        self._context.runtime.spawn(self._repaired(ids), name=f"mend {self._context.settings.instance}")
-
-    async def _repaired(self, ids: Sequence[str]) -> None:
-        try:
-            await self._replica_repair.repair(ids)
-        except COMMAND_FAILURES:
-            return  # the keeper comes back to it

@@ -93,12 +93,12 @@ class HardenedQueue(BackgroundQueue):
         self._clock = clock
         self._strategy = RoundRobin() if strategy is None else strategy
         self._held_leases = HeldLeases(self._context)
-        replica_repair = ReplicaRepair(self._context)
+        self._replica_repair = ReplicaRepair(self._context)
         served = ServedShards(self._context)
         self._popper = HardenedPopper(
-            self._context, held_leases=self._held_leases, replica_repair=replica_repair, served=served
+            self._context, held_leases=self._held_leases, replica_repair=self._replica_repair, served=served
         )
-        self._keeper = Keeper(self._context, replica_repair=replica_repair, served=served)
+        self._keeper = Keeper(self._context, replica_repair=self._replica_repair, served=served)
         self.keeper = self._periodic("keeper", self._keeper.round, settings.keeper_interval_ms)
         self.server = self._periodic("server", served.renew, served.interval_ms)
         self.heartbeat = self._periodic("heartbeat", self._beat, max(1, settings.lease_ms // HEARTBEATS))
@@ -138,7 +138,7 @@ class HardenedQueue(BackgroundQueue):
     async def push_new(self, messages: Sequence[Message]) -> dict[str, Receipt | None]:
         """``push`` of ids that the queue does not know: by id a receipt, or None where two zones knew it.
 
-        Raises as ``push``.
+        Raises as ``push``. Where one is refused the zones are compared, since some may have kept its payload.
         """
         now_ms = self._clock.now_ms()
         puts = [self._put(message, now_ms=now_ms) for message in messages]
@@ -151,6 +151,8 @@ class HardenedQueue(BackgroundQueue):
                 raise batch_push_failure(error, receipts=done, failed_ids=failed_ids) from error
             for put, new in zip(batch, listed, strict=True):
                 receipts[put.id] = Receipt(id=put.id, shard=put.shard, due_ms=math.floor(put.score)) if new else None
+        if refused := [message_id for message_id, receipt in receipts.items() if receipt is None]:
+            self._replica_repair.repair_beside(refused)
         return receipts
 
     @timed("pop", messages=int)

@@ -20,7 +20,9 @@ class HardenedSettings:
     ``retention_ms``: how long a tombstone is kept; longer than any outage or delayed write. ``grace_ms``: age of a
     payload without record before it is listed. ``takeover_ms``: after so long without its own zone a shard is served by
     another. ``hold_max_ms``: how long a delivery is kept alive by the heartbeat. ``deliveries_max``: a message that was
-    delivered so often is set aside instead of once more; None: never. ``without``: mechanisms that are switched off.
+    delivered so often is set aside instead of once more; None: never. ``payloads_compared``: only a payload that two
+    zones have is delivered; for a queue of which two pushes of one id may differ. ``without``: mechanisms that are
+    switched off.
     """
 
     prefix: str
@@ -37,6 +39,7 @@ class HardenedSettings:
     takeover_ms: int = 30_000
     hold_max_ms: int = 3600 * 1000
     deliveries_max: int | None = None
+    payloads_compared: bool = False
     without: tuple[Hardening, ...] = ()
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from engine.ports import Runtime, ServerError
 
 class HardenedGmqQueue(Startable):
     """``topics``: the queue of each, by its name and in the order of popping; what names none goes to the first.
+    Their settings have ``payloads_compared``, as those of the dispatchers have.
 
     ``at_most_once``: a job without a lease of its own is deleted before it is delivered, as one whose lease is 0.
     Otherwise the lease of a delivery ends by its time. ``HardenedDispatcher`` must run beside it, or what a zone missed
@@ -35,6 +36,8 @@ class HardenedGmqQueue(Startable):
     ) -> None:
         if not topics or not all(topics):
             raise ValueError(f"topics must be one or more non-empty names, got {list(topics)!r}")
+        if blind := [name for name, queue in topics.items() if not queue.settings.payloads_compared]:
+            raise ValueError(f"topics must have queues with payloads_compared, got {', '.join(blind)} without")
         self._topics = dict(topics)
         self._runtime = runtime
         self._poll_ms = poll_interval_ms

@@ -112,6 +112,23 @@ MUTANTS = (
         breaks="A push takes an id that is there, or was acknowledged.",
     ),
     Mutant(
+        id="gmq-hardened-body-of-the-refused",
+        module="engine.dyno.hardened.records.steps",
+        function="Steps.lease",
+        script="engine/dyno/hardened/records/lua/_same_payload.lua",
+        old="redis.sha1hex(payload) ~= digests[id]",
+        new="payload == digests[id]",
+        breaks="A zone that kept the body of a refused push delivers it.",
+    ),
+    Mutant(
+        id="gmq-hardened-body-of-the-minority",
+        module="engine.dyno.hardened.upkeep.payload_repair",
+        function="changed",
+        old="max(found.items()",
+        new="min(found.items()",
+        breaks="The zones are given the body of the push that was refused.",
+    ),
+    Mutant(
         id="gmq-hardened-orphan-skipped",
         module="engine.dyno.hardened.upkeep.orphan_sweeper",
         function="OrphanSweeper.sweep",

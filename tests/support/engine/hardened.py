@@ -13,6 +13,7 @@ from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
 from engine.common.timings import MetricsSource
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
+from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection
 
@@ -103,6 +104,20 @@ class HardenedLab:
     async def statuses(self, message_id: str) -> list[str]:
         """First letters of the records, zone by zone; - where there is none."""
         return [(await self.record(zone, message_id) or "-")[0] for zone in ZONES]
+
+
+class GmqLab(HardenedLab):
+    """Instances of hardened gmq in place of queues."""
+
+    topics = ("fast", "slow")
+
+    def instance(self, zone: str = "a", *, at_most_once: bool = False, **settings: Any) -> HardenedGmqQueue:
+        queues = {name: self.queue(zone, name=name, payloads_compared=True, **settings) for name in self.topics}
+        return HardenedGmqQueue(queues, runtime=self.runtime, at_most_once=at_most_once)
+
+    def dispatcher(self, zone: str) -> HardenedDispatcher:
+        contexts = {name: self.queue(zone, name=name, payloads_compared=True)._context for name in self.topics}
+        return HardenedDispatcher(f"{zone}-1", contexts)
 
 
 class Here:

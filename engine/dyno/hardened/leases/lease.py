@@ -1,6 +1,6 @@
 """Leasing a batch of candidates, and telling which leases are one's own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.common.failures import COMMAND_FAILURES
@@ -33,17 +33,17 @@ class Leaser:
         self._context = context
         self._count = 0
 
-    async def lease(self, ids: Sequence[str], *, lease_ms: int | None = None) -> Leased:
-        """Lease those of ``ids`` that can be, for ``lease_ms`` or as long as the queue's leases are.
+    async def lease(self, payloads: Mapping[str, bytes], *, lease_ms: int | None = None) -> Leased:
+        """Lease those of the ids that can be, for ``lease_ms`` or as long as the queue's leases are.
 
-        Raises what the port raises if there is none, for want of answers.
+        ``payloads``: by id, as they were read. Raises what the port raises if there is none, for want of answers.
         """
-        context = self._context
+        context, ids = self._context, list(payloads)
         start_ms = context.clock.now_ms()
         ends_ms = start_ms + (lease_ms or context.settings.lease_ms)
         leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=ends_ms)
         try:
-            answers = await context.steps.lease(ids, token=leased.token, now_ms=leased.start_ms, ends_ms=leased.ends_ms)
+            answers = await context.steps.lease(payloads, token=leased.token, now_ms=start_ms, ends_ms=ends_ms)
         except Unavailable:
             raise
         except COMMAND_FAILURES:

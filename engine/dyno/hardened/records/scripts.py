@@ -13,6 +13,8 @@ _FOLDER = Path(__file__).with_name("lua")
 _RECORDS = (_FOLDER / "_records.lua").read_text(encoding="utf-8")
 _TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("[!_]*.lua"))}
 _ON_MESSAGES = {name: f"{_RECORDS}\n{text}" for name, text in _TEXTS.items() if name != "serve"}
+_SAME_PAYLOAD = (_FOLDER / "_same_payload.lua").read_text(encoding="utf-8")
+_ON_MESSAGES["lease_same"] = f"{_RECORDS}\n{_SAME_PAYLOAD}\n{_TEXTS['lease']}"
 
 
 class Scripts:

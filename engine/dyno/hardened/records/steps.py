@@ -1,7 +1,8 @@
 """The steps of hardened mode: each changes or reads any number of messages in one command or one pipeline."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha1
 from typing import Any, Self, TypeVar
 
 from engine.common.failures import COMMAND_FAILURES
@@ -152,10 +153,13 @@ class Steps:
             for message_id, raw, payload in zip(ids, raws, payloads, strict=True)
         ]
 
-    async def lease(self, ids: Sequence[str], *, token: str, now_ms: int, ends_ms: int) -> list[str]:
-        """The answers of the script ``lease``, on which two zones agree."""
+    async def lease(self, payloads: Mapping[str, bytes], *, token: str, now_ms: int, ends_ms: int) -> list[str]:
+        """The answers of the script ``lease``, on which two zones agree. ``payloads``: by id, as one zone has them."""
         margin_ms = self._settings.clock_margin_ms
-        command = self._scripts.on_messages("lease", now_ms, margin_ms, ends_ms, token, *ids)
+        name, words = "lease", [*payloads]
+        if self._settings.payloads_compared:
+            name, words = "lease_same", [*payloads, *map(_digest, payloads.values())]
+        command = self._scripts.on_messages(name, now_ms, margin_ms, ends_ms, token, *words)
         return [answer.decode() for answer in await self._run(self._deciding, command)]
 
     async def release(self, ids: Sequence[str], *, token: str, delivered: bool) -> None:
@@ -250,6 +254,10 @@ class Steps:
 
 async def _read(view: Connection, *commands: Command) -> list[Any]:
     return [_answer(reply) for reply in await view.execute(*commands)]
+
+
+def _digest(payload: bytes) -> str:
+    return sha1(payload, usedforsecurity=False).hexdigest()
 
 
 def _answer(reply: Any) -> Any:

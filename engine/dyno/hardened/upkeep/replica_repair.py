@@ -1,11 +1,14 @@
 """Comparing what the zones have of a message, and giving each what it lacks."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from engine.common.failures import COMMAND_FAILURES
 from engine.dyno.hardened.context import HardenedContext
 from engine.dyno.hardened.records.record import Record, Status
 from engine.dyno.hardened.records.steps import Change, in_steps
+from engine.dyno.hardened.upkeep.payload_repair import PayloadRepair
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,22 @@ class ReplicaRepair:
 
     def __init__(self, context: HardenedContext) -> None:
         self._context = context
+        self._payloads = PayloadRepair(context)
 
     async def repair(self, ids: Sequence[str]) -> None:
         """Compare ``ids`` in all zones that answer, and repair what differs. Raises ``PortError``, ``ServerError``."""
+        if self._context.settings.payloads_compared:
+            await self._payloads.repair(ids)
         for part in in_steps(ids):
             await self._repair_step(part)
+
+    def repair_beside(self, ids: Sequence[str]) -> None:
+        """``repair`` while the caller goes on; what fails is left to the keeper."""
+        self._context.runtime.spawn(self._repaired(ids), name=f"mend {self._context.settings.instance}")
+
+    async def _repaired(self, ids: Sequence[str]) -> None:
+        with suppress(*COMMAND_FAILURES):
+            await self.repair(ids)
 
     async def _repair_step(self, ids: Sequence[str]) -> None:
         context = self._context

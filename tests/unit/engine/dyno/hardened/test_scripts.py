@@ -42,7 +42,7 @@ class OneServer:
         return self.lab.run(step)
 
     def lease(self, held, *, now_ms):
-        return self.run(self.steps.lease(["m"], token=held.token, now_ms=now_ms, ends_ms=held.ends_ms))
+        return self.run(self.steps.lease({"m": b""}, token=held.token, now_ms=now_ms, ends_ms=held.ends_ms))
 
     def record(self):
         """Status, end of the last lease, and its token."""

@@ -3,32 +3,18 @@
 Method: three simulated zones, instances in each, and a clock that only passes when a test lets it.
 """
 
-from contextlib import suppress
-
 import pytest
-from support.engine.hardened import MS, ZONES, HardenedLab, hardened_lab
+from support.engine.hardened import MS, ZONES, GmqLab, hardened_lab
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
 from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
 from engine.message import Message
 from engine.ports import Indeterminate, ServerError
-
-TOPICS = ("fast", "slow")
-
-
-class Gmq(HardenedLab):
-    def instance(self, zone="a", *, at_most_once=False, **settings):
-        topics = {name: self.queue(zone, name=name, **settings) for name in TOPICS}
-        return HardenedGmqQueue(topics, runtime=self.runtime, at_most_once=at_most_once)
 
 
 @pytest.fixture
 def lab():
     with hardened_lab() as made:
-        yield Gmq(made.cluster)
+        yield GmqLab(made.cluster)
 
 
 async def popped(queue, count=5):
@@ -57,7 +43,7 @@ def test_an_id_that_is_there_is_refused_and_so_it_is_after_its_ack(lab):
 def test_topics_are_popped_in_strict_order_and_unknown_ones_refused(lab):
     async def program():
         queue = lab.instance()
-        await queue.push([Message(id=f"{topic}-{n}", topic=topic) for n in (1, 2) for topic in reversed(TOPICS)])
+        await queue.push([Message(id=f"{topic}-{n}", topic=topic) for n in (1, 2) for topic in reversed(GmqLab.topics)])
         assert [await popped(queue, 1) for _ in range(4)] == [["fast-1"], ["fast-2"], ["slow-1"], ["slow-2"]]
         with pytest.raises(ValueError, match="topic must be one of fast, slow, got 'none'"):
             await queue.push([Message(id="m", topic="fast"), Message(id="n", topic="none")])
@@ -152,8 +138,7 @@ def test_what_was_delivered_in_vain_so_often_is_set_aside(lab):
 def test_a_dispatcher_names_what_nobody_listed_and_lists_it(lab):
     async def program():
         queue, keys = lab.instance(), HardenedKeys(prefix="test", queue="slow")
-        contexts = {topic: one._context for topic, one in lab.instance("b")._topics.items()}
-        async with HardenedDispatcher("b-1", contexts) as dispatcher:
+        async with lab.dispatcher("b") as dispatcher:
             for zone in ZONES:
                 await lab.ask(zone, "HSET", keys.messages, "orphan", b'{"id":"orphan","timeout":0,"priority":0}')
             await lab.sleep(2_000)
@@ -170,38 +155,8 @@ def test_a_dispatcher_brings_a_zone_what_it_missed_whichever_zone_serves_it(lab)
         await lab.ask("c", "HDEL", keys.records, "m")
         await lab.ask("c", "HDEL", keys.messages, "m")
         await lab.ask("c", "ZREM", keys.ready("c"), "m")
-        contexts = {topic: one._context for topic, one in lab.instance("a")._topics.items()}
-        async with HardenedDispatcher("a-1", contexts):
+        async with lab.dispatcher("a"):
             await lab.sleep(120)  # before the first page of all records
         assert await popped(queue) == ["m"]
 
     lab.run(program())
-
-
-def pushed_at_once(seed):
-    """Bodies of the pushes of one id in zones a and c that were confirmed, and those that were then delivered."""
-    settings = SimSettings(seed=seed, timeouts=Timeouts(factor=0.1), lag=parse_lag("lognormal:5ms:40ms"))
-    lab, confirmed = Gmq(SimCluster(ZONES, settings)), []
-
-    async def program():
-        queues = {zone: lab.instance(zone) for zone in ZONES}
-
-        async def push(zone):
-            with suppress(ServerError, Indeterminate):
-                await queues[zone].push([Message(id="m", payload=zone)])
-                confirmed.append(zone)
-
-        for zone in "ac":
-            lab.runtime.spawn(push(zone), name=zone)
-        await lab.sleep(1_000)
-        return [one.message.payload for queue in queues.values() for one in await queue.pop(5)]
-
-    return lab.run(program()), confirmed
-
-
-def test_of_two_pushes_of_an_id_at_once_one_job_comes_of_it_though_perhaps_with_the_refused_body():
-    """The window that docs/gmq.md names: a zone keeps the body that it got first, and nothing compares bodies."""
-    seen = [pushed_at_once(seed) for seed in range(1, 60)]
-    assert {(len(delivered), len(confirmed) <= 1) for delivered, confirmed in seen} == {(1, True)}
-    mistaken = [confirmed for delivered, confirmed in seen if confirmed and delivered != confirmed]
-    assert 0 < len(mistaken) < len(seen)
