@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from analysis.latency_buckets import BucketCount, merged, quantiles_ms
 from analysis.message_classes import DUPLICATE_CAUSES
+from analysis.spark.inputs import LeftOut
 
 Row = Mapping[str, Any]
 
@@ -71,12 +72,12 @@ class SettingFigures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aggregates:
-    """``differs``: by setting, what it has that others have not. ``left_out``: directories not used, and why."""
+    """``differs``: by setting, what it has that others have not. ``left_out``: by path or URI, what was not used."""
 
     operations: tuple[OperationFigures, ...]
     settings: tuple[SettingFigures, ...]
     differs: Mapping[str, str]
-    left_out: Mapping[Path, str]
+    left_out: Mapping[str, LeftOut]
 
     def write(self, folder: Path) -> list[Path]:
         """Write ``aggregates.json`` and one Parquet file a table into ``folder``; returns the paths."""

@@ -1,28 +1,28 @@
 """Aggregates over any number of runs, on Spark: one machine with ``local[*]``, or a cluster when runs outgrow it.
 
-The input is run directories as they are on disk (on storage that every executor can read). Spark gives back integers
+The input is run directories as they are on storage that every executor can read. Spark gives back integers
 only, and no more of them than there are kinds and buckets.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from analysis.runs.directory import RunDirectory, RunError
 from analysis.runs.history import ADDED
 from analysis.spark import queries
 from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
 from analysis.spark.counts import count_query
 from analysis.spark.groups import grouped
+from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote, place_of
 from analysis.spark.session import SparkFailed, spark_session
+from analysis.spark.storage import Storage
 
 _RUNS = pa.schema(
     [
@@ -43,17 +43,33 @@ _OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])
 _BRIEF_ROWS_MAX = 200_000
 
 
-def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path | None = None) -> Aggregates:
-    """Aggregate ``run_dirs`` per setting, operation, zone and second, and write the tables to ``out`` if given.
+def aggregate(
+    given: Sequence[str | Path],
+    *,
+    master: str = "local[*]",
+    out: Path | None = None,
+    strict: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> Aggregates:
+    """Aggregate the runs at paths, patterns and URIs per setting, operation and zone; write tables to ``out`` if given.
 
-    Runs of one setting differ in nothing but their seed. Directories that are no readable run of a queue are left out.
-    Raises ``RunError`` if none is left, ``JavaMissing``, and ``SparkFailed``.
+    Runs of one setting differ in nothing but their seed. What is no readable run of a queue is left out; ``strict``:
+    broken runs are an error. ``settings`` are Spark's. Raises ``RunError`` if no run is left, ``JavaMissing``, and
+    ``SparkFailed``.
     """
-    runs, left_out = _usable(run_dirs)
-    rows = sum(pq.read_metadata(run.history_path).num_rows for run in runs)
-    with spark_session(master=master, brief=master.startswith("local") and rows < _BRIEF_ROWS_MAX) as session:
+    found = find_runs(one for one in given if not is_remote(one))
+    remote = [one for one in given if is_remote(one)]
+    if not remote:
+        found.usable(strict=strict)
+    brief = master.startswith("local") and not remote and sum(run.rows for run in found.runs) < _BRIEF_ROWS_MAX
+    with (
+        TemporaryDirectory(prefix="zonelab-runs-") as copies,
+        spark_session(master=master, brief=brief, settings=settings or {}) as session,
+    ):
+        if remote:
+            found = found.and_also(find_runs(remote, storage=Storage(session), copies=Path(copies)))
         try:
-            aggregates = _aggregate(session, runs, left_out, out)
+            aggregates = _aggregate(session, found.usable(strict=strict), out)
         except PySparkException as error:
             raise SparkFailed(f"a Spark job failed: {str(error).splitlines()[0]}") from error
     if out is not None:
@@ -61,35 +77,9 @@ def aggregate(run_dirs: Sequence[Path], *, master: str = "local[*]", out: Path |
     return aggregates
 
 
-def _usable(run_dirs: Sequence[Path]) -> tuple[list[RunDirectory], dict[Path, str]]:
-    """Broken files are found here, before Spark starts."""
-    if not run_dirs:
-        raise RunError("no run directory was given")
-    runs: dict[Path, RunDirectory] = {}
-    left_out: dict[Path, str] = {}
-    for path in run_dirs:
-        try:
-            run = RunDirectory.open(path)
-            run.operation_rows(), run.final_state_rows()
-        except RunError as error:
-            left_out[path] = str(error)
-        else:
-            if run.info.session is not None:
-                left_out[path] = f"{path}: a session of zonelab up, which has no messages"
-            elif run.info.workload is not None:
-                left_out[path] = f"{path}: its clients used no queue but {run.info.workload.kind}s"
-            else:
-                runs[run.path] = run
-    if not runs:
-        raise RunError("; ".join(left_out.values()))
-    return list(runs.values()), left_out
-
-
-def _aggregate(
-    session: SparkSession, runs: Sequence[RunDirectory], left_out: Mapping[Path, str], out: Path | None
-) -> Aggregates:
-    names, differs = grouped(runs)
-    _register(session, runs, names)
+def _aggregate(session: SparkSession, found: Inputs, out: Path | None) -> Aggregates:
+    names, differs = grouped([run.directory for run in found.runs])
+    _register(session, found.runs, names)
     for name, query in queries.VIEWS.items():
         view = session.sql(query)
         if name in ("operations", "outcomes", "classified"):
@@ -102,23 +92,22 @@ def _aggregate(
         operations=tuple(operation_figures(counted)),
         settings=tuple(_setting(row.asDict(), counted) for row in session.sql(queries.SETTINGS).collect()),
         differs=differs,
-        left_out=left_out,
+        left_out=found.left_out,
     )
 
 
 def _write_counts(session: SparkSession, out: Path) -> None:
     """The counts of every second, written where they were made: they grow with the length of the runs."""
     counts = session.sql(count_query("setting", "f", "zone", "second"))
-    counts.write.mode("overwrite").parquet((out / "latency_counts").absolute().as_uri())
+    counts.write.mode("overwrite").parquet(str((out / "latency_counts").absolute()))
 
 
-def _register(session: SparkSession, runs: Sequence[RunDirectory], settings: Sequence[str]) -> None:
+def _register(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
     rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
     _small(session, rows, _RUNS).createOrReplaceTempView("runs")
-    history = _read(session, [run.history_path for run in runs], levels_up=2, added=ADDED)
-    history.createOrReplaceTempView("history")
-    states = [path for run in runs if (path := run.path / "final_state.parquet").exists()]
-    state = _read(session, states, levels_up=1) if states else _small(session, [], _FINAL_STATE)
+    _read(session, runs, "operations", added=ADDED).createOrReplaceTempView("history")
+    states = [run for run in runs if run.files("final_state")]
+    state = _read(session, states, "final_state") if states else _small(session, [], _FINAL_STATE)
     state.createOrReplaceTempView("final_state")
 
 
@@ -128,13 +117,13 @@ def _small(session: SparkSession, rows: Sequence[tuple[Any, ...]], schema: pa.Sc
     return session.createDataFrame(pa.Table.from_pylist(named, schema=schema))
 
 
-def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
-    info = run.info
-    unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
+def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
+    info, state_known = run.directory.info, run.directory.final_state_known
+    unread = set(info.unread_zones) if state_known else set(info.zone_names)
     unread_shards = [shard for shard, zone in info.queue.shards.items() if zone in unread]
-    complete = run.final_state_known and not unread
+    complete = state_known and not unread
     return (
-        str(run.path),
+        run.place,
         setting,
         info.epoch_ns,
         info.status == "complete",
@@ -145,20 +134,19 @@ def _run_row(run: RunDirectory, setting: str) -> tuple[Any, ...]:
     )
 
 
-def _read(session: SparkSession, paths: Sequence[Path], *, levels_up: int, added: Sequence[str] = ()) -> DataFrame:
-    """The files as one table with the run directory of each row as ``run``, null where a file lacks one of ``added``.
+def _read(session: SparkSession, runs: Sequence[RunInput], name: str, *, added: Sequence[str] = ()) -> DataFrame:
+    """The table ``name`` of all ``runs`` with the place of each row's run as ``run``.
 
-    Spark takes the schema of any of the files.
+    Spark takes the schema of any of the files; a file has null where it lacks one of ``added``.
     """
-    files = [str(path) for path in paths]
-    table = session.read.parquet(*files)
-    lacking = [name for name in added if name not in table.columns]
+    owner_of = {file: run.place for run in runs for file in run.files(name)}
+    table = session.read.parquet(*owner_of)
+    lacking = [column for column in added if column not in table.columns]
     if lacking:
-        fields = [*table.schema.fields, *(StructField(name, LongType()) for name in lacking)]
-        table = session.read.schema(StructType(fields)).parquet(*files)
-    # Spark names files by escaped URIs; the map from those to directories is small.
-    names = {name: Path(unquote(urlparse(name).path)) for name in table.inputFiles()}
-    owners = [(name, str(path.parents[levels_up - 1])) for name, path in names.items()]
+        fields = [*table.schema.fields, *(StructField(column, LongType()) for column in lacking)]
+        table = session.read.schema(StructType(fields)).parquet(*owner_of)
+    # Spark names files by escaped URIs; the map from those to runs is small.
+    owners = [(file, owner_of[place_of(file)]) for file in table.inputFiles()]
     owner = _small(session, owners, _OWNERS)
     return table.withColumn("file", sf.input_file_name()).join(sf.broadcast(owner), "file").drop("file")
 

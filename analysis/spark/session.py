@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import IO
 
 from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
@@ -31,17 +32,22 @@ class SparkFailed(Exception):
 
 @contextmanager
 def spark_session(
-    *, master: str = "local[*]", app_name: str = "zonelab", brief: bool = False
+    *,
+    master: str = "local[*]",
+    app_name: str = "zonelab",
+    brief: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
     """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
 
-    ``brief``: for so little data that starting Java costs more than the work does.
+    ``brief``: for so little data that starting Java costs more than the work does. ``settings``: of Spark, as in
+    ``spark-submit --conf``; they come before those that are made here.
 
     One at a time in a process: Spark itself has no room for two.
     """
     require_java()
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
-        conf = _configuration(master, app_name, Path(folder), brief=brief)
+        conf = _configuration(master, app_name, Path(folder), brief=brief).setAll(list(settings.items()))
         try:
             gateway = launch_gateway(conf, popen_kwargs={"stderr": log, "stdout": log, "cwd": folder})  # type: ignore[no-untyped-call]
         except Exception as error:

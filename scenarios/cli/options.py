@@ -56,3 +56,12 @@ def run_directory(path: Path) -> Path:
     if not path.is_dir():
         raise NotAccepted(f"{path}: {'is not a directory' if path.exists() else 'no such run directory'}")
     return path.resolve()
+
+
+def spark_settings(given: list[str] | None) -> dict[str, str]:
+    """The settings of ``--conf KEY=VALUE``."""
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, value in pairs:
+        if not name.startswith("spark.") or not equals:
+            raise NotAccepted(f"--conf {name}{equals}{value}: accepted is spark.NAME=VALUE")
+    return {name: value for name, _, value in pairs}

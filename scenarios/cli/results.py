@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from scenarios.cli.exits import EXITS, LabError
-from scenarios.cli.options import AsJson, RunPath, run_directory
+from scenarios.cli.options import AsJson, RunPath, run_directory, spark_settings
+from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json
 
 
@@ -70,34 +71,41 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
 
 
 def analyze(
-    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
+    run: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run directories: paths, patterns, or URIs such as hdfs://….")
+    ],
     *,
     master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Aggregate any number of runs with Spark: per setting, operation, zone and second.
+    """Aggregate any number of runs with Spark: per setting, operation and zone.
 
-    Runs that differ in anything but their seed are counted apart, and the tables name what they differ in. Classes are
-    counted in messages, and in runs with their 95 % interval: messages of one run share its faults.
+    A run is a directory with a run.json; what else a pattern matches is passed over. Runs that differ in anything but
+    their seed are counted apart, and the tables name what they differ in. Classes are counted in messages, and in runs
+    with their 95 % interval: messages of one run share its faults.
     """
+    from analysis.spark.inputs import NoRunFound
     from analysis.spark.pipeline import aggregate
     from analysis.spark.session import JavaMissing, SparkFailed
     from scenarios.terminal.console import print_table
-    from scenarios.verbs.analyze import message_table, operation_table
+    from scenarios.verbs.analyze import message_table, operation_table, words_before
 
     try:
-        aggregates = aggregate(run, master=master, out=out)
+        aggregates = aggregate(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
+    except NoRunFound as error:
+        raise NotAccepted(str(error)) from error
     except (JavaMissing, SparkFailed) as error:
         raise LabError(str(error)) from error
     if as_json:
-        told = asdict(aggregates)
-        print_json(told | {"left_out": {str(path): why for path, why in aggregates.left_out.items()}})
+        print_json(asdict(aggregates))
     else:
-        for why in aggregates.left_out.values():
-            typer.echo(f"left out: {why}")
-        for setting, differs in aggregates.differs.items():
-            typer.echo(f"{setting}: {differs}" if differs else setting)
+        for line in words_before(aggregates):
+            typer.echo(line)
         print_table(message_table(aggregates))
         typer.echo()
         print_table(operation_table(aggregates))

@@ -1,13 +1,14 @@
 """The Spark step: aggregates over runs, and whether they say what the checker said of each run."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.table import Table
 
 from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigures
+from analysis.spark.inputs import left_out_words
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.statistics import proportion_interval
@@ -58,6 +59,16 @@ def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str
     return [
         f"{name}: Spark {spark[name]:,}, checker {checked[name]:,}" for name in spark if spark[name] != checked[name]
     ]
+
+
+def words_before(aggregates: Aggregates) -> Iterator[str]:
+    """What must be known before the tables are read: what was left out, and what the settings differ in."""
+    if aggregates.left_out:
+        yield left_out_words(aggregates.left_out.values())
+    for left in aggregates.left_out.values():
+        yield f"  {left.why}"
+    for setting, differs in aggregates.differs.items():
+        yield f"{setting}: {differs}" if differs else setting
 
 
 def message_table(aggregates: Aggregates) -> Table:

@@ -21,6 +21,7 @@ from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.spark.aggregates import Aggregates, SettingFigures, operation_figures
 from analysis.spark.groups import grouped
+from analysis.spark.inputs import NoRunFound
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed, spark_session
 from analysis.summary.queue_summary import Summary, summarise
@@ -54,7 +55,7 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     registers = eventful_run(folder / "registers").write(
         workload={"kind": "register", "forbid": [], "budget_configurations": 1}
     )
-    return [broken, registers, folder]
+    return [broken, registers]
 
 
 @pytest.fixture(scope="module")
@@ -210,20 +211,21 @@ def test_a_java_that_is_too_old_is_named_with_its_version(monkeypatch: pytest.Mo
 
 @pytest.mark.java
 def test_what_cannot_be_used_is_left_out_by_name(aggregates: Aggregates, unusable: list[Path]) -> None:
-    broken, registers, no_run = unusable
-    assert list(aggregates.left_out) == unusable
-    assert "operations.parquet: truncated" in aggregates.left_out[broken]
-    assert "used no queue but registers" in aggregates.left_out[registers]
-    assert "not a run directory" in aggregates.left_out[no_run]
+    assert [(place, left.kind) for place, left in aggregates.left_out.items()] == [
+        (str(unusable[0]), "broken"),
+        (str(unusable[1]), "no queue"),
+    ]
 
 
 def test_with_nothing_that_can_be_used_spark_does_not_start(
-    monkeypatch: pytest.MonkeyPatch, unusable: list[Path]
+    monkeypatch: pytest.MonkeyPatch, unusable: list[Path], runs: list[Path]
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(RunError, match=r"operations\.parquet: truncated.*; .*used no queue.*; .*not a run directory"):
+    with pytest.raises(RunError, match=r"operations\.parquet: truncated.*; .*used no queue"):
         aggregate(unusable)
-    with pytest.raises(RunError, match="no run directory was given"):
+    with pytest.raises(RunError, match=r"operations\.parquet: truncated.* \(left out: 1 broken\)"):
+        aggregate([*runs, *unusable], strict=True)
+    with pytest.raises(NoRunFound, match="no run was found"):
         aggregate([])
 
 

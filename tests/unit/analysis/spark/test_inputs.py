@@ -1,0 +1,92 @@
+"""Goal: every run that is meant is found once, and nothing else. Method: folders as hunts, links and killed labs leave
+them, by path, pattern and URI; a second file system is Hadoop's viewfs over a local folder.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support.analysis.runs import eventful_run
+
+from analysis.runs.directory import RunError
+from analysis.spark.inputs import Inputs, NoRunFound, find_runs
+from analysis.spark.pipeline import aggregate
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs with a link to the newer one, and what else the lab leaves beside them."""
+    folder = tmp_path / "runs" / "eventful"
+    eventful_run(folder / "one").write()
+    eventful_run(folder / "two", seed=2).write()
+    (folder / "latest").symlink_to("two", target_is_directory=True)
+    for name in ("hunt-0123", "shrunk-7", "sweep-4567"):
+        (folder / name).mkdir()
+        (folder / name / "state.json").write_text("{}")
+    (folder / "index.html").write_text("<html>")
+    return folder
+
+
+def names(found: Inputs) -> list[str]:
+    return [run.directory.path.name for run in found.runs]
+
+
+def test_paths_patterns_and_uris_find_the_runs_once_and_pass_over_the_rest(runs: Path) -> None:
+    for given in (
+        [runs / "*"],
+        [f"{runs}/*"],
+        [f"file://{runs}/*"],
+        sorted(runs.iterdir()),
+        [runs / "one", runs / "*"],
+    ):
+        found = find_runs(given)
+        assert sorted(names(found)) == ["one", "two"], given
+        assert found.left_out == {}
+    assert find_runs([runs / "latest"]).runs[0].place == str(runs / "two")
+
+
+def test_a_path_is_taken_by_its_name_before_it_is_a_pattern(tmp_path: Path) -> None:
+    run = eventful_run(tmp_path / "a [b] *").write()
+    assert names(find_runs([run])) == ["a [b] *"]
+
+
+def test_what_is_broken_or_cut_off_is_named_with_its_kind_and_strict_stops(runs: Path) -> None:
+    broken, cut_off = runs / "broken", runs / "killed"
+    shutil.copytree(runs / "one", broken)
+    (broken / "run.json").write_text("{")
+    (cut_off / "history").mkdir(parents=True)
+    (cut_off / "history" / "operations.parquet.partial").write_bytes(b"PAR1")
+    found = find_runs([runs / "*", runs / "nowhere"])
+    kinds = {Path(place).name: left.kind for place, left in found.left_out.items()}
+    assert kinds == {"broken": "broken", "killed": "cut off", "nowhere": "missing"}
+    assert all(left.why.startswith(place) for place, left in found.left_out.items())
+    assert found.usable(strict=False) is found
+    with pytest.raises(RunError, match=r"\(left out: 1 broken, 1 cut off, 1 missing\)$"):
+        found.usable(strict=True)
+
+
+def test_without_any_run_one_line_says_what_a_run_is(runs: Path) -> None:
+    with pytest.raises(NoRunFound, match=r"^no run was found: a run is a directory with a run\.json"):
+        find_runs([runs / "hunt-*"]).usable(strict=False)
+    with pytest.raises(NoRunFound, match="nowhere: no such file or directory"):
+        find_runs([runs / "nowhere"]).usable(strict=False)
+
+
+@pytest.mark.java
+def test_runs_on_another_file_system_give_the_same_counts(runs: Path) -> None:
+    broken = runs / "broken"
+    shutil.copytree(runs / "two", broken)
+    (broken / "history" / "operations.parquet").write_bytes(b"PAR1")
+    mounted = {"spark.hadoop.fs.viewfs.mounttable.lab.link./runs": f"file://{runs}"}
+    given = ["viewfs://lab/runs/*o*", "viewfs://lab/runs/nowhere/*", "s3a://bucket/runs/*", runs / "one"]
+    aggregates = aggregate(given, master="local[1]", settings=mounted)
+    kinds = {place: left.kind for place, left in aggregates.left_out.items()}
+    assert kinds == {
+        "viewfs://lab/runs/broken": "broken",
+        "viewfs://lab/runs/nowhere/*": "missing",
+        "s3a://bucket/runs/*": "broken",
+    }
+    assert "spark.jars.packages=org.apache.hadoop:hadoop-aws:" in aggregates.left_out["s3a://bucket/runs/*"].why
+    (figures,) = aggregates.settings
+    assert figures.runs == 3  # one and two by URI, and one by its path: Spark cannot know that it is the same
+    assert figures.counts["lost"] == 9
