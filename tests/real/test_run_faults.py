@@ -171,8 +171,8 @@ def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_p
     run = run_with(
         tmp_path,
         {"kind": "consumer_crash", "zone": "b", "consumer": "all"},
-        consumers={"per_zone": 2},
-        queue={"unack_ms": 2000, "unack_interval_ms": 200},
+        consumers={"per_zone": 2, "processing": "constant:100ms"},
+        queue={"unack_ms": 3000, "unack_interval_ms": 200},
     )
     processes = {row["process"] for row in run.table("history/operations.parquet")}
     assert {name for name in processes if name.startswith("consumer-b")} == {
@@ -183,6 +183,7 @@ def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_p
     }
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
+    assert verdict.counts[MessageClass.REDELIVERED] > 0
 
 
 def test_a_coordinator_that_crashed_refuses_its_clients_and_no_others(tmp_path: Path) -> None:

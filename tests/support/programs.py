@@ -1,12 +1,26 @@
-"""Programs of our own that tests start, and that say in one line of JSON that they are ready."""
+"""Programs of our own that tests start, that say in one line of JSON that they are ready; and waiting for them."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 END_DEADLINE_S = 60.0
+PATIENCE_S = 90.0
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T]) -> T:
+    """Wait until ``condition()`` holds, and return what it gave; fails if it never does."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s, f"waited {PATIENCE_S:g} s in vain"
+        time.sleep(0.02)
+    return found
 
 
 class Program:

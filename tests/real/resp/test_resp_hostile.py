@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from support.programs import until
 
 from cluster.resp.gateway.program import allow_files
 from cluster.resp.protocol import wire
@@ -136,13 +137,6 @@ def served(gateway):
     with gateway.client() as client, contextlib.suppress(redis.ConnectionError):
         return client.echo("hi") == b"hi"
     return False
-
-
-def until(condition):
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def test_an_idle_client_costs_at_most_twenty_kilobytes(cluster):

@@ -3,10 +3,9 @@
 Method: the same commands through redis-py to gateways on three real servers with and without each option.
 """
 
-import time
-
 import pytest
 import redis
+from support.programs import until
 
 from cluster.zone import Restart
 
@@ -87,13 +86,6 @@ def test_a_client_cannot_tell_that_an_option_is_on(cluster, quorum, name):
                 assert answers(client) == answers(plain)
 
 
-def until(condition):
-    deadline_s = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not come true within 60 s"
-        time.sleep(0.01)
-
-
 def add_if_unchanged(client, number):
     with client.pipeline(transaction=True) as pipeline:
         pipeline.watch("k")
@@ -130,11 +122,3 @@ def direct_value(direct):
         return direct.get("k")
     except redis.ConnectionError:
         return None
-
-
-def test_options_that_exclude_each_other_are_refused_in_one_line(cluster):
-    with (
-        pytest.raises(AssertionError, match="one or the other"),
-        cluster.gateway("a", read_repair=True, votes="version"),
-    ):
-        pass

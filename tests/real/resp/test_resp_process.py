@@ -29,11 +29,7 @@ pytestmark = pytest.mark.real
 
 DEADLINE_S = 60
 SINGLE = {"single_connection_client": True}
-
-
-def run(path, timeout=DEADLINE_S):
-    command = [sys.executable, "-m", "cluster.resp", "--config", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+PLACED = {"data_centres": {"east": {"a": ["a"], "b": ["b"]}, "west": {"c": ["c"]}}}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -81,38 +77,27 @@ def test_a_companion_runs_beside_the_gateway_and_ends_with_it(cluster, tmp_path)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"zone": "x"}, "zone 'x' is not among the zones: a"),
-        ({"zones": {"a": "nowhere"}}, "zones.a: Value error, 'nowhere' is not accepted; accepted: HOST:PORT"),
-        ({"sockets": {"x": "/tmp/x.sock"}}, "sockets ['x'] are not accepted; accepted: those of zones a"),
-        ({"busy_poll_us": -1}, "busy_poll_us:"),
-        ({"limits": {"busy_poll_us": 5}}, "limit busy_poll_us=5 is not accepted"),
-        ({"lag": "5"}, "lag:"),
-        ({"lags": {"a>x": "soon"}}, "lags"),
-        ({"lags": {"a>x": "constant:1ms"}}, "link 'a>x' names no two of the zones: a"),
-        ({"limits": {"frob": 1}}, "limit frob=1 is not accepted; accepted: 1 or more for"),
-        ({"level": "DC_TWO"}, "level:"),
-        ({"certificate": "x.pem"}, "TLS needs both"),
+        ({"port": "TAKEN"}, "cannot listen at 127.0.0.1:TAKEN"),
+        (
+            {"topology": PLACED, "peers": {"b": "127.0.0.1:1", "c": "127.0.0.1:1", "a": "127.0.0.1:TAKEN"}},
+            "listen at 127.0.0.1:TAKEN",
+        ),
+        ({"certificate": "FILE", "private_key": "FILE"}, "cannot be used"),
         ({"frob": 1}, "frob:"),
     ],
+    ids=["port", "port for peers", "certificate", "option"],
 )
-def test_a_wrong_configuration_is_refused_in_one_line(tmp_path, change, said):
-    path = tmp_path / "gateway.json"
-    path.write_text(json.dumps({"zone": "a", "zones": {"a": "127.0.0.1:1"}, **change}))
-    done = run(path)
-    assert done.returncode == 3
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_port_that_is_taken_and_a_certificate_that_is_none_are_reported(cluster, quorum, tmp_path):
+def test_a_gateway_that_cannot_begin_says_why_in_one_line(cluster, quorum, tmp_path, change, said):
+    """What else a configuration may have wrong: tests/unit/cluster/resp/test_resp_configuration.py."""
+    path, taken = tmp_path / "gateway.json", str(quorum.port)
     zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
-    path = tmp_path / "gateway.json"
-    path.write_text(json.dumps({"zone": "a", "zones": zone_texts, "port": quorum.port}))
-    done = run(path)
+    text = json.dumps({"zone": "a", "zones": zone_texts, **change})
+    path.write_text(text.replace('"TAKEN"', taken).replace("TAKEN", taken).replace("FILE", str(path)))
+    command = [sys.executable, "-m", "cluster.resp", "--config", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert (done.returncode, done.stdout) == (3, "")
-    assert f"cannot listen at 127.0.0.1:{quorum.port}" in done.stderr
-    path.write_text(json.dumps({"zone": "a", "zones": zone_texts, "certificate": str(path), "private_key": str(path)}))
-    assert "cannot be used" in run(path).stderr
+    assert said.replace("TAKEN", taken) in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def program(coroutine):

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import dramatiq
 import pytest
@@ -10,6 +9,7 @@ import redis
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.worker import Worker as DramatiqWorker
 from rq import Queue, Retry, SimpleWorker
+from support.programs import until
 
 pytestmark = pytest.mark.real
 
@@ -38,13 +38,6 @@ def jobs(tmp_path, monkeypatch):
     (tmp_path / "zone_jobs.py").write_text(JOBS)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
-
-
-def until(condition):
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def test_rq_runs_jobs_retries_failures_and_honours_dependencies(cluster, quorum, jobs):

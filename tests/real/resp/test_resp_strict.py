@@ -4,13 +4,13 @@ Method: the examples that scenarios have as well, and those that only a port has
 and four zones on three real servers.
 """
 
-import time
 from contextlib import ExitStack
 
 import pytest
 import redis
 from support.cluster.strict_forms import EXAMPLES, TAKEN
 from support.cluster.zones import peers
+from support.programs import until
 
 from cluster.options.strict.forms import PREFIX
 from cluster.votes.levels import Level
@@ -19,7 +19,6 @@ from cluster.zone import Restart
 pytestmark = pytest.mark.real
 
 ERR = "ERR "
-DEADLINE_S = 60
 PLAIN = EXAMPLES[0]
 
 
@@ -64,10 +63,7 @@ def planted(cluster, gateways, request):
 
 
 def until_a_quorum_is_reached(gateway):
-    deadline_s = time.monotonic() + DEADLINE_S
-    while str(answer(gateway, Level.DC_QUORUM, ("SET", "k", "v"))) != "b'OK'":
-        assert time.monotonic() < deadline_s, f"the gateway reached no quorum of zones within {DEADLINE_S} s"
-        time.sleep(0.01)
+    until(lambda: str(answer(gateway, Level.DC_QUORUM, ("SET", "k", "v"))) == "b'OK'")
 
 
 def answer(gateway, level, command):

@@ -7,17 +7,15 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 import redis
+from support.programs import until
 from support.scenarios.short_runs import zonelab_command
 
 from scenarios.cli.main import run_cli
-
-DEADLINE_S = 90
 
 PF_EXITING = 4
 """Among the flags of ``/proc/PID/stat``: the process is being dismantled, memory first, files later."""
@@ -110,12 +108,7 @@ class Lab:
                     found.append(int(entry.name))
         return found
 
-    def until(self, condition):
-        deadline = time.monotonic() + DEADLINE_S
-        while not (found := condition()):
-            assert time.monotonic() < deadline, "it did not happen in time"
-            time.sleep(0.02)
-        return found
+    until = staticmethod(until)
 
     def assert_nothing_is_left(self):
         self.until(lambda: not self.processes)
