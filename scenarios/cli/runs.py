@@ -65,6 +65,7 @@ def run(
     zones = (on or On.PROCESS).zones
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
     with Display() as shown:
+        shown.announce("run", [loaded])
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
     show(done, as_json=as_json)
@@ -94,6 +95,7 @@ def replay(
         raise typer.Exit(EXITS[not again.fails])
     loaded = load_scenario(file, overrides=[f"arm={on.arm}"])
     with Display() as shown:
+        shown.announce("replay", [loaded])
         shown.begin(f"{loaded.name} {loaded.level}")
         done = replayed(file, loaded, zones=on.zones, runs=runs, shown=shown)
     show(done, as_json=as_json)

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from rich.console import Console
@@ -19,12 +19,11 @@ from rich.progress import (
 )
 
 from scenarios.clients.recorder import Outcome
+from scenarios.spec.scenario import Scenario
+from scenarios.terminal.forecast import LONG_S, forecast
 
 LINES = 10
 """So many lines of a ``RunBar`` where there is no terminal."""
-
-LONG_S = 10.0
-"""From so many seconds on a ``RunBar`` says how long the rest will take."""
 
 MEASURED_S = 1.0
 """It measures for so long after the first run, which has the start of the workers in it."""
@@ -48,6 +47,10 @@ class _Bars:
     def __exit__(self, *error: object) -> None:
         self._bars.stop()
 
+    def _tell(self, words: str) -> None:
+        """A line above the bars, on a terminal and without one."""
+        self._bars.console.print(words, highlight=False, markup=False, soft_wrap=True)
+
     def _line(self, *parts: str, separator: str) -> None:
         if self._bars.disable:
             print(separator.join(filter(None, parts)), file=sys.stderr, flush=True)  # noqa: T201 (its purpose)
@@ -56,7 +59,7 @@ class _Bars:
 class Display(_Bars):
     """Watches one run after another: its phase, how far that is, and what was counted so far.
 
-    ``begin`` names the next run and comes before everything else; the rest is as in ``scenarios.run_phases.Watcher``.
+    ``begin`` names the next run and comes before its phases; the rest is as in ``scenarios.run_phases.Watcher``.
     """
 
     def __init__(self) -> None:
@@ -70,6 +73,11 @@ class Display(_Bars):
         self._title = ""
         self._counts: Counts = {}
         self._run = TaskID(0)
+
+    def announce(self, verb: str, scenarios: Sequence[Scenario]) -> None:
+        """What will be run, if it takes long."""
+        if words := forecast(scenarios):
+            self._tell(f"{verb}: {words}")
 
     def begin(self, title: str) -> None:
         self._title, self._counts = title, {}
@@ -143,5 +151,4 @@ class RunBar(_Bars):
         """On a terminal, too: what is left, by what the first runs took."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
         if left * each_s >= LONG_S:
-            words = f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s"
-            self._bars.console.print(words, highlight=False, markup=False, soft_wrap=True)
+            self._tell(f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s")

@@ -76,11 +76,12 @@ class Demo:
 def run_demo(*, on: On, seed: int | None, runs: Path) -> Demo:
     """Stops after the first run that does not complete."""
     performed = []
+    given = [f"arm={on.arm}"] + ([f"seed={seed}"] if seed is not None else [])
+    scenarios = [load_scenario(SCENARIO, overrides=[f"level={level}", *given]) for level in LEVELS_OF_ONE_DC]
     with Display() as shown:
-        for level in LEVELS_OF_ONE_DC:
-            overrides = [f"level={level}", f"arm={on.arm}"] + ([f"seed={seed}"] if seed is not None else [])
-            scenario = load_scenario(SCENARIO, overrides=overrides)
-            shown.begin(f"{level:<14}")
+        shown.announce("demo", scenarios)
+        for scenario in scenarios:
+            shown.begin(f"{scenario.level:<14}")
             command = run_command(SCENARIO, scenario, zones=on.zones, overrides=(), runs=runs)
             performed.append(perform(scenario, zones=on.zones, runs=runs, shown=shown, command=command))
             if performed[-1].record.status != "complete":

@@ -94,6 +94,7 @@ def compare_engines(
         raise NotAccepted(f"{source}: has a workload ({first.workload.kind}) and no queue; accepted: one with a queue")
     zones, found = (on or On.PROCESS).zones, []
     with Display() as shown:
+        shown.announce("engines", [case.scenario for case in cases if case.scenario is not None])
         for case in cases:
             found.append(case.run(zones=zones, runs=runs, shown=shown))
             performed = found[-1].performed

@@ -2,7 +2,8 @@
 
 import pytest
 
-from scenarios.terminal.progress import RunBar
+from scenarios.spec.reading import load_scenario
+from scenarios.terminal.progress import Display, RunBar
 
 
 @pytest.mark.parametrize(("each_s", "said"), [(0.5, ["steady: 89 more runs x 0.5 s, about 44 s"]), (0.01, [])])
@@ -16,3 +17,25 @@ def test_a_bar_says_after_the_first_runs_how_long_the_rest_takes(
             now_s = 30 + (done - 9) * each_s
             bar.show(done, 100)
     assert [line for line in capsys.readouterr().err.splitlines() if "more runs" in line] == said
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "said"),
+    [
+        ([{"arm": "real"}], "steady: 1 run x 10 s of load, and at most 15 s to drain: 10 to 25 s\n"),
+        (
+            [{"load.duration_s": 6, "arm": "real"}, {"load.duration_s": 20, "drain.bound_s": 9, "arm": "real"}],
+            "steady: 2 runs x 6 to 20 s of load, and at most 9 to 15 s to drain: 26 to 50 s\n",
+        ),
+        ([{"arm": "sim"}] * 3, "steady: 3 runs x 10 s of load, and at most 15 s to drain, simulated\n"),
+        ([{"load.duration_s": 4, "arm": "real"}] * 2, ""),
+    ],
+)
+def test_what_will_be_run_is_said_beforehand_from_the_phases_of_the_scenarios(
+    scenarios: list[dict[str, object]], said: str, capsys: pytest.CaptureFixture[str]
+):
+    changes = [{"load.duration_s": 10, "drain.bound_s": 15, **one} for one in scenarios]
+    loaded = [load_scenario("steady", overrides=[f"{path}={value}" for path, value in one.items()]) for one in changes]
+    with Display() as shown:
+        shown.announce("steady", loaded)
+    assert capsys.readouterr().err == said
