@@ -6,6 +6,6 @@ ship.
 
 Imports ``engine``, ``cluster`` and ``analysis``; nothing imports it. Within it, from the ground up: ``tasks``,
 ``fields``, ``run_files``; ``faults``; ``spec``; ``fault_draws``; ``queues``; ``clients``; ``run_phases``;
-``terminal``; ``consistency``; ``run``; ``stories`` and ``shrink``; ``hunt``; ``studies``; ``properties``; ``session``;
-``verbs``; ``cli``.
+``terminal``, ``many_runs``; ``consistency``; ``run``; ``stories`` and ``shrink``; ``hunt``; ``studies``;
+``properties``; ``session``; ``verbs``; ``cli``.
 """

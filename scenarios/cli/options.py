@@ -44,6 +44,7 @@ Overrides = Annotated[
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
+SeedFrom = Annotated[int, typer.Option(min=0, help="The first seed.")]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
 

@@ -8,7 +8,7 @@ import typer
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, Source, with_own_queue
+from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, SeedFrom, Source, with_own_queue
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -18,7 +18,7 @@ def hunt(
     *,
     runs: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 1000,
     jobs: Jobs = 1,
-    seed_from: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    seed_from: SeedFrom = 1,
     messages: Annotated[int, typer.Option(min=1, help="About how many messages each run pushes.")] = 100,
     level: AtLevel = None,
     set_: Annotated[
@@ -34,17 +34,18 @@ def hunt(
     it was interrupted, 3 if the lab failed.
     """
     from scenarios.hunt.seeds import HuntTarget
+    from scenarios.many_runs.where import Where
     from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
-    seeds = range(seed_from, seed_from + runs)
+    seeds, where = range(seed_from, seed_from + runs), Where(jobs=jobs)
     command = hunt_command(
-        scenario, level=loaded.level, seeds=seeds, jobs=jobs, messages=messages, overrides=overrides, runs=directory
+        scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
     )
     target = HuntTarget(scenario=loaded, messages=messages)
-    hunted = run_hunt(target, seeds=seeds, jobs=jobs, runs=directory, command=command)
+    hunted = run_hunt(target, seeds=seeds, workers=where.workers, runs=directory, command=command)
     show(hunted, as_json=as_json)
     if hunted.broken:
         first = hunted.broken[0]
@@ -79,6 +80,7 @@ def shrink(
 def matrix(
     *,
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each cell of the table.")] = 30,
+    seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     out: Page = None,
     files: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where counterexamples are written.")] = Path(
@@ -107,6 +109,7 @@ def matrix(
     Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
     """
     from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
+    from scenarios.many_runs.where import Where
     from scenarios.spec.engines import ENGINES, known_engine
     from scenarios.studies.matrix import chosen
     from scenarios.studies.matrix_report import fill_matrix
@@ -130,7 +133,15 @@ def matrix(
         levels=level or (),
         fault_classes=[FaultClass(name) for name in faults or ()],
     )
-    report = fill_matrix(cells, runs=runs, jobs=jobs, out=out, files=files, shrink_runs=shrink_runs, state=state)
+    report = fill_matrix(
+        cells,
+        seeds=range(seed_from, seed_from + runs),
+        out=out,
+        files=files,
+        shrink_runs=shrink_runs,
+        state=state,
+        where=Where(jobs=jobs),
+    )
     show(report, as_json=as_json)
     if report.study.problems:
         raise LabError(report.study.problems[0])
@@ -140,6 +151,7 @@ def matrix(
 def ablate(
     *,
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
+    seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     off: Annotated[
         list[str] | None,
@@ -158,6 +170,7 @@ def ablate(
 
     Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
     """
+    from scenarios.many_runs.where import Where
     from scenarios.spec.engines import ENGINES
     from scenarios.studies.ablated_queue import parse_ablation
     from scenarios.studies.ablation import conditions_of, each_off
@@ -177,9 +190,10 @@ def ablate(
         if not conditions_of(ablation):
             useful = ", ".join(one.name for one in each_off(engine))
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
+    seeds, where = range(seed_from, seed_from + runs), Where(jobs=jobs)
     if options:
-        report: AblationReport | OptionReport = run_option_ablation(runs=runs, jobs=jobs, out=out)
+        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where)
     else:
-        report = run_ablations(ablations, runs=runs, jobs=jobs, out=out, engine=engine)
+        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where)
     show(report, as_json=as_json)
     raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)

@@ -1,6 +1,5 @@
 """What a hunt found: failing seeds grouped by what went wrong, and a scenario file for each group."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from rich.table import Table
 from analysis.checkers.consistency.verdict import MEANINGS
 from analysis.message_classes import DESCRIPTIONS
 from analysis.statistics import proportion_interval
-from scenarios.hunt.seeds import HuntTarget, Outcome
+from scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named
 from scenarios.spec.reading import write_scenario
@@ -127,14 +126,11 @@ class HuntResult:
         return sentences
 
 
-def sum_up(
-    target: HuntTarget, outcomes: Sequence[Outcome], directory: Path, *, complete: bool, resumed: int, command: str
-) -> HuntResult:
+def sum_up(target: HuntTarget, hunted: Hunted, directory: Path, *, command: str) -> HuntResult:
     """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
-    ordered = tuple(sorted(outcomes, key=lambda outcome: outcome.seed))
     groups = []
     for name in _MEANINGS:
-        failing = sorted((one for one in ordered if name in one.violated), key=_plainness)
+        failing = sorted((one for one in hunted.outcomes if name in one.violated), key=_plainness)
         if failing:
             path = directory / name / COUNTEREXAMPLE
             _write(target, failing[0], path)
@@ -142,10 +138,10 @@ def sum_up(
     return HuntResult(
         scenario=target.scenario.name,
         directory=directory,
-        outcomes=ordered,
+        outcomes=hunted.outcomes,
         groups=tuple(groups),
-        complete=complete,
-        resumed=resumed,
+        complete=hunted.complete,
+        resumed=hunted.known,
         command=command,
         of_queue=target.scenario.workload is None,
     )

@@ -3,20 +3,20 @@
 What a seed shows depends on the seed alone, so it does not matter which process runs it, nor in which order.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
 
 from cluster.sim.trace import first_difference
 from scenarios.fault_draws.swarm import drawn
-from scenarios.parallel import results
+from scenarios.many_runs.environment import Environment
+from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from scenarios.many_runs.state import Codec, RunState
+from scenarios.many_runs.task import Finished, Task, Workers
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
-from scenarios.run_files.directory import program_fingerprint
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
 
@@ -48,11 +48,14 @@ class Outcome:
     error: str | None = None
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        return cls(**json.loads(text))
+    def failed(cls, seed: int, error: str) -> "Outcome":
+        """Of a seed that could not be run to its end."""
+        return cls(
+            seed=seed, valid=None, violated={}, faults=0, pushed=0, virtual_ns=0, events=0, trace_hash="", error=error
+        )
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
+
+_CODEC = Codec(to_json=asdict, from_json=lambda told: Outcome(**told))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,12 +66,17 @@ class HuntTarget:
     messages: int = MESSAGES
     make_queue: MakeQueue = queue_under_test
 
+    def environment(self) -> Environment:
+        return Environment.here(factory=self.scenario.queue.factory)
+
+    def experiment(self) -> str:
+        """Differs whenever a seed could show something else in the same environment."""
+        queue = f"{self.make_queue.__module__}.{getattr(self.make_queue, '__qualname__', self.make_queue)}"
+        return sha256(f"{queue}\n{self.messages}\n{dump_scenario(self.scenario)}".encode()).hexdigest()[:16]
+
     def fingerprint(self) -> str:
         """Differs whenever a seed could show something else."""
-        queue = f"{self.make_queue.__module__}.{getattr(self.make_queue, '__qualname__', self.make_queue)}"
-        program = program_fingerprint(factory=self.scenario.queue.factory)
-        text = f"{program}\n{queue}\n{self.messages}\n{dump_scenario(self.scenario)}"
-        return sha256(text.encode()).hexdigest()[:12]
+        return sha256(f"{self.environment().fingerprint}\n{self.experiment()}".encode()).hexdigest()[:12]
 
     def run_of(self, seed: int) -> Scenario:
         return drawn(self.scenario, seed=seed, messages=self.messages)
@@ -110,41 +118,44 @@ def _outcome(seed: int, trial: Trial[Judged], difference: str | None, repeat: bo
     )
 
 
-class HuntState:
-    """The outcomes so far, one line of JSON each, so that a hunt that was broken off goes on where it was."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hunted:
+    """The outcomes, by seed. ``complete`` is False if Ctrl-C ended it; ``known``: so many were there before."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._path = directory / STATE_NAME
-        self.outcomes = {outcome.seed: outcome for outcome in self._read()}
+    outcomes: tuple[Outcome, ...]
+    complete: bool
+    known: int
 
-    def add(self, outcome: Outcome) -> None:
-        self.outcomes[outcome.seed] = outcome
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(outcome.to_json() + "\n")
 
-    def _read(self) -> Iterator[Outcome]:
-        """What was written whole; a last line without its end is of a seed that is run again."""
-        if not self._path.exists():
-            return
-        whole = self._path.read_bytes().rpartition(b"\n")[0]
-        self._path.write_bytes(whole + b"\n" if whole else b"")
-        yield from map(Outcome.from_json, whole.decode().splitlines())
+def hunt_state(target: HuntTarget, directory: Path) -> RunState[Outcome]:
+    """The outcomes so far, in ``directory``. Raises ``OSError``, or ``NotAccepted`` if another hunt writes there."""
+    return RunState(directory / STATE_NAME, _CODEC, environment=target.environment(), experiment=target.experiment())
 
 
 def hunt(
-    target: HuntTarget, seeds: Sequence[int], *, jobs: int, state: HuntState, on_outcome: Callable[[Outcome], None]
-) -> bool:
-    """Run every seed that ``state`` does not have yet and call ``on_outcome`` with what it showed.
+    target: HuntTarget,
+    seeds: Sequence[int],
+    *,
+    state: RunState[Outcome],
+    workers: Workers = IN_THIS_PROCESS,
+    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+) -> Hunted:
+    """Run every seed that ``state`` does not have yet, and call ``on_outcome`` with what it showed.
 
-    False if Ctrl-C ended it before the last seed.
+    Raises ``ManyRunsFailed``.
     """
-    missing = [seed for seed in seeds if seed not in state.outcomes]
-    with results(partial(hunt_seed, target), missing, jobs=jobs) as outcomes:
-        try:
-            for outcome in outcomes:
-                state.add(outcome)
-                on_outcome(outcome)
-        except KeyboardInterrupt:
-            return False
-    return all(seed in state.outcomes for seed in seeds)
+    done = run_all(
+        partial(hunt_seed, target),
+        [Task(target.scenario.name, seed, seed) for seed in seeds],
+        workers=workers,
+        environment=target.environment(),
+        state=state,
+        on_finished=lambda finished: on_outcome(_outcome_of(finished)),
+    )
+    failed = [Outcome.failed(seed, error) for (_, seed), error in done.failures.items()]
+    ordered = sorted([*done.results.values(), *failed], key=lambda outcome: outcome.seed)
+    return Hunted(outcomes=tuple(ordered), complete=done.complete, known=done.known)
+
+
+def _outcome_of(finished: Finished[Outcome]) -> Outcome:
+    return finished.result or Outcome.failed(finished.key[1], finished.error or "")

@@ -80,6 +80,11 @@ def program_fingerprint(*, factory: str | None = None) -> str:
     return digest.hexdigest()[:16]
 
 
+def own_sources_fingerprint(factory: str) -> str:
+    """16 hexadecimal digits that change with any file of the user's queue alone. Raises ``ValueError``."""
+    return sha256(b"".join(f"{path.name}\n".encode() + path.read_bytes() for path in sources(factory))).hexdigest()[:16]
+
+
 def _git_commit() -> str | None:
     """The commit of the source tree that runs, or None for an installed package."""
     root = Path(__file__).resolve().parents[2]

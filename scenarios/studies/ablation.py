@@ -10,6 +10,8 @@ from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
 from scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
+from scenarios.many_runs.run_all import IN_THIS_PROCESS
+from scenarios.many_runs.task import Workers
 from scenarios.run.trial import attempt
 from scenarios.studies.ablated_queue import ENGINE, Ablation
 from scenarios.studies.ablation_costs import Cost, costs_of
@@ -97,6 +99,12 @@ class AblationRun:
         return self.ablation
 
     @property
+    def setting(self) -> str:
+        ablation = self.ablation
+        options = f" with {' + '.join(ablation.on)}" if ablation.on else ""
+        return f"{ablation.engine} {ablation.mode}, {ablation.name}{options}, {self.conditions.name}"
+
+    @property
     def twin(self) -> "AblationRun":
         return AblationRun(self.ablation.twin, self.conditions, self.seed)
 
@@ -119,22 +127,22 @@ def ablate(
     ablations: Sequence[Ablation],
     *,
     under: Sequence[Conditions] = (),
-    runs: int,
-    jobs: int,
+    seeds: Sequence[int],
+    workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PairedStudy[Ablation]:
-    """Run each of ``ablations`` with ``runs`` seeds, and those seeds with none off. Ctrl-C ends it.
+    """Run each of ``ablations`` with ``seeds``, and these with none off. Ctrl-C ends it.
 
     The seeds of an ablation are dealt out to ``under``, or to the conditions of ``WHERE`` if none are given.
     """
     tests = len(WATCHED) + len(Cost)
-    return run_pairs(ablations, _runs(ablations, under, runs), tests=tests, jobs=jobs, progress=progress)
+    return run_pairs(ablations, _runs(ablations, under, seeds), tests=tests, workers=workers, progress=progress)
 
 
-def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], runs: int) -> list[AblationRun]:
+def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Sequence[int]) -> list[AblationRun]:
     """Every twin once, before the first run that is compared with it."""
     ordered: dict[AblationRun, None] = {}
-    for seed in range(1, runs + 1):
+    for seed in seeds:
         for ablation in ablations:
             chosen = under or conditions_of(ablation)
             run = AblationRun(ablation, chosen[seed % len(chosen)], seed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scenarios.many_runs.where import HERE, Where, seed_words
 from scenarios.studies.ablated_queue import ENGINE, Ablation
 from scenarios.studies.ablation import (
     WATCHED,
@@ -157,14 +158,14 @@ def _class_words(result: RowResult, name: str) -> str:
 
 
 def run_ablations(
-    chosen: Sequence[Ablation], *, runs: int, jobs: int, out: Path | None, engine: str = ENGINE
+    chosen: Sequence[Ablation], *, seeds: range, out: Path | None, engine: str = ENGINE, where: Where = HERE
 ) -> AblationReport:
     """Run the ``chosen`` ablations, or else each of ``engine``, and write their page to ``out``. Raises ``OSError``."""
-    command = ["zonelab", "ablate", "--runs", str(runs), "--jobs", str(jobs)]
+    command = ["zonelab", "ablate", *seed_words(seeds), *where.words]
     command += ["--engine", engine] if engine != ENGINE else []
     command += [word for ablation in chosen for word in ("--off", ",".join(ablation.off))]
     return AblationReport.of(
-        lambda progress: ablate(chosen or each_off(engine), runs=runs, jobs=jobs, progress=progress),
+        lambda progress: ablate(chosen or each_off(engine), seeds=seeds, workers=where.workers, progress=progress),
         command=command,
         out=out,
     )

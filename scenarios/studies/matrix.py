@@ -4,21 +4,22 @@ A cell is run with many seeds, each in simulation and judged in memory. What a s
 cell alone, so neither the number of processes nor their order changes the result.
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.statistics import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.queue import Features
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
-from scenarios.parallel import results
+from scenarios.many_runs.environment import Environment
+from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from scenarios.many_runs.state import Codec, RunState
+from scenarios.many_runs.task import Finished, Task, Workers
 from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.queue_run import shrink
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import dump_scenario
@@ -133,10 +134,14 @@ class CellResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matrix:
-    """``complete`` is False if it was broken off; then the first seeds were run in every cell, or nearly so."""
+    """``complete`` is False if it was broken off; then the first seeds were run in every cell, or nearly so.
+
+    ``known``: runs that had been made before, and were read from a state.
+    """
 
     cells: Mapping[Cell, CellResult]
     complete: bool
+    known: int = field(default=0, compare=False)
 
     @property
     def runs(self) -> int:
@@ -171,98 +176,61 @@ class Failure:
         return f"{self.cell.name}-{self.message_class}.yaml"
 
 
-def counterexamples(matrix: Matrix, directory: Path, *, jobs: int, shrink_runs: int) -> dict[Failure, Path]:
+def counterexamples(
+    matrix: Matrix, directory: Path, *, shrink_runs: int, workers: Workers = IN_THIS_PROCESS
+) -> tuple[dict[Failure, Path], list[str]]:
     """A scenario file in ``directory`` for each failure, made smaller in at most ``shrink_runs`` runs. Ctrl-C ends it.
 
-    Raises ``OSError``.
+    Also tells why a failure has no file. Raises ``OSError``, or ``ManyRunsFailed``.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    failures = matrix.failures()
+    failures = {(failure.file_name, failure.seed): failure for failure in matrix.failures()}
+    tasks = [Task(*key, (failure, shrink_runs)) for key, failure in failures.items()]
     written: dict[Failure, Path] = {}
-    with suppress(KeyboardInterrupt), results(_shrunk, [(one, shrink_runs) for one in failures], jobs=jobs) as texts:
-        for failure, text in zip(failures, texts, strict=True):
-            path = directory / failure.file_name
-            path.write_text(text, encoding="utf-8")
-            written[failure] = path
-    return written
+
+    def write(finished: Finished[str]) -> None:
+        failure = failures[finished.key]
+        if finished.result is not None:
+            written[failure] = directory / failure.file_name
+            written[failure].write_text(finished.result, encoding="utf-8")
+
+    done = run_all(_shrunk, tasks, workers=workers, on_finished=write)
+    problems = [f"{name}, seed {seed}: {error}" for (name, seed), error in done.failures.items()]
+    return {failure: written[failure] for failure in failures.values() if failure in written}, problems
 
 
-class MatrixState:
-    """What the runs so far showed, a line of JSON each, so that a matrix that was broken off goes on where it was.
-
-    ``path`` is begun anew if another program wrote it. Raises ``OSError``.
-    """
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._program = program_fingerprint()
-        self._known: dict[tuple[str, int], Shown] = {}
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        if lines and lines[0] == self._program:
-            self._known = {key: shown for key, shown in map(_known_of, lines[1:]) if key is not None}
-        self._write([self._program, *(_line(*key, shown) for key, shown in self._known.items())])
-
-    def known_of(self, matrix: Matrix) -> int:
-        """How many of its runs were here before: there may be others, of more seeds or of other cells."""
-        tasks = ((cell, seed) for cell, result in matrix.cells.items() for seed in range(1, result.runs + 1))
-        return sum(self.of(*task) is not None for task in tasks)
-
-    def of(self, cell: Cell, seed: int) -> Shown | None:
-        return self._known.get((cell.name, seed))
-
-    def add(self, cell: Cell, shown: Shown) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(_line(cell.name, shown.seed, shown) + "\n")
-
-    def _write(self, lines: Sequence[str]) -> None:
-        self._path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+def matrix_state(path: Path) -> RunState[Shown]:
+    """What the runs so far showed, of any cells. Raises ``OSError``, or ``NotAccepted`` if another matrix writes it."""
+    return RunState(path, Codec(to_json=asdict, from_json=_shown), environment=Environment.here())
 
 
-def _line(name: str, seed: int, shown: Shown) -> str:
-    return json.dumps([name, seed, shown.violated, shown.pushed, shown.problem])
-
-
-def _known_of(line: str) -> tuple[tuple[str, int] | None, Shown]:
-    """A last line that was not written whole is of a run that is made again."""
-    try:
-        name, seed, violated, pushed, problem = json.loads(line)
-    except ValueError:
-        return None, Shown(seed=0, violated={}, pushed=0, problem=None)
-    classes = {MessageClass(one): cases for one, cases in violated.items()}
-    return (name, seed), Shown(seed=seed, violated=classes, pushed=pushed, problem=problem)
+def _shown(told: Mapping[str, Any]) -> Shown:
+    violated = {MessageClass(name): cases for name, cases in told["violated"].items()}
+    return Shown(**{**told, "violated": violated})
 
 
 def fill(
     cells: Sequence[Cell],
     *,
-    runs: int,
-    jobs: int,
+    seeds: Sequence[int],
+    workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    state: MatrixState | None = None,
+    state: RunState[Shown] | None = None,
 ) -> Matrix:
-    """Run every cell with seeds 1 to ``runs``, but what ``state`` has. Ctrl-C ends it.
+    """Run every cell with ``seeds``, but what ``state`` has. Ctrl-C ends it. Raises ``ManyRunsFailed``.
 
     ``progress`` is called with how many of how many runs are done.
     """
     found = {cell: CellResult() for cell in cells}
-    tasks = [(cell, seed) for seed in range(1, runs + 1) for cell in cells]
-    known = {task: shown for task in tasks if state is not None and (shown := state.of(*task)) is not None}
-    missing = [task for task in tasks if task not in known]
-    done = 0
-    try:
-        with results(_run, missing, jobs=jobs) as shown_all:
-            fresh = iter(shown_all)
-            for task in tasks:
-                shown = known.get(task) or next(fresh)
-                if state is not None and task not in known:
-                    state.add(task[0], shown)
-                found[task[0]].add(shown)
-                done += 1
-                progress(done, len(tasks))
-    except KeyboardInterrupt:
-        return Matrix(cells=found, complete=False)
-    return Matrix(cells=found, complete=True)
+    tasks = [Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells]
+    done = run_all(_run, tasks, workers=workers, state=state, progress=progress)
+    for task in tasks:
+        cell, seed = task.subject
+        if (shown := done.results.get(task.key)) is not None:
+            found[cell].add(shown)
+        elif (error := done.failures.get(task.key)) is not None:
+            found[cell].add(Shown(seed=seed, violated={}, pushed=0, problem=error))
+    return Matrix(cells=found, complete=done.complete, known=done.known)
 
 
 def _run(task: tuple[Cell, int]) -> Shown:

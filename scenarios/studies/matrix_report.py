@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, NEED_LEASE
 from analysis.statistics import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, classes_of
+from scenarios.many_runs.where import HERE, Where, seed_words
 from scenarios.spec.engines import ENGINES
 from scenarios.studies.matrix import (
     CELLS,
@@ -20,9 +22,9 @@ from scenarios.studies.matrix import (
     CellResult,
     Failure,
     Matrix,
-    MatrixState,
     counterexamples,
     fill,
+    matrix_state,
     share_bound,
 )
 from scenarios.studies.page import effort, provenance, share
@@ -37,8 +39,8 @@ _PAGE = """# What holds under which faults
 {provenance}{interrupted}
 
 Every cell is the {engine} queue at one level, under one class of faults, {modes}, run in simulation with the seeds
-1 to {seeds}. A run pushes about 42 messages {times} from three zones with two consumers each; everything is healed and
-drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
+{first} to {last}. A run pushes about 42 messages {times} from three zones with two consumers each; everything is healed
+and drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
 place, time and length.
 
 - **held**: none of {classes} in n seeds (where producers of V1 crash, nor an orphan; where clocks are wrong, which
@@ -103,10 +105,11 @@ TITLES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MatrixReport(StudyReport[Matrix]):
-    """``known``: runs that had been made before, and were read from a state."""
+    """``unshrunk``: why a failure has no file."""
 
+    first_seed: int = 1
     files: Mapping[Failure, Path] = field(default_factory=dict)
-    known: int = 0
+    unshrunk: Sequence[str] = ()
 
     _TITLE = "matrix"
 
@@ -120,9 +123,10 @@ class MatrixReport(StudyReport[Matrix]):
 
     def page(self, path: Path) -> str:
         return _PAGE.format(
-            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.known),
+            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.study.known),
             interrupted="".join(self._remarks()),
-            seeds=max((result.runs for result in self.study.cells.values()), default=0),
+            first=self.first_seed,
+            last=self.first_seed + max((result.runs for result in self.study.cells.values()), default=0) - 1,
             classes=", ".join(FORBIDDEN_DEFAULT),
             engine=f"`{self._engine}`",
             modes=" or ".join(_MODES[mode] for mode in self._modes),
@@ -215,7 +219,7 @@ class MatrixReport(StudyReport[Matrix]):
 
     def _sentences(self) -> Iterator[str]:
         matrix = self.study
-        yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.known)}."
+        yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.study.known)}."
         yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
         if not matrix.complete:
             yield "Broken off: the first seeds were run in every cell, or nearly so."
@@ -224,6 +228,8 @@ class MatrixReport(StudyReport[Matrix]):
             yield f"  zonelab run {next(iter(self.files.values()))} --on sim"
         for problem in matrix.problems:
             yield f"no verdict: {problem}"
+        for problem in self.unshrunk:
+            yield f"no counterexample: {problem}"
 
 
 def _times_of(cell: Cell) -> str:
@@ -244,32 +250,35 @@ def _words(result: CellResult) -> str:
 def fill_matrix(
     cells: Sequence[Cell] = CELLS,
     *,
-    runs: int,
-    jobs: int,
+    seeds: range,
     out: Path | None,
     files: Path,
     shrink_runs: int,
     state: Path | None = None,
+    where: Where = HERE,
 ) -> MatrixReport:
     """Run ``cells``, write their counterexamples into ``files`` and their page to ``out``. Raises ``OSError``.
 
     With ``state`` a matrix that was broken off goes on from there.
     """
     files.mkdir(parents=True, exist_ok=True)
-    kept = MatrixState(state) if state is not None else None
-    command = ["zonelab", "matrix", *_choice(cells), "--runs", str(runs), "--jobs", str(jobs), "--dir", str(files)]
+    command = ["zonelab", "matrix", *_choice(cells), *seed_words(seeds), *where.words, "--dir", str(files)]
     command += ["--shrink-runs", str(shrink_runs), *(["--state", str(state)] if state else [])]
 
     def further(matrix: Matrix) -> dict[str, Any]:
-        written = counterexamples(matrix, files, jobs=jobs, shrink_runs=shrink_runs) if matrix.complete else {}
-        return {"files": written, "known": kept.known_of(matrix) if kept is not None else 0}
+        if not matrix.complete:
+            return {"first_seed": seeds.start}
+        written, problems = counterexamples(matrix, files, workers=where.workers, shrink_runs=shrink_runs)
+        return {"first_seed": seeds.start, "files": written, "unshrunk": problems}
 
-    return MatrixReport.of(
-        lambda progress: fill(cells, runs=runs, jobs=jobs, progress=progress, state=kept),
-        command=command,
-        out=out,
-        further=further,
-    )
+    with ExitStack() as stack:
+        kept = stack.enter_context(matrix_state(state)) if state is not None else None
+        return MatrixReport.of(
+            lambda progress: fill(cells, seeds=seeds, workers=where.workers, progress=progress, state=kept),
+            command=command,
+            out=out,
+            further=further,
+        )
 
 
 def _choice(cells: Sequence[Cell]) -> Iterator[str]:

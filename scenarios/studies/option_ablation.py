@@ -12,6 +12,8 @@ from analysis.workloads import WorkloadKind
 from cluster.options.versions.settings import VoteBy
 from scenarios.arms import Arm
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
+from scenarios.many_runs.run_all import IN_THIS_PROCESS
+from scenarios.many_runs.task import Workers
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.spec import scenario as spec
 from scenarios.spec.replication import AntiEntropy, Handoff, Replication
@@ -106,6 +108,10 @@ class OptionRun:
         return self.options, self.conditions
 
     @property
+    def setting(self) -> str:
+        return f"{' + '.join(self.options) or 'no option'}, {self.conditions.name}"
+
+    @property
     def twin(self) -> "OptionRun":
         return OptionRun((), self.conditions, self.seed)
 
@@ -126,16 +132,16 @@ class OptionRun:
 
 def ablate_options(
     *,
-    runs: int,
-    jobs: int,
+    seeds: Sequence[int],
     rows: Sequence[tuple[Option, ...]] = ROWS,
     under: Sequence[Conditions] = UNDER,
+    workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PairedStudy[Cell]:
-    """Run every row, of which the first has no option, with ``runs`` seeds under all conditions. Ctrl-C ends it."""
+    """Run every row, of which the first has no option, with ``seeds`` under all conditions. Ctrl-C ends it."""
     cells = list(product(rows, under))
-    all_runs = [OptionRun(row, conditions, seed) for seed in range(1, runs + 1) for row, conditions in cells]
-    return run_pairs(cells, all_runs, tests=2 * len(WATCHED), jobs=jobs, progress=progress)
+    all_runs = [OptionRun(row, conditions, seed) for seed in seeds for row, conditions in cells]
+    return run_pairs(cells, all_runs, tests=2 * len(WATCHED), workers=workers, progress=progress)
 
 
 def changed(study: PairedStudy[Cell], cell: Cell) -> tuple[tuple[Anomaly, ...], tuple[Anomaly, ...]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.votes.levels import Level
+from scenarios.many_runs.where import HERE, Where, seed_words
 from scenarios.studies.option_ablation import ANSWERED, BEGUN, KEYS, RATE_PER_S, Cell, ablate_options, changed
 from scenarios.studies.paired import RowResult
 from scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
@@ -128,10 +129,10 @@ def _problems(result: RowResult) -> list[str]:
     return [f"seed {seed}: {text}" for seed, text in result.problems.items()]
 
 
-def run_option_ablation(*, runs: int, jobs: int, out: Path | None) -> OptionReport:
+def run_option_ablation(*, seeds: range, out: Path | None, where: Where = HERE) -> OptionReport:
     """Run every row and write its page to ``out``. Raises ``OSError``."""
     return OptionReport.of(
-        lambda progress: ablate_options(runs=runs, jobs=jobs, progress=progress),
-        command=["zonelab", "ablate", "--options", "--runs", str(runs), "--jobs", str(jobs)],
+        lambda progress: ablate_options(seeds=seeds, workers=where.workers, progress=progress),
+        command=["zonelab", "ablate", "--options", *seed_words(seeds), *where.words],
         out=out,
     )

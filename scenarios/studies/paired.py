@@ -14,7 +14,8 @@ from scipy import special
 from analysis.workloads import WorkloadKind
 from cluster.votes.levels import Level
 from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.parallel import results
+from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from scenarios.many_runs.task import Task, Workers
 
 CONFIDENCE = 0.95
 """That chance is nowhere in a whole table taken for an effect (Bonferroni over its rows and what they compare)."""
@@ -32,6 +33,10 @@ class Conditions:
     level: Level = Level.DC_QUORUM
     workload: WorkloadKind | None = None
 
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.fault_class, self.level, self.workload)))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
@@ -46,12 +51,17 @@ class Measured:
 
 
 class PairedRun(Protocol[Row_co]):
-    """One run that can be made, in another process, too. A run with nothing to compare is its own ``twin``."""
+    """One run that can be made, in another process, too. A run with nothing to compare is its own ``twin``.
+
+    ``setting``: what it is but for its seed, in words that no other has.
+    """
 
     @property
     def row(self) -> Row_co: ...
     @property
     def conditions(self) -> Conditions: ...
+    @property
+    def setting(self) -> str: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -145,25 +155,23 @@ def run_pairs(
     runs: Sequence[PairedRun[Row]],
     *,
     tests: int,
-    jobs: int,
+    workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PairedStudy[Row]:
-    """Make all ``runs``, where a twin comes before what is compared with it. Ctrl-C ends it.
+    """Make all ``runs``, twins among them. Ctrl-C ends it; then a run whose twin is lacking does not count.
 
-    Runs whose row is not among ``rows`` are twins only.
+    Runs whose row is not among ``rows`` are twins only. Raises ``ManyRunsFailed``.
     """
     found = {row: RowResult() for row in rows}
-    twins: dict[PairedRun[Row], Measured] = {}
-    done = 0
-    try:
-        with results(methodcaller("measure"), runs, jobs=jobs) as all_measured:
-            for run, measured in zip(runs, all_measured, strict=True):
-                if run.twin == run:
-                    twins[run] = measured
-                if run.row in found:
-                    found[run.row].add(measured, twins[run.twin], conditions=run.conditions, seed=run.seed)
-                done += 1
-                progress(done, len(runs))
-    except KeyboardInterrupt:
-        return PairedStudy(rows=found, tests=tests, runs=done, complete=False)
-    return PairedStudy(rows=found, tests=tests, runs=done, complete=True)
+    tasks = [Task(run.setting, run.seed, run) for run in runs]
+    done = run_all(methodcaller("measure"), tasks, workers=workers, progress=progress)
+    for task in tasks:
+        run, twin = task.subject, (task.subject.twin.setting, task.seed)
+        if run.row not in found:
+            continue
+        if task.key in done.results and twin in done.results:
+            measured, beside = done.results[task.key], done.results[twin]
+            found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
+        elif (problem := done.failures.get(task.key) or done.failures.get(twin)) is not None:
+            found[run.row].problems[run.seed] = problem
+    return PairedStudy(rows=found, tests=tests, runs=done.done, complete=done.complete)

@@ -5,26 +5,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scenarios.hunt.findings import HuntResult, sum_up
-from scenarios.hunt.seeds import HuntState, HuntTarget, Outcome, hunt
+from scenarios.hunt.seeds import HuntTarget, Outcome, hunt, hunt_state
+from scenarios.many_runs.run_all import IN_THIS_PROCESS
+from scenarios.many_runs.task import Workers
+from scenarios.many_runs.where import Where, seed_words
 from scenarios.terminal.progress import RunBar
 
 
-def run_hunt(target: HuntTarget, *, seeds: Sequence[int], jobs: int, runs: Path, command: str) -> HuntResult:
+def run_hunt(
+    target: HuntTarget, *, seeds: Sequence[int], runs: Path, command: str, workers: Workers = IN_THIS_PROCESS
+) -> HuntResult:
     """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, going on with what is there. Raises ``OSError``."""
     directory = runs / target.scenario.name / f"hunt-{target.fingerprint()}"
-    state = HuntState(directory)
-    before = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
-    with _Bar(target.scenario.name, len(seeds), before) as bar:
-        complete = hunt(target, seeds, jobs=jobs, state=state, on_outcome=bar.add)
-    wanted = [state.outcomes[seed] for seed in seeds if seed in state.outcomes]
-    return sum_up(target, wanted, directory, complete=complete, resumed=len(before), command=command)
+    with hunt_state(target, directory) as state:
+        before = [outcome for (_, seed), outcome in state.results.items() if seed in seeds]
+        with _Bar(target.scenario.name, len(seeds), before) as bar:
+            hunted = hunt(target, seeds, state=state, workers=workers, on_outcome=bar.add)
+    return sum_up(target, hunted, directory, command=command)
 
 
 def hunt_command(
-    source: str, *, level: str, seeds: range, jobs: int, messages: int, overrides: Sequence[str], runs: Path
+    source: str, *, level: str, seeds: range, where: Where, messages: int, overrides: Sequence[str], runs: Path
 ) -> str:
-    words = ["zonelab", "hunt", source, "--level", level, "--runs", str(len(seeds)), "--seed-from", str(seeds.start)]
-    words += ["--jobs", str(jobs), "--messages", str(messages)]
+    words = ["zonelab", "hunt", source, "--level", level, *seed_words(seeds)]
+    words += [*where.words, "--messages", str(messages)]
     for override in overrides:
         words += ["--set", override]
     return shlex.join(words if runs == Path("runs") else [*words, "--dir", str(runs)])

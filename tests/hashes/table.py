@@ -29,7 +29,9 @@ from cluster.sim.trace import Trace
 from cluster.votes.levels import Level
 from scenarios.fault_draws.swarm import drawn
 from scenarios.logs import LOGGER
-from scenarios.parallel import results
+from scenarios.many_runs.processes import Processes
+from scenarios.many_runs.run_all import run_all
+from scenarios.many_runs.task import Task
 from scenarios.run.trial import QueueTrial, attempt
 from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
 from scenarios.spec.reading import load_scenario
@@ -263,12 +265,11 @@ def differences(runs: Sequence[Run], *, jobs: int, table: Path = TABLE) -> list[
     missing = Line(run="", events=0, trace="", history="", faults="")
     parted: dict[str, tuple[str, ...]] = {}
     events: dict[str, str] = {}
-    with results(Line.of, runs, jobs=jobs) as lines:
-        for line in lines:
-            old = before.get(line.run, missing)
-            if parts := line.parted(old):
-                parted[line.run] = parts
-                events[line.run] = f"{line.events} events now, {old.events} before"
+    for line in _lines(runs, jobs=jobs):
+        old = before.get(line.run, missing)
+        if parts := line.parted(old):
+            parted[line.run] = parts
+            events[line.run] = f"{line.events} events now, {old.events} before"
     if not parted:
         return []
     sorts = Counter(" and ".join(parts) for parts in parted.values())
@@ -278,6 +279,15 @@ def differences(runs: Sequence[Run], *, jobs: int, table: Path = TABLE) -> list[
     said += [f"  and {len(parted) - _NAMED_MAX} more"] if len(parted) > _NAMED_MAX else []
     explained = {parts: name for name, parts in reversed(parted.items())}
     return said + _explanations([Run.called(name) for name in reversed(explained.values())], commit)
+
+
+def _lines(runs: Sequence[Run], *, jobs: int) -> list[Line]:
+    tasks = [Task(f"{run.scenario}/{run.queue}/{run.level}", run.seed, run) for run in runs]
+    done = run_all(Line.of, tasks, workers=Processes(jobs))
+    if not done.complete:
+        raise KeyboardInterrupt
+    assert not done.failures, next(iter(done.failures.items()))
+    return [done.results[task.key] for task in tasks]
 
 
 def _explanations(runs: Sequence[Run], commit: str) -> list[str]:
@@ -303,8 +313,7 @@ def make_table(*, jobs: int) -> None:
     if changed:
         raise UnknownCommitError(f"commit first, as the table names the commit whose runs it has:\n{changed}")
     commit = _output("git", "-C", str(ROOT), "rev-parse", "HEAD").strip()
-    with results(Line.of, RUNS, jobs=jobs) as lines:
-        text = "".join(line.to_text() for line in lines)
+    text = "".join(line.to_text() for line in _lines(RUNS, jobs=jobs))
     TABLE.write_text(f"{HEADING}commit {commit}\n{text}", encoding="utf-8")
 
 

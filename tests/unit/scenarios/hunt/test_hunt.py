@@ -18,7 +18,8 @@ from support.scenarios.sim_runs import SMALL, small
 from cluster.testbed import Testbed as Cluster
 from scenarios.faults.catalogue import CLASSES
 from scenarios.hunt.findings import sum_up
-from scenarios.hunt.seeds import STATE_NAME, HuntState, HuntTarget, Outcome, hunt, hunt_seed
+from scenarios.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
+from scenarios.many_runs.processes import Processes
 from scenarios.queues.dyno import DynoUnderTest
 from scenarios.queues.under_test import QueueUnderTest
 from scenarios.spec.reading import load_scenario, scenario_of
@@ -49,25 +50,25 @@ def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     target, seeds = HuntTarget(scenario=small(faults=[KILL]), messages=20), range(1, 13)
-    states = {jobs: HuntState(tmp_path / str(jobs)) for jobs in (1, 2)}
-    for jobs, state in states.items():
-        assert hunt(target, seeds, jobs=jobs, state=state, on_outcome=lambda outcome: None)
-    assert sorted(states[1].outcomes) == list(seeds)
-    assert [states[1].outcomes[seed] for seed in seeds] == [states[2].outcomes[seed] for seed in seeds]
+    hunted = {}
+    for jobs in (1, 2):
+        with hunt_state(target, tmp_path / str(jobs)) as state:
+            hunted[jobs] = hunt(target, seeds, workers=Processes(jobs), state=state)
+    assert [outcome.seed for outcome in hunted[1].outcomes] == list(seeds)
+    assert hunted[1] == hunted[2]
 
 
 def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tmp_path: Path) -> None:
     target = HuntTarget(scenario=small(faults=[KILL]), messages=20)
-    told: list[Outcome] = []
-    hunt(target, range(1, 5), jobs=1, state=HuntState(tmp_path), on_outcome=told.append)
+    with hunt_state(target, tmp_path) as state:
+        first = hunt(target, range(1, 5), state=state)
     path = tmp_path / STATE_NAME
     path.write_bytes(path.read_bytes()[:-10])
     again: list[Outcome] = []
-    state = HuntState(tmp_path)
-    assert hunt(target, range(1, 7), jobs=1, state=state, on_outcome=again.append)
+    with hunt_state(target, tmp_path) as state:
+        both = hunt(target, range(1, 7), state=state, on_outcome=again.append)
     assert [outcome.seed for outcome in again] == [4, 5, 6]
-    assert again[0] == told[3]
-    assert HuntState(tmp_path).outcomes == state.outcomes
+    assert (both.outcomes[:4], both.known) == (first.outcomes, 3)
 
 
 CALLS: list[None] = []
@@ -91,14 +92,13 @@ def moody(testbed: Cluster, scenario: Scenario) -> QueueUnderTest:
 
 
 def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event(tmp_path: Path) -> None:
-    state = HuntState(tmp_path)
     target = HuntTarget(scenario=small(), messages=10, make_queue=moody)
-    hunt(target, [1, 2], jobs=1, state=state, on_outcome=lambda outcome: None)
-    outcome = state.outcomes[1]
-    assert (outcome.repeated, state.outcomes[2].repeated) == (True, False)
+    with hunt_state(target, tmp_path) as state:
+        hunted = hunt(target, [1, 2], state=state)
+    outcome, second = hunted.outcomes
+    assert (outcome.repeated, second.repeated) == (True, False)
     assert "in one run" in (outcome.difference or "")
-    hunted = sum_up(target, [outcome], tmp_path, complete=True, resumed=0, command="")
-    assert hunted.to_json()["broken"] == {"1": outcome.difference}
+    assert sum_up(target, hunted, tmp_path, command="").to_json()["broken"]["1"] == outcome.difference
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -109,7 +109,7 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
         zonelab_command(*command, "100000"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline_s = time.monotonic() + 60
-    while not any(path.stat().st_size for path in tmp_path.rglob(STATE_NAME)):
+    while not any(len(path.read_bytes().splitlines()) > 1 for path in tmp_path.rglob(STATE_NAME)):
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     hunting.send_signal(signal.SIGINT)
@@ -128,7 +128,7 @@ def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = HuntTarget(scenario=small(faults=[KILL]), messages=40)
-    options = {"jobs": 1, "runs": tmp_path, "command": "zonelab hunt"}
+    options = {"runs": tmp_path, "command": "zonelab hunt"}
     first = run_hunt(target, seeds=range(1, 7), **options)
     assert first.to_json()["failing"] > 0
     capsys.readouterr()

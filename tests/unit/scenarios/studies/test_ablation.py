@@ -13,6 +13,7 @@ from engine.dyno.hardened import Hardening
 from engine.ports import ServerError, Unavailable
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.faults.zones import Kill
+from scenarios.many_runs.processes import Processes
 from scenarios.run.trial import attempt
 from scenarios.studies import ablated_queue as ablated
 from scenarios.studies import ablation as ablation_module
@@ -243,12 +244,12 @@ def test_the_baseline_is_clean_where_the_queue_must_hold():
     holding = (FaultClass.LAG_HEAVY, FaultClass.CONSUMER_CRASH, FaultClass.ZONE_PAUSED)
     under = [Conditions(fault_class, level) for fault_class in holding for level in (ONE, QUORUM)]
     off = Ablation((DynoMechanism.DUE_CHECK,))
-    result = ablate([off], under=under, runs=18, jobs=1).rows[off]
+    result = ablate([off], under=under, seeds=range(1, 19)).rows[off]
     assert (result.runs, result.failed_runs, result.failed_twins, result.problems) == (18, 18, 0, {})
 
 
 def test_every_mechanism_is_tried_where_it_matters_and_every_twin_is_run_once():
-    runs = ablation_module._runs(EACH_OFF, (), 6)
+    runs = ablation_module._runs(EACH_OFF, (), range(1, 7))
     assert len(set(runs)) == len(runs)
     for ablation in EACH_OFF:
         tried = [run for run in runs if run.ablation == ablation]
@@ -259,9 +260,9 @@ def test_every_mechanism_is_tried_where_it_matters_and_every_twin_is_run_once():
 
 
 def test_two_processes_find_what_one_finds():
-    arguments = {"under": [Conditions(FaultClass.CONSUMER_CRASH, QUORUM)], "runs": 3}
+    arguments = {"under": [Conditions(FaultClass.CONSUMER_CRASH, QUORUM)], "seeds": range(1, 4)}
     ablations = [Ablation((DynoMechanism.UNACK_HANDLER,)), Ablation((DynoMechanism.DUE_CHECK,))]
-    assert ablate(ablations, **arguments, jobs=1) == ablate(ablations, **arguments, jobs=2)
+    assert ablate(ablations, **arguments) == ablate(ablations, **arguments, workers=Processes(2))
 
 
 def measured(seed, *, deliveries, **violated):
@@ -309,8 +310,7 @@ def test_ctrl_c_keeps_what_there_is():
     found = ablate(
         [Ablation((DynoMechanism.DUE_CHECK,))],
         under=[Conditions(FaultClass.NONE, ONE)],
-        runs=2,
-        jobs=1,
+        seeds=(1, 2),
         progress=progress,
     )
     assert (found.complete, found.runs) == (False, 1)
@@ -326,7 +326,7 @@ def test_mechanisms_of_hardened_mode_are_switched_off_in_hardened_runs():
 
 def test_mechanisms_of_hardened_mode_are_switched_off_in_whatever_engine_has_it():
     ablation = parse_ablation("tombstones", engine="gmq")
-    found = ablate([ablation], under=[Conditions(FaultClass.CUT_DROP, QUORUM)], runs=8, jobs=1).rows[ablation]
+    found = ablate([ablation], under=[Conditions(FaultClass.CUT_DROP, QUORUM)], seeds=range(1, 9)).rows[ablation]
     assert found.failing_runs(MessageClass.RESURRECTED) >= 2
     assert found.failed_twins == 0
     assert Hardening.ORPHAN_SWEEPER not in {off for one in each_off("gmq") for off in one.off}  # has no V1 clients
@@ -343,7 +343,7 @@ def test_mechanisms_of_hardened_mode_are_switched_off_in_whatever_engine_has_it(
 )
 def test_what_a_mechanism_of_hardened_mode_is_good_for_shows_in_what_its_runs_cost(off, place, cost):
     ablation = parse_ablation(off)
-    found = ablate([ablation], under=[Conditions(place, QUORUM)], runs=12, jobs=1)
+    found = ablate([ablation], under=[Conditions(place, QUORUM)], seeds=range(1, 13))
     assert cost in dearer(found, ablation)
     assert found.rows[ablation].failed_runs == 0
 
@@ -361,7 +361,7 @@ def test_what_a_mechanism_of_hardened_mode_is_good_for_shows_in_what_its_runs_co
 )
 def test_hardened_mode_fails_without_what_it_needs_and_holds_with_it(off, place, found):
     ablation = parse_ablation(off)
-    result = ablate([ablation], under=[Conditions(place, QUORUM)], runs=6, jobs=1).rows[ablation]
+    result = ablate([ablation], under=[Conditions(place, QUORUM)], seeds=range(1, 7)).rows[ablation]
     assert result.failing_runs(found) >= 2
     assert result.failed_twins == 0
 

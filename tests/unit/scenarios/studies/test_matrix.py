@@ -19,11 +19,11 @@ from scenarios.studies.matrix import (
     CellResult,
     Failure,
     Matrix,
-    MatrixState,
     Shown,
     chosen,
     counterexamples,
     fill,
+    matrix_state,
     share_bound,
 )
 from scenarios.studies.matrix_report import MatrixReport, fill_matrix
@@ -42,7 +42,7 @@ def shown(seed, problem=None, **violated):
 
 
 def result_of(one_cell, *, runs):
-    return fill([one_cell], runs=runs, jobs=1).cells[one_cell]
+    return fill([one_cell], seeds=range(1, runs + 1)).cells[one_cell]
 
 
 def test_only_prefetched_ids_turn_a_wipe_at_dc_one_into_losses():
@@ -107,7 +107,7 @@ def test_ctrl_c_keeps_what_there_is():
             raise KeyboardInterrupt
 
     cells = [cell(FaultClass.NONE, level=level) for level in (Level.DC_ONE, Level.DC_QUORUM)]
-    found = fill(cells, runs=5, jobs=1, progress=told)
+    found = fill(cells, seeds=range(1, 6), progress=told)
     assert not found.complete
     assert [result.runs for result in found.cells.values()] == [2, 1]
 
@@ -121,8 +121,9 @@ def test_the_bound_of_a_cell_that_held_is_the_exact_one_behind_the_rule_of_three
 
 def test_a_counterexample_repeats_event_by_event(tmp_path):
     wiped = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE, mode=EngineMode.COMPAT)
-    found = fill([wiped], runs=1, jobs=1)
-    written = counterexamples(found, tmp_path / "files", jobs=1, shrink_runs=40)
+    found = fill([wiped], seeds=range(1, 2))
+    written, problems = counterexamples(found, tmp_path / "files", shrink_runs=40)
+    assert problems == []
     assert set(written) == {Failure(cell=wiped, message_class=name, seed=1) for name in found.cells[wiped].broken}
     for failure, path in written.items():
         scenario = load_scenario(str(path))
@@ -217,25 +218,20 @@ def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
         if done == 3:
             raise KeyboardInterrupt
 
-    assert not fill(cells, runs=3, jobs=1, progress=told, state=MatrixState(path)).complete
+    with matrix_state(path) as state:
+        assert not fill(cells, seeds=range(1, 4), progress=told, state=state).complete
     path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
-    known = MatrixState(path)
-    assert [known.of(*task) is not None for task in product(cells, (1, 2))] == [True, False, True, False]
-    assert fill(cells, runs=3, jobs=1, state=known) == fill(cells, runs=3, jobs=1)
+    with matrix_state(path) as known:
+        assert [(one.name, seed) in known.results for one, seed in product(cells, (1, 2))] == [True, False, True, False]
+        again = fill(cells, seeds=range(1, 4), state=known)
+    assert (again, again.known) == (fill(cells, seeds=range(1, 4)), 2)
     assert len(path.read_text().splitlines()) == 1 + 6
 
 
 def test_only_runs_that_were_asked_for_count_as_made_before(tmp_path):
     def filled(one, *, runs):
-        settings = {"jobs": 1, "out": None, "files": tmp_path / "files", "shrink_runs": 1, "state": tmp_path / "state"}
-        return fill_matrix([one], runs=runs, **settings).known
+        settings = {"out": None, "files": tmp_path / "files", "shrink_runs": 1, "state": tmp_path / "state"}
+        return fill_matrix([one], seeds=range(1, runs + 1), **settings).study.known
 
     one, other = cell(FaultClass.NONE, level=Level.DC_ONE), cell(FaultClass.NONE)
     assert [filled(one, runs=2), filled(other, runs=1), filled(one, runs=1), filled(one, runs=3)] == [0, 0, 1, 2]
-
-
-def test_a_state_of_another_program_is_begun_anew(tmp_path):
-    one, path = cell(FaultClass.NONE), tmp_path / "state"
-    fill([one], runs=1, jobs=1, state=MatrixState(path))
-    path.write_text(path.read_text().replace(path.read_text().splitlines()[0], "0" * 12))
-    assert MatrixState(path).of(one, 1) is None

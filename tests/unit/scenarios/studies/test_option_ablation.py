@@ -46,7 +46,7 @@ def test_runs_of_a_seed_differ_by_the_options_alone():
 
 def test_what_anti_entropy_and_hints_prevent_in_sets_is_seen_and_what_read_repair_does_not():
     rows = (NONE, (Option.READ_REPAIR,), (Option.HINTED_HANDOFF,), (Option.ANTI_ENTROPY,))
-    found = ablate_options(runs=16, jobs=1, rows=rows, under=(SETS,))
+    found = ablate_options(seeds=range(1, 17), rows=rows, under=(SETS,))
     assert found.complete
     assert found.runs == 64
     failing = [found.rows[row, SETS].failed_runs for row in rows]
@@ -65,7 +65,7 @@ def test_a_run_without_a_verdict_of_true_or_false_is_a_problem(monkeypatch):
         )
 
     monkeypatch.setattr(option_ablation, "scenario_of", short_of_budget)
-    (result,) = ablate_options(runs=1, jobs=1, rows=(NONE,), under=(REGISTERS,)).rows.values()
+    (result,) = ablate_options(seeds=range(1, 2), rows=(NONE,), under=(REGISTERS,)).rows.values()
     assert result.failed_runs == 0
     assert "too costly to decide" in result.problems[1]
 

@@ -1,0 +1,58 @@
+"""What else than scenario and seed may decide what a run shows: the program, and the libraries beneath it.
+
+Runs of two environments are two experiments: their results are never put together.
+"""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Self
+
+from scenarios.run_files.directory import own_sources_fingerprint, program_fingerprint
+
+_LIBRARIES = ("numpy", "scipy", "lupa")
+"""They calculate: lags and statistics with the first two, scripts of the server with the last."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    """What runs depend on, by name. ``factory``: of the user's own queue, whose modules count, too."""
+
+    factory: str | None
+    parts: Mapping[str, str]
+
+    @classmethod
+    def here(cls, *, factory: str | None = None) -> Self:
+        """That of this process."""
+        parts = {
+            "zonelab": version("zonelab"),
+            "sources": program_fingerprint(),
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+            **{name: version(name) for name in _LIBRARIES},
+            "libc": " ".join(platform.libc_ver()).strip() or "unknown",
+            "architecture": platform.machine(),
+        }
+        if factory is not None:
+            parts[f"sources of {factory}"] = _own(factory)
+        return cls(factory=factory, parts=parts)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits."""
+        text = "".join(f"{name}: {value}\n" for name, value in self.parts.items())
+        return sha256(text.encode()).hexdigest()[:16]
+
+    def difference(self, parts: Mapping[str, str]) -> str | None:
+        """What is otherwise with a worker of these ``parts``, with both values; None if nothing is."""
+        names = [name for name in self.parts if parts.get(name) != self.parts[name]]
+        words = [f"{name} is {parts.get(name, 'missing')} there and {self.parts[name]} here" for name in names]
+        return "; ".join(words) or None
+
+
+def _own(factory: str) -> str:
+    try:
+        return own_sources_fingerprint(factory)
+    except ValueError as error:
+        return str(error)
