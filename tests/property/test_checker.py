@@ -18,7 +18,6 @@ from analysis.message_classes import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, Messag
 from analysis.runs.builder import Pop, RunBuilder
 
 LEASE_MS = 200
-END_MS = 100_000
 LEGAL = {MessageClass.REDELIVERED, MessageClass.RECOVERED}
 
 

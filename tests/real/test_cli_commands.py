@@ -31,9 +31,6 @@ def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
         (("bogus",), "No such command 'bogus'; accepted: demo, "),
         (("run",), "Missing argument 'NAME|FILE'."),
         (("run", "steady", "--bogus"), "No such option: --bogus; accepted: "),
-        (("run", "steady", "--level", "DC_TWO"), "'DC_TWO' is not one of 'DC_ONE', 'DC_QUORUM', 'DC_SAFE_QUORUM'"),
-        (("run", "steady", "--on", "vm"), "'vm' is not one of 'sim', 'process', 'docker'"),
-        (("run", "steady", "--seed", "-1"), "Invalid value for '--seed'"),
         (("run", "steady", "--seed", "many"), "Invalid value for '--seed'"),
         (("run", "nowhere"), f"nowhere: no such scenario; accepted: {', '.join(library_names())}, or the path"),
         (("run", "steady", "--set", "links.lag=constant:-2ms"), "--set: links.lag: lag 'constant:-2ms': expected"),
@@ -93,19 +90,10 @@ def test_help_and_version_exit_0(tmp_path: Path) -> None:
     assert "Exits 0 when the lab did its job" in " ".join(out.split())
 
 
-def test_the_library_is_listed_in_words_and_as_json(tmp_path: Path) -> None:
-    code, out, _ = told_here(tmp_path, "scenarios")
-    assert code == 0
-    assert all(name in out for name in library_names())
+def test_the_library_is_listed_as_json(tmp_path: Path) -> None:
     code, out, _ = told_here(tmp_path, "scenarios", "--json")
     assert code == 0
     assert [item["name"] for item in json.loads(out)] == library_names()
-
-
-def test_a_process_of_the_command_line_ends_with_its_code_and_its_line(tmp_path: Path) -> None:
-    code, out, err = told(tmp_path, "run", "nowhere")
-    assert (code, out) == (64, "")
-    assert err.startswith("zonelab: nowhere: no such scenario; accepted: ")
 
 
 @pytest.mark.real
@@ -146,16 +134,3 @@ def test_an_invalid_run_exits_1_and_names_what_is_missing(tmp_path: Path) -> Non
     assert code == 1
     assert "stuck: the push was acknowledged" in " ".join(out.split())
     assert "Again: zonelab run" in out
-
-
-@pytest.mark.real
-def test_a_truncated_history_exits_3_with_one_line(tmp_path: Path) -> None:
-    path = scenario_file(tmp_path, load={"duration_s": 1})
-    _, out, _ = told(tmp_path, "run", str(path), "--json")
-    run = tmp_path / json.loads(out)["run"]
-    history = run / "history" / "operations.parquet"
-    history.write_bytes(history.read_bytes()[:-100])
-    code, out, err = told(tmp_path, "check", str(run))
-    assert (code, out) == (3, "")
-    assert err.startswith(f"zonelab: {history}: truncated")
-    assert len(err.splitlines()) == 1

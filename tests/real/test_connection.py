@@ -25,7 +25,6 @@ from engine.ports import Indeterminate, ServerError, Unavailable
 pytestmark = pytest.mark.real
 
 PATIENT = Timeouts(datastore_ms=60_000, reconnect_ms=(50,))
-HASTY = Timeouts(datastore_ms=2_000, reconnect_ms=(50,))
 
 
 @pytest.fixture(scope="module")

@@ -16,21 +16,16 @@ from cluster.links.link import Cut
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from cluster.zone import Restart, ZoneError, ZoneState
+from cluster.zone import ZoneError, ZoneState
 from engine.ports import Indeterminate
 
 pytestmark = pytest.mark.real
 
-ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
+ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 PATIENT = Timeouts(datastore_ms=60_000, peer_read_ms=60_000, peer_write_ms=60_000, reconnect_ms=(50,))
 """Nothing times out, however slow the machine; connections come back at once."""
 
 servers = partial(on_servers, timeouts=PATIENT)
-
-
-async def held(cluster, key):
-    """What each zone holds, past the coordinators."""
-    return [(await cluster.direct(zone).execute(("GET", key)))[0] for zone in "abc"]
 
 
 def isolate(cluster, zone, mode):
@@ -39,26 +34,12 @@ def isolate(cluster, zone, mode):
             link.cut(mode)
 
 
-def mend(cluster):
-    for link in cluster.links.values():
-        link.mend()
-
-
 @servers()
 async def test_many_clients_of_one_coordinator_leave_the_zones_equal(cluster):
     client = cluster.connection("a", QUORUM)
     replies = await asyncio.gather(*(client.execute(("INCR", "n")) for _ in range(2_000)))
     assert replies == [[number] for number in range(1, 2_001)]
     await settled(cluster, ("GET", "n"), [b"2000"] * 3)
-
-
-@servers()
-async def test_a_zone_that_comes_back_warm_has_what_it_missed(cluster):
-    await cluster.zones["b"].kill()
-    await cluster.connection("a", QUORUM).execute(("SET", "missed", 1))
-    await cluster.zones["b"].restart(Restart.WARM, warm_from=cluster.zones["a"])
-    await cluster.network.connected()
-    assert await held(cluster, "missed") == [b"1", b"1", b"1"]
 
 
 @servers()

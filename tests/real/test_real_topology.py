@@ -1,6 +1,6 @@
-"""Goal: data centres and zones of several servers work on real servers as in simulation, and so do the options.
+"""Goal: data centres and zones of several servers work on real servers as in simulation.
 
-Method: Valkey processes, one a node; keys are read from each by itself, servers are killed and links cut.
+Method: Valkey processes, one a node; keys are read from each by itself.
 """
 
 import asyncio
@@ -9,13 +9,10 @@ from functools import partial
 import pytest
 from support.cluster.racks import even_rack
 from support.cluster.real import on_servers
-from support.cluster.real import until as happened
 
 from cluster.connections.timeouts import Timeouts
-from cluster.options.hinted_handoff import HandoffSettings
 from cluster.topology.topology import DataCentre, Topology
 from cluster.votes.levels import Level
-from cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 
@@ -58,40 +55,3 @@ async def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many
             return sorted((await server.execute(("KEYS", "*")))[0])
 
         await until(held, sorted(key.encode() for key in own))
-
-
-@pytest.mark.parametrize("handoff", [HandoffSettings(), None])
-def test_a_zone_that_was_killed_has_what_it_missed_only_with_hinted_handoff(handoff):
-    @servers(hinted_handoff=handoff)
-    async def carried_out(cluster):
-        coordinator, connection = cluster.coordinators["a"], cluster.connection("a", Level.DC_QUORUM)
-        await cluster.zones["b"].kill()
-        await happened(lambda: not coordinator.connected, "the loss of zone b")
-        for number in range(50):
-            await connection.execute(("RPUSH", "list", number))
-        await cluster.zones["b"].restart(Restart.KEEP)
-        await happened(lambda: coordinator.connected, "its return")
-        await connection.execute(("RPUSH", "list", 50))
-
-        async def items():
-            return [int(item) for item in (await cluster.direct("b").execute(("LRANGE", "list", 0, -1)))[0]]
-
-        await until(items, list(range(51)) if handoff else [50])
-
-    carried_out()
-
-
-@servers(read_repair=True)
-async def test_read_repair_brings_a_stale_zone_up_to_date(cluster):
-    connection = cluster.connection("a", Level.DC_QUORUM)
-    assert await connection.execute(("SET", "k", "old")) == [b"OK"]
-    await until(lambda: cluster.direct("c").execute(("GET", "k")), [b"old"])
-    for zone in "bc":
-        await cluster.direct(zone).execute(("ZADD", "._add-set", 2**42, "k"), ("SET", "k", "new"))
-
-    async def value():
-        await connection.execute(("GET", "k"))
-        return await cluster.direct("a").execute(("GET", "k"))
-
-    await until(value, [b"new"])
-    assert await connection.execute(("GET", "k")) == [b"new"]

@@ -69,15 +69,13 @@ def test_a_run_that_completes_leaves_no_server_and_no_server_files(tmp_path: Pat
     assert nothing_is_left(servers)
 
 
-def test_an_exception_in_the_middle_ends_the_run_as_failed(tmp_path: Path, servers: Path) -> None:
+def test_an_exception_in_the_middle_ends_the_run_as_failed_and_the_record_can_be_read(
+    tmp_path: Path, servers: Path
+) -> None:
     run = run_short(tmp_path, make_queue=Breaking)
     failed(run, "ZeroDivisionError: planted in zone b")
     assert nothing_is_left(servers)
     assert "drain" not in run.phases
-
-
-def test_what_was_recorded_before_the_failure_can_be_read(tmp_path: Path, servers: Path) -> None:
-    run = run_short(tmp_path, make_queue=Breaking)
     assert run.table("history/operations.parquet")
     assert {row["zone"] for row in run.table("depth.parquet")} <= {"a", "b", "c"}
 

@@ -104,12 +104,6 @@ def test_a_killed_zone_serves_nobody_and_what_was_pushed_meanwhile_is_stuck_when
     assert {name for name in verdict.forbid if verdict.counts[name]} == {"stuck"}
 
 
-def test_at_dc_one_the_coordinator_of_a_killed_zone_confirms_no_push(tmp_path: Path) -> None:
-    run = run_with(tmp_path, {"kind": "kill", "zone": "b"}, level="DC_ONE")
-    assert outcomes(run, "b", "push") == {"info"}
-    assert outcomes(run, "a", "push") == {"ok"}
-
-
 def test_a_zone_that_restarts_warm_has_what_it_missed(tmp_path: Path) -> None:
     kept = run_with(tmp_path, {"kind": "kill", "zone": "b"}, persistence="aof-everysec")
     warm = run_with(tmp_path, {"kind": "kill", "zone": "b", "restart": "warm"}, persistence="aof-everysec")
@@ -164,7 +158,7 @@ def test_a_lag_slows_the_quorum_of_the_zone_that_has_it_and_ends_with_the_fault(
                 latency_ms[invoked_s > first].append((row["time_ns"] - row["invoke_ns"]) / 1e6)
     # Two quorum writes per push, each of which now waits for one way there and one back.
     assert min(latency_ms[True]) >= 400
-    assert sorted(latency_ms[False])[len(latency_ms[False]) // 2] < 100
+    assert min(latency_ms[False]) < 400
 
 
 def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 from support.project_files import ROOT, project_files
 from support.purity import impurities
 
+from engine.dyno.hardened import Hardening
+
 LINES_MAX = 400
 LONGER: dict[str, str] = {}
 """Modules that may be longer, each with its reason."""
@@ -147,3 +149,10 @@ def test_every_test_module_says_its_goal_first():
     tests = [name for name in modules() if re.search(r"(^|/)test_[^/]+\.py$", name)]
     openings = {name: ast.get_docstring(ast.parse(text_of(name))) or "" for name in tests}
     assert [name for name, opening in openings.items() if not opening.splitlines()[:1]] == []
+
+
+def test_a_test_of_the_engine_switches_each_mechanism_of_hardened_mode_off():
+    folder = "tests/unit/engine/dyno/"
+    names = ("hardened/test_queue.py", "hardened/test_leases.py", "v1/test_windows.py")
+    texts = [text_of(folder + name) for name in names]
+    assert [each for each in Hardening if not any(f"(Hardening.{each.name}," in text for text in texts)] == []

@@ -13,6 +13,7 @@ import redis
 import redis.asyncio
 import uvloop
 from support.cluster.real import until
+from support.coroutines import coroutine
 
 from cluster.admin.links import LinkControls, LinkState
 from cluster.connections.timeouts import Timeouts
@@ -100,8 +101,9 @@ def test_a_gateway_that_cannot_begin_says_why_in_one_line(cluster, quorum, tmp_p
     assert done.stderr.count("\n") == 1
 
 
-def program(coroutine):
-    return uvloop.run(coroutine)
+@pytest.fixture
+def run():
+    return uvloop.run
 
 
 def gateway(cluster, zone="a", **options):
@@ -113,149 +115,132 @@ def client_of(one, **options):
     return redis.asyncio.Redis(host=one.address.host, port=one.address.port, **options)
 
 
-def test_links_are_slowed_cut_mended_and_healed_while_clients_work(cluster):
-    async def scenario():
-        async with (
-            gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(1)}) as one,
-            client_of(one) as client,
-        ):
-            assert await client.set("k", "1")
-            links = LinkControls(one.links)
-            lossy = {name: LinkState(loss=0.1) for name in ("a>c", "c>a")}
-            links.apply({"a>b": LinkState(lag="constant:2ms"), **lossy})
-            described = {link["link"]: link for link in links.described()}
-            assert described.keys() == {"a>b", "b>a", "a>c", "c>a"}
-            assert described["a>b"]["lag"] == str(parse_lag("constant:2ms"))
-            assert described["c>a"]["loss"] == 0.1
-            links.apply({name: LinkState(cut=Cut.DROP) for name in ("a>b", "b>a")} | dict.fromkeys(lossy, LinkState()))
-            assert await client.set("k", "2")
-            links.apply({name: LinkState(cut=Cut.DROP) for name in lossy})
-            with pytest.raises(redis.ResponseError, match="Peer: Peer Node is not connected"):
-                await client.set("k", "3")
-            assert await one.server.loop.run_in_executor(None, cluster.direct("b").get, "k") == b"1"
-            assert one.connected_to == {"a": True, "b": False, "c": False}
-            links.heal()
-            assert {link["cut"] for link in links.described()} == {None}
-            assert {link["loss"] for link in links.described()} == {0.0}
-            await until(lambda: all(one.connected_to.values()), "connected again")
-            assert await client.set("k", "4")
-            assert one.statistics()["coordinator"]["levels"]["DC_QUORUM"]["commands"] >= 3
-
-    program(scenario())
+@coroutine
+async def test_links_are_slowed_cut_mended_and_healed_while_clients_work(cluster):
+    async with (
+        gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(1)}) as one,
+        client_of(one) as client,
+    ):
+        assert await client.set("k", "1")
+        links = LinkControls(one.links)
+        lossy = {name: LinkState(loss=0.1) for name in ("a>c", "c>a")}
+        links.apply({"a>b": LinkState(lag="constant:2ms"), **lossy})
+        described = {link["link"]: link for link in links.described()}
+        assert described.keys() == {"a>b", "b>a", "a>c", "c>a"}
+        assert described["a>b"]["lag"] == str(parse_lag("constant:2ms"))
+        assert described["c>a"]["loss"] == 0.1
+        links.apply({name: LinkState(cut=Cut.DROP) for name in ("a>b", "b>a")} | dict.fromkeys(lossy, LinkState()))
+        assert await client.set("k", "2")
+        links.apply({name: LinkState(cut=Cut.DROP) for name in lossy})
+        with pytest.raises(redis.ResponseError, match="Peer: Peer Node is not connected"):
+            await client.set("k", "3")
+        assert await one.server.loop.run_in_executor(None, cluster.direct("b").get, "k") == b"1"
+        assert one.connected_to == {"a": True, "b": False, "c": False}
+        links.heal()
+        assert {link["cut"] for link in links.described()} == {None}
+        assert {link["loss"] for link in links.described()} == {0.0}
+        await until(lambda: all(one.connected_to.values()), "connected again")
+        assert await client.set("k", "4")
+        assert one.statistics()["coordinator"]["levels"]["DC_QUORUM"]["commands"] >= 3
 
 
-def test_a_changed_level_holds_for_new_connections(cluster):
-    async def scenario():
-        async with gateway(cluster, level=Level.DC_ONE) as one, client_of(one) as client:
-            for zone, value in zip("abc", "122", strict=True):
-                cluster.direct(zone).set("k", value)
-            assert await client.get("k") == b"1"
-            one.set_level(read=Level.DC_SAFE_QUORUM)
-            assert one.topology()["read_level"] == "DC_SAFE_QUORUM"
-            assert one.topology()["write_level"] == "DC_ONE"
-            assert await client.get("k") == b"1"
-            async with client_of(one) as other:
-                assert await other.get("k") == b"2"
-
-    program(scenario())
+@coroutine
+async def test_a_changed_level_holds_for_new_connections(cluster):
+    async with gateway(cluster, level=Level.DC_ONE) as one, client_of(one) as client:
+        for zone, value in zip("abc", "122", strict=True):
+            cluster.direct(zone).set("k", value)
+        assert await client.get("k") == b"1"
+        one.set_level(read=Level.DC_SAFE_QUORUM)
+        assert one.topology()["read_level"] == "DC_SAFE_QUORUM"
+        assert one.topology()["write_level"] == "DC_ONE"
+        assert await client.get("k") == b"1"
+        async with client_of(one) as other:
+            assert await other.get("k") == b"2"
 
 
-def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gone(cluster):
-    async def scenario():
-        async with gateway(cluster, level=Level.DC_QUORUM) as one, client_of(one) as client:
-            await client.set("n", 1)
-            async with client.pipeline() as pipe:
-                await pipe.watch("n")
-                [session] = [session for session in one.server.clients if session.watching is not None]
-                channels = session.watching.coordinator.channels
-                for channel in channels[1:]:
-                    channel.far_end.reset()
-                await until(lambda: all(channel.connected for channel in channels), "connected again")
-                pipe.multi()
-                pipe.set("n", 2)
-                with pytest.raises(redis.WatchError):
-                    await pipe.execute()
-            assert await client.get("n") == b"1"
-            async with client.pipeline() as pipe:
-                await pipe.watch("n")
-                pipe.multi()
-                pipe.set("n", 3)
-                assert await pipe.execute() == [True]
-
-    program(scenario())
+@coroutine
+async def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gone(cluster):
+    async with gateway(cluster, level=Level.DC_QUORUM) as one, client_of(one) as client:
+        await client.set("n", 1)
+        async with client.pipeline() as pipe:
+            await pipe.watch("n")
+            [session] = [session for session in one.server.clients if session.watching is not None]
+            channels = session.watching.coordinator.channels
+            for channel in channels[1:]:
+                channel.far_end.reset()
+            await until(lambda: all(channel.connected for channel in channels), "connected again")
+            pipe.multi()
+            pipe.set("n", 2)
+            with pytest.raises(redis.WatchError):
+                await pipe.execute()
+        assert await client.get("n") == b"1"
+        async with client.pipeline() as pipe:
+            await pipe.watch("n")
+            pipe.multi()
+            pipe.set("n", 3)
+            assert await pipe.execute() == [True]
 
 
 @pytest.mark.parametrize("end", ["UNWATCH", "EXEC", "leave"])
-def test_clients_that_watch_no_more_leave_few_connections_open_and_their_transactions_everywhere(cluster, end):
-    async def scenario():
-        async with gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(5)}) as one:
-            servers = [cluster.direct(zone) for zone in "abc"]
-            before = [server.info("clients")["connected_clients"] for server in servers]
-            clients = [client_of(one, **SINGLE) for _ in range(60)]
-            for number, client in enumerate(clients):
-                await client.execute_command("WATCH", "k")
-                if end == "EXEC":
-                    await client.execute_command("MULTI")
-                    await client.execute_command("SET", f"k{number}", "v")
-            for client in clients:
-                await (client.aclose() if end == "leave" else client.execute_command(end))
-
-            def few():
-                now = [server.info("clients")["connected_clients"] for server in servers]
-                return all(count - other <= 20 for count, other in zip(now, before, strict=True))
-
-            await until(few, "connections are closed")
+@coroutine
+async def test_clients_that_watch_no_more_leave_few_connections_open_and_their_transactions_everywhere(cluster, end):
+    async with gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(5)}) as one:
+        servers = [cluster.direct(zone) for zone in "abc"]
+        before = [server.info("clients")["connected_clients"] for server in servers]
+        clients = [client_of(one, **SINGLE) for _ in range(60)]
+        for number, client in enumerate(clients):
+            await client.execute_command("WATCH", "k")
             if end == "EXEC":
-                assert [server.exists(*(f"k{number}" for number in range(60))) for server in servers] == [60] * 3
-            for client in clients:
-                await client.aclose()
+                await client.execute_command("MULTI")
+                await client.execute_command("SET", f"k{number}", "v")
+        for client in clients:
+            await (client.aclose() if end == "leave" else client.execute_command(end))
 
-    program(scenario())
+        def few():
+            now = [server.info("clients")["connected_clients"] for server in servers]
+            return all(count - other <= 20 for count, other in zip(now, before, strict=True))
+
+        await until(few, "connections are closed")
+        if end == "EXEC":
+            assert [server.exists(*(f"k{number}" for number in range(60))) for server in servers] == [60] * 3
+        for client in clients:
+            await client.aclose()
 
 
-def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_room(cluster, monkeypatch):
+@coroutine
+async def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_room(cluster, monkeypatch):
     monkeypatch.setattr("cluster.resp.gateway.gateway.WATCHERS_MAX", 2)
-
-    async def scenario():
-        async with (
-            gateway(cluster) as one,
-            client_of(one, **SINGLE) as first,
-            client_of(one, **SINGLE) as second,
-            client_of(one, **SINGLE) as third,
-        ):
-            for client in (first, second, first):
-                await client.execute_command("WATCH", "k")
-            with pytest.raises(redis.ResponseError, match="2 clients watch keys"):
-                await third.execute_command("WATCH", "k")
-            assert await first.execute_command("UNWATCH")
-            assert await third.execute_command("WATCH", "k")
-
-    program(scenario())
+    async with (
+        gateway(cluster) as one,
+        client_of(one, **SINGLE) as first,
+        client_of(one, **SINGLE) as second,
+        client_of(one, **SINGLE) as third,
+    ):
+        for client in (first, second, first):
+            await client.execute_command("WATCH", "k")
+        with pytest.raises(redis.ResponseError, match="2 clients watch keys"):
+            await third.execute_command("WATCH", "k")
+        assert await first.execute_command("UNWATCH")
+        assert await third.execute_command("WATCH", "k")
 
 
-def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
+@coroutine
+async def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
     monkeypatch.setattr("cluster.resp.gateway.gateway.READY_S", 0.2)
-
-    async def scenario():
-        with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
-            await ZoneGateway("a", {"a": Address("127.0.0.1", 1)}, settings=NetworkSettings(seed=1)).start()
-
-    program(scenario())
+    with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
+        await ZoneGateway("a", {"a": Address("127.0.0.1", 1)}, settings=NetworkSettings(seed=1)).start()
 
 
-def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
+@coroutine
+async def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
     monkeypatch.setattr("cluster.resp.gateway.gateway.CONNECT_S", 0.2)
-
-    async def scenario():
-        addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}
-        settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1))
-        one = ZoneGateway("a", addresses, settings=settings, port=PortSettings(), level=Level.DC_QUORUM)
-        async with one, client_of(one) as client:
-            assert await client.set("k", "quorum of the two others")
-            with pytest.raises(redis.ResponseError, match="Storage: Datastore refused connection"):
-                await client.ping()
-
-    program(scenario())
+    addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}
+    settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1))
+    one = ZoneGateway("a", addresses, settings=settings, port=PortSettings(), level=Level.DC_QUORUM)
+    async with one, client_of(one) as client:
+        assert await client.set("k", "quorum of the two others")
+        with pytest.raises(redis.ResponseError, match="Storage: Datastore refused connection"):
+            await client.ping()
 
 
 def connected_by_file(cluster, zone):

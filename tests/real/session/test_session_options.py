@@ -91,8 +91,14 @@ def test_strict_mode_refuses_at_every_port_and_says_how_often(lab):
 
 
 def test_options_that_do_not_fit_are_refused_before_anything_starts(lab):
-    refusal = lab.run("up", "--read-repair", "--votes", "version", code=64)
-    assert "one or the other" in refusal
-    assert "one or the other" in lab.run("up", "--strict", "--hinted-handoff", code=64)
-    assert "one data centre" in lab.run("up", "--nodes", "2", "--anti-entropy", "1s", code=64)
+    for arguments, words in (
+        (("--read-repair", "--votes", "version"), "one or the other"),
+        (("--strict", "--hinted-handoff"), "one or the other"),
+        (("--nodes", "2", "--anti-entropy", "1s"), "one data centre"),
+        (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
+        (("--topology", "none.yaml"), "none.yaml cannot be read"),
+    ):
+        said = lab.run("up", "--port", "0", *arguments, code=64)
+        assert words in said
+        assert said.count("\n") == 1
     lab.assert_nothing_is_left()

@@ -167,22 +167,6 @@ def test_a_coordinator_that_comes_back_during_a_cut_is_cut_off_as_well(lab):
     lab.until(lambda: lab.zone("b")["statistics"]["connected"] == {"a": False, "b": True, "c": False})
 
 
-def test_what_is_not_accepted_is_told_with_what_is(lab):
-    lab.up("--zones", "2")
-    for arguments, words in (
-        (("fault", "cut", "x"), ("'x'", "a, b, a:b")),
-        (("fault", "kill", "c"), ("'c'", "accepted: a, b")),
-        (("fault", "lag", "a", "quick"), ("'quick'", "lognormal:2ms:15ms")),
-        (("fault", "cut", "a", "--for", "soon"), ("'soon'", "10s")),
-        (("fault", "end", "7"), ("7", "in force: none")),
-        (("fault", "restart", "a", "--wipe", "--warm"), ("exclude each other",)),
-    ):
-        said = lab.run(*arguments, code=64)
-        assert all(word in said for word in words), said
-        assert said.count("\n") == 1, said
-    assert not lab.status()["faults"]
-
-
 def test_clients_have_to_show_the_password_and_nothing_on_disk_shows_it(lab):
     lab.password = "a secret of 25 characters"
     lab.environment["ZONELAB_PASSWORD"] = lab.password

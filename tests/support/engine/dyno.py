@@ -153,6 +153,10 @@ class OnServer:
     def run(self, operation):
         return self.lab.run(operation)
 
+    def redis(self, *command):
+        (reply,) = self.run(self.direct.execute(command))
+        return reply
+
     def outcome(self, operation):
         """What it returned, ids of what has any, or the name of its error."""
         try:

@@ -41,10 +41,6 @@ class Bench(OnServer):
     def peek(self, count):
         return [message.id for message in self(self.queue.peek(count))]
 
-    def redis(self, *command):
-        (reply,) = self(self.direct.execute(command))
-        return reply
-
     def lease_of(self, message_id, shard="a"):
         self.redis("ZADD", self.queue.keys.unack(shard), self.clock.now_ms() + LEASE_MS, message_id)
 

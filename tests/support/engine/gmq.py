@@ -1,6 +1,6 @@
 """gmq on one simulated server: instances, a dispatcher that runs while time passes, and what Redis holds of a job."""
 
-from support.engine.dyno import EPOCH_MS
+from support.engine.dyno import EPOCH_MS, OnServer
 
 from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
 from engine.message import Message
@@ -60,15 +60,13 @@ class Refusing:
         return await self._inner.execute(*commands)
 
 
-class GmqBench:
+class GmqBench(OnServer):
     """One queue. Its dispatcher runs from ``start``, or from the first ``push``, on the clock of simulated time."""
 
     def __init__(self, lab, **settings):
-        self.lab = lab
-        self.direct = lab.direct("a")
+        super().__init__(lab, compat=settings.get("compat", False))
         self.clock = lab.cluster.clock("a")
         self.settings = GmqSettings(**{"ttr_s": TTR_S, "poll_interval_ms": 1, **settings})
-        self.compat = self.settings.compat
         self.keys = GmqKeys(prefix=self.settings.prefix)
         self.cards = Channel[Handed](lab.runtime)
         self.queue = self.another()
@@ -101,13 +99,6 @@ class GmqBench:
         self.run(self.dispatcher.start())
         return self
 
-    def run(self, coroutine):
-        return self.lab.run(coroutine)
-
-    def redis(self, *command):
-        (reply,) = self.run(self.direct.execute(command))
-        return reply
-
     def push(self, *ids, delay_s=0):
         return self.run(self.queue.push([Message(id=each, payload="p", timeout_ms=1_000 * delay_s) for each in ids]))
 
@@ -118,13 +109,6 @@ class GmqBench:
         """The one delivery that there is."""
         (delivery,) = self.run(self.queue.pop(1))
         return delivery
-
-    def outcome(self, coroutine):
-        """What it returned, or the name of its error."""
-        try:
-            return self.run(coroutine)
-        except Exception as error:
-            return type(error).__name__
 
     def pause_ms(self, duration_ms):
         """Let the dispatcher work."""

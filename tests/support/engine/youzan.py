@@ -36,10 +36,6 @@ class YouzanBench(OnServer):
             settings=self.settings,
         )
 
-    def redis(self, *command):
-        (reply,) = self.run(self.direct.execute(command))
-        return reply
-
     def push(self, *ids, **fields):
         return self.run(self.queue.push([Message(id=each, payload="p", **fields) for each in ids]))
 

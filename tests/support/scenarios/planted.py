@@ -129,7 +129,6 @@ class PushListsFirst(Planted):
 
 
 CRASHES = {"faults": [{"kind": "consumer_crash", "zone": "a", "at_s": 0.2, "for_s": 0.3}]}
-CROWD = {"consumers": {"per_zone": 3, "batch": 4}}
 ALONE = {"consumers": {"per_zone": 1}, "drain": {"bound_s": 10}}
 
 PLANTED: dict[str, tuple[type[Planted], MessageClass, dict[str, Any]]] = {

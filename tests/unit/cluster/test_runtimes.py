@@ -10,7 +10,6 @@ from cluster.sim.runtime import Cancelled, SimRuntime
 from cluster.sim.schedule import Schedule, TieBreak
 
 MS = 1_000_000
-LONG_NS = 3_600_000 * MS
 
 
 def in_virtual_time(order):

@@ -24,7 +24,6 @@ from cluster.zone import ClusterError, Restart
 from engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
-ZONES = ("a", "b", "c")
 ONE, QUORUM, SAFE = list(Level)[:3]
 
 versioned = partial(simulated, votes=VoteBy.VERSION, lag=Constant(1), timeouts=Timeouts(factor=0.02))

@@ -7,6 +7,7 @@ answers so (measured on 22 November 2026).
 from random import Random
 
 import pytest
+from support.coroutines import coroutine
 
 from cluster.admin.latency import LatencyProbe
 from cluster.coordinators.plain import PlainCoordinator
@@ -57,56 +58,50 @@ def gets(count):
 
 
 @pytest.mark.parametrize("sampled", [False, True])
-def test_what_is_decided_is_answered_before_what_comes_after_it(run, sampled):
-    async def program():
-        quorum = QuorumPort()
-        async with quorum.open() as port:
-            if sampled:
-                LatencyProbe(random=Random(1)).attach(port.server)
-            client = await port.client()
-            client.send_raw(gets(4))
-            await quorum.asked()
-            quorum.answer([A, A, B, A], [A, A, C, A])
-            assert [await client.reply(), await client.reply()] == [b"a", b"a"]
-            quorum.zones[2].answer(A, A, C, A)
-            assert [await client.reply(), await client.reply()] == [b"c", b"a"]
-            assert await client.ask(b"ECHO", b"hi") == b"hi"
-
-    run(program())
+@coroutine
+async def test_what_is_decided_is_answered_before_what_comes_after_it(sampled):
+    quorum = QuorumPort()
+    async with quorum.open() as port:
+        if sampled:
+            LatencyProbe(random=Random(1)).attach(port.server)
+        client = await port.client()
+        client.send_raw(gets(4))
+        await quorum.asked()
+        quorum.answer([A, A, B, A], [A, A, C, A])
+        assert [await client.reply(), await client.reply()] == [b"a", b"a"]
+        quorum.zones[2].answer(A, A, C, A)
+        assert [await client.reply(), await client.reply()] == [b"c", b"a"]
+        assert await client.ask(b"ECHO", b"hi") == b"hi"
 
 
-def test_first_answers_wait_for_those_to_commands_of_another_kind_before_them(run):
-    async def program():
-        quorum = QuorumPort()
-        async with quorum.open() as port:
-            client = await port.client()
-            client.send_raw(wire.command(b"SET", b"k", b"v") + gets(2))
-            await quorum.asked(2)
-            (_, told_a), (_, told_b) = (zone.waiting.pop() for zone in quorum.zones[:2])
-            told_a([ServerError("ERR that"), B])
-            told_b([ServerError("ERR that"), C])
-            quorum.answer([wire.OK], [wire.OK])
-            assert await client.reply() == b"OK"
-            assert error(await client.reply()) == "ERR that"
-            _, told_c = quorum.zones[2].waiting.pop()
-            told_c([A, C])
-            assert await client.reply() == b"c"
-
-    run(program())
+@coroutine
+async def test_first_answers_wait_for_those_to_commands_of_another_kind_before_them():
+    quorum = QuorumPort()
+    async with quorum.open() as port:
+        client = await port.client()
+        client.send_raw(wire.command(b"SET", b"k", b"v") + gets(2))
+        await quorum.asked(2)
+        (_, told_a), (_, told_b) = (zone.waiting.pop() for zone in quorum.zones[:2])
+        told_a([ServerError("ERR that"), B])
+        told_b([ServerError("ERR that"), C])
+        quorum.answer([wire.OK], [wire.OK])
+        assert await client.reply() == b"OK"
+        assert error(await client.reply()) == "ERR that"
+        _, told_c = quorum.zones[2].waiting.pop()
+        told_c([A, C])
+        assert await client.reply() == b"c"
 
 
-def test_first_answers_to_a_client_that_has_left_go_nowhere(run):
-    async def program():
-        quorum = QuorumPort()
-        async with quorum.open() as port:
-            client, other = await port.client(), await port.client()
-            client.send_raw(gets(2))
-            await quorum.asked()
-            port.server.clients[0].connection_lost(None)
-            quorum.answer([A, B], [A, C], [A, C])
-            other.send_raw(gets(1))
-            await quorum.asked()
-            quorum.answer([A], [A])
-            assert await other.reply() == b"a"
-
-    run(program())
+@coroutine
+async def test_first_answers_to_a_client_that_has_left_go_nowhere():
+    quorum = QuorumPort()
+    async with quorum.open() as port:
+        client, other = await port.client(), await port.client()
+        client.send_raw(gets(2))
+        await quorum.asked()
+        port.server.clients[0].connection_lost(None)
+        quorum.answer([A, B], [A, C], [A, C])
+        other.send_raw(gets(1))
+        await quorum.asked()
+        quorum.answer([A], [A])
+        assert await other.reply() == b"a"

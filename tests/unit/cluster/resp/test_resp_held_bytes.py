@@ -8,7 +8,7 @@ from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandLimits
 from cluster.resp.session import WINDOW_BEGIN
 
-from .conftest import opened, until
+from .conftest import on_port, until
 
 OK = b"+OK\r\n"
 MB = 1_000_000
@@ -24,103 +24,88 @@ HOLDING = {
 
 
 @pytest.mark.parametrize("what", HOLDING)
-def test_at_the_bound_clients_are_closed_until_the_others_fit_again(runner, what):
-    async def program():
-        async with opened(reply=LARGE, held_bytes_max=40 * MB, commands=LIMITS) as port:
-            clients = [await port.client(limit=1024) for _ in range(8)]
-            for client in clients:
-                client.send_raw(HOLDING[what])
-            await until(lambda: port.server.statistics.over_memory >= 4 and len(port.server.clients) <= 4)
-            assert port.server.counts()["over_memory"] == 8 - len(port.server.clients)
-            assert 8 * MB < port.server.memory.total == port.server.counts()["held_bytes"] <= 40 * MB
-            well = await port.client()
-            assert await well.ask(b"ECHO", b"well") == b"well"
-            for client in clients:
-                client.close()
-            await until(lambda: len(port.server.clients) == 1)
-            assert port.server.memory.total == 0
-
-    runner.run(program())
+@on_port(reply=LARGE, held_bytes_max=40 * MB, commands=LIMITS)
+async def test_at_the_bound_clients_are_closed_until_the_others_fit_again(port, what):
+    clients = [await port.client(limit=1024) for _ in range(8)]
+    for client in clients:
+        client.send_raw(HOLDING[what])
+    await until(lambda: port.server.statistics.over_memory >= 4 and len(port.server.clients) <= 4)
+    assert port.server.counts()["over_memory"] == 8 - len(port.server.clients)
+    assert 8 * MB < port.server.memory.total == port.server.counts()["held_bytes"] <= 40 * MB
+    well = await port.client()
+    assert await well.ask(b"ECHO", b"well") == b"well"
+    for client in clients:
+        client.close()
+    await until(lambda: len(port.server.clients) == 1)
+    assert port.server.memory.total == 0
 
 
-def test_it_is_the_client_that_holds_most_that_is_closed(runner):
-    async def program():
-        async with opened(reply=OK, held_bytes_max=4 * MB, commands=LIMITS) as port:
-            clients = [await port.client() for _ in range(3)]
-            for client, size in zip(clients, (1, 2, 1), strict=True):
-                held = port.server.memory.total
-                client.send_raw(HOLDING["unfinished commands"][: size * MB])
-                await until(lambda held=held, size=size: port.server.memory.total >= held + size * MB)
-            clients[2].send_raw(bytes(MB // 2))
-            assert await clients[1].closed()
-            assert [session.identity for session in port.server.clients] == [1, 3]
-            assert port.server.statistics.over_memory == 1
-
-    runner.run(program())
+@on_port(reply=OK, held_bytes_max=4 * MB, commands=LIMITS)
+async def test_it_is_the_client_that_holds_most_that_is_closed(port):
+    clients = [await port.client() for _ in range(3)]
+    for client, size in zip(clients, (1, 2, 1), strict=True):
+        held = port.server.memory.total
+        client.send_raw(HOLDING["unfinished commands"][: size * MB])
+        await until(lambda held=held, size=size: port.server.memory.total >= held + size * MB)
+    clients[2].send_raw(bytes(MB // 2))
+    assert await clients[1].closed()
+    assert [session.identity for session in port.server.clients] == [1, 3]
+    assert port.server.statistics.over_memory == 1
 
 
-def test_a_queue_of_many_small_commands_counts_with_what_each_of_them_takes_beside_its_bytes(runner):
-    async def program():
-        async with opened(reply=OK) as port:
-            client = await port.client()
-            client.send_raw(wire.command(b"MULTI") + GET * 1_000)
-            await until(lambda: port.server.memory.total >= 1_000 * (len(GET) + 100))
-            assert (await client.reply(), await client.reply()) == (b"OK", b"QUEUED")
-            client.send(b"DISCARD")
-            await until(lambda: port.server.memory.total == 0)
-
-    runner.run(program())
+@on_port(reply=OK)
+async def test_a_queue_of_many_small_commands_counts_with_what_each_of_them_takes_beside_its_bytes(port):
+    client = await port.client()
+    client.send_raw(wire.command(b"MULTI") + GET * 1_000)
+    await until(lambda: port.server.memory.total >= 1_000 * (len(GET) + 100))
+    assert (await client.reply(), await client.reply()) == (b"OK", b"QUEUED")
+    client.send(b"DISCARD")
+    await until(lambda: port.server.memory.total == 0)
 
 
 async def _replies(client, count):
     return [await client.reply() for _ in range(count)]
 
 
-def test_large_replies_of_all_clients_together_are_asked_for_as_far_as_they_fit(runner):
-    async def program():
-        async with opened(reply_bytes=3 * MB) as port:
-            reply = wire.bulk(bytes(9 * MB // 10))
-            clients = [await port.client() for _ in range(5)]
-            for client in clients:
-                client.send_raw(GET)
-                (await port.coordinator.call()).answer(reply)
-                await client.reply()
-            for client in clients:
-                client.send_raw(GET * 4)
-            await until(lambda: port.coordinator.calls)
-            clients[4].close()
-            reading = asyncio.gather(*[_replies(client, 4) for client in clients[:4]])
-            while not reading.done() or len(port.server.clients) > 4 or port.coordinator.calls:
-                assert sum(len(call.commands) for call in port.coordinator.calls) <= 3
-                if port.coordinator.calls:
-                    call = port.coordinator.calls.popleft()
-                    call.answer(*[reply] * len(call.commands))
-                await asyncio.sleep(0)
-            assert [list(map(len, values)) for values in await reading] == [[9 * MB // 10] * 4] * 4
-            assert port.server.memory.expected == 0
-
-    runner.run(program())
+@on_port(reply_bytes=3 * MB)
+async def test_large_replies_of_all_clients_together_are_asked_for_as_far_as_they_fit(port):
+    reply = wire.bulk(bytes(9 * MB // 10))
+    clients = [await port.client() for _ in range(5)]
+    for client in clients:
+        client.send_raw(GET)
+        (await port.coordinator.call()).answer(reply)
+        await client.reply()
+    for client in clients:
+        client.send_raw(GET * 4)
+    await until(lambda: port.coordinator.calls)
+    clients[4].close()
+    reading = asyncio.gather(*[_replies(client, 4) for client in clients[:4]])
+    while not reading.done() or len(port.server.clients) > 4 or port.coordinator.calls:
+        assert sum(len(call.commands) for call in port.coordinator.calls) <= 3
+        if port.coordinator.calls:
+            call = port.coordinator.calls.popleft()
+            call.answer(*[reply] * len(call.commands))
+        await asyncio.sleep(0)
+    assert [list(map(len, values)) for values in await reading] == [[9 * MB // 10] * 4] * 4
+    assert port.server.memory.expected == 0
 
 
-def test_clients_of_which_nothing_is_known_share_what_may_be_under_way(runner):
-    async def program():
-        async with opened() as port:
-            count = 20
-            clients = [await port.client() for _ in range(count)]
-            await until(lambda: len(port.server.clients) == count)
-            for client in clients:
-                client.send_raw(GET * 10)
-            await until(lambda: sum(session.commands > 0 for session in port.server.clients) == count)
-            await asyncio.sleep(0)
-            handed = sum(len(call.commands) for call in port.coordinator.calls)
-            assert count <= handed <= count + 2 * WINDOW_BEGIN
-            reading = asyncio.gather(*[_replies(client, 10) for client in clients])
-            while not reading.done():
-                if port.coordinator.calls:
-                    call = port.coordinator.calls.popleft()
-                    call.answer(*[OK] * len(call.commands))
-                await asyncio.sleep(0)
-            assert await reading == [[b"OK"] * 10] * count
-            assert port.server.memory.strangers == 0
-
-    runner.run(program())
+@on_port()
+async def test_clients_of_which_nothing_is_known_share_what_may_be_under_way(port):
+    count = 20
+    clients = [await port.client() for _ in range(count)]
+    await until(lambda: len(port.server.clients) == count)
+    for client in clients:
+        client.send_raw(GET * 10)
+    await until(lambda: sum(session.commands > 0 for session in port.server.clients) == count)
+    await asyncio.sleep(0)
+    handed = sum(len(call.commands) for call in port.coordinator.calls)
+    assert count <= handed <= count + 2 * WINDOW_BEGIN
+    reading = asyncio.gather(*[_replies(client, 10) for client in clients])
+    while not reading.done():
+        if port.coordinator.calls:
+            call = port.coordinator.calls.popleft()
+            call.answer(*[OK] * len(call.commands))
+        await asyncio.sleep(0)
+    assert await reading == [[b"OK"] * 10] * count
+    assert port.server.memory.strangers == 0

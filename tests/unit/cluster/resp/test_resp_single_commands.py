@@ -5,7 +5,7 @@ import pytest
 from cluster.resp.protocol import wire
 from engine.ports import ServerError
 
-from .conftest import error, on_port, opened, until
+from .conftest import error, on_port, until
 
 OK = b"+OK\r\n"
 SET, GET = wire.command(b"SET", b"k", b"v"), wire.command(b"GET", b"k")
@@ -58,19 +58,16 @@ async def test_kinds_of_one_client_keep_their_order_while_others_send_single_com
         pytest.param(wire.command(b"FROB") + SET, "ERR unknown command", id="more than one"),
     ],
 )
-def test_anything_else_that_one_client_sends_changes_nothing_for_the_others(runner, odd, said):
-    async def program():
-        async with opened() as port:
-            clients, sessions = await quiet_clients(port, 3)
-            for session, data in zip(sessions, (GET, odd, GET), strict=True):
-                session.data_received(data)
-            await until(lambda: sum(call.packed.count(GET) for call in port.coordinator.calls) == 2)
-            for call in port.coordinator.calls:
-                call.answer(*[b"$1\r\nv\r\n"] * len(call.commands))
-            assert [await clients[0].reply(), await clients[2].reply()] == [b"v", b"v"]
-            assert error(await clients[1].reply()).startswith(said)
-
-    runner.run(program())
+@on_port()
+async def test_anything_else_that_one_client_sends_changes_nothing_for_the_others(port, odd, said):
+    clients, sessions = await quiet_clients(port, 3)
+    for session, data in zip(sessions, (GET, odd, GET), strict=True):
+        session.data_received(data)
+    await until(lambda: sum(call.packed.count(GET) for call in port.coordinator.calls) == 2)
+    for call in port.coordinator.calls:
+        call.answer(*[b"$1\r\nv\r\n"] * len(call.commands))
+    assert [await clients[0].reply(), await clients[2].reply()] == [b"v", b"v"]
+    assert error(await clients[1].reply()).startswith(said)
 
 
 @on_port()

@@ -1,6 +1,7 @@
 """Goal: what a port sends in one piece costs one write to each server. Method: connections that note writes."""
 
 import pytest
+from support.coroutines import coroutine
 
 from cluster.coordinators.plain import PlainCoordinator
 from cluster.resp.protocol import wire
@@ -45,20 +46,18 @@ class Server:
         pytest.param([SET, GET], [SET + GET], id="by two clients in one turn of the loop"),
     ],
 )
-def test_commands_of_several_kinds_leave_in_one_write(run, sent, arrives):
-    async def program():
-        writes = GatheredWrites()
-        servers = {zone: Server(writes) for zone in "abc"}
-        coordinator = PlainCoordinator(zone="a", channels=servers, runtime=SimRuntime(seed=1))
-        async with opened(coordinator=coordinator, writes=writes, level=Level.DC_QUORUM) as port:
-            for _ in sent:
-                await (await port.client()).ask(b"ECHO", b"here")
-            for session, data in zip(port.server.clients, sent, strict=True):
-                session.data_received(data)
-            await until(lambda: servers["c"].transport.written)
-            assert [server.transport.written for server in servers.values()] == [arrives] * 3
-
-    run(program())
+@coroutine
+async def test_commands_of_several_kinds_leave_in_one_write(sent, arrives):
+    writes = GatheredWrites()
+    servers = {zone: Server(writes) for zone in "abc"}
+    coordinator = PlainCoordinator(zone="a", channels=servers, runtime=SimRuntime(seed=1))
+    async with opened(coordinator=coordinator, writes=writes, level=Level.DC_QUORUM) as port:
+        for _ in sent:
+            await (await port.client()).ask(b"ECHO", b"here")
+        for session, data in zip(port.server.clients, sent, strict=True):
+            session.data_received(data)
+        await until(lambda: servers["c"].transport.written)
+        assert [server.transport.written for server in servers.values()] == [arrives] * 3
 
 
 def test_nothing_is_written_to_a_connection_that_has_been_dropped_meanwhile():

@@ -28,7 +28,6 @@ from scenarios.spec.scenario import Scenario
 from scenarios.verbs.hunt import run_hunt
 
 SEEDS_MAX = 60
-LAG = {"kind": "lag", "lag": "constant:50ms", "at_s": 0.1, "for_s": 0.1}
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
 
 
@@ -36,9 +35,7 @@ KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
 def test_a_planted_bug_is_found_and_the_sound_queue_is_not_accused_of_it(bug: str) -> None:
     make_queue, guilty_of, changes = PLANTED[bug]
     target = HuntTarget(scenario=small(**changes), messages=40, make_queue=make_queue)
-    begin_s = time.monotonic()
     found = next(seed for seed in range(1, SEEDS_MAX) if guilty_of in hunt_seed(target, seed).violated)
-    assert time.monotonic() - begin_s < 60
     sound = HuntTarget(scenario=target.scenario, messages=40)
     assert [seed for seed in range(1, found + 1) if guilty_of in hunt_seed(sound, seed).violated] == []
 

@@ -2,7 +2,8 @@
 
 Method: each course of events is played on three simulated zones, once in each mode of V1 and, where there is such a
 window, in hardened mode, and what was seen is compared with the page word for word. ``pytest -k`` with the name of a
-window plays one. Then mechanisms are switched off, and courses that are about what they prevent must tell.
+window plays one. Then mechanisms are switched off, and courses that are about what they prevent must tell; those of
+one situation are in hardened/test_queue.py and test_leases.py.
 """
 
 import pytest
@@ -52,10 +53,6 @@ def test_the_page_made_again_is_the_page():
 @pytest.mark.parametrize(
     ("mechanism", "window"),
     [
-        (Hardening.IDEMPOTENT_PUSH, "crash_ack_after_lease_removed"),
-        (Hardening.SHARD_TAKEOVER, "zone_without_consumers"),
-        (Hardening.LEASE_HEARTBEAT, "race_two_handlers"),
-        (Hardening.DELIVERY_TOKENS, "race_late_ack"),
         (Hardening.ANTI_ENTROPY, "zone_server_back_empty"),
         (Hardening.LEASE_PROOF, "vote_tie_of_two_pops_quorum"),
         (Hardening.TOMBSTONES, "lag_ack_not_there_yet_quorum"),
