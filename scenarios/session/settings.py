@@ -4,7 +4,7 @@ import math
 import shlex
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -22,6 +22,8 @@ from cluster.zone import ClusterError, Persistence
 from scenarios.arms import ZoneKind
 from scenarios.errors import NotAccepted
 from scenarios.fields import parse_link
+from scenarios.spec.reading import explained
+from scenarios.spec.scenario import Links
 from scenarios.spec.topology import Topology as TopologySection
 
 NAME = "session"
@@ -119,7 +121,9 @@ class SessionSettings(BaseModel):
         for link in self.lags:
             ends = parse_link(link)
             if ends[0] == ends[1] or not set(ends) <= set(layout.nodes):
-                raise ValueError(f"links: got {link!r}; accepted: two of {', '.join(layout.nodes)}, as FROM>TO")
+                raise ValueError(
+                    f"--topology: links.overrides: got {link!r}; accepted: two of {', '.join(layout.nodes)}, as FROM>TO"
+                )
         if self.hash_tag is not None and all(len(rack.nodes) == 1 for rack in layout.racks):
             raise ValueError(f"--hash-tag {self.hash_tag!r} is for zones of several servers; each has one here")
         self._options_fit(layout)
@@ -240,25 +244,28 @@ def read_topology(path: Path) -> dict[str, Any]:
         raise NotAccepted(
             f"--topology: {path}: got {section!r}; accepted: data_centres, hash, hash_tag, as in scenarios"
         )
-    try:
-        read = TopologySection.model_validate(section)
-    except ValidationError as error:
-        said = "; ".join(_wrong_in_file(one) for one in error.errors(include_url=False))
-        raise NotAccepted(f"--topology: {path}: {said}") from error
+    read = _validated(TopologySection, section, path, "topology")
     counts = read.data_centres or {"dc1": dict.fromkeys(read.zones, 1)}
     return {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag, **_links_of(links, path)}
 
 
 def _links_of(section: Any, path: Path) -> dict[str, Any]:
-    """``lag`` and ``lags`` out of a section as scenarios have it."""
+    """``lag`` and ``lags`` out of a section as scenarios have it, of which a session has no more."""
     names = {"lag": "lag", "overrides": "lags"}
-    if not isinstance(section, dict) or not section.keys() <= names.keys():
-        raise NotAccepted(f"--topology: {path}: links: got {section!r}; accepted: lag, and overrides by link, as 'a>b'")
-    return {names[name]: value for name, value in section.items()}
+    read = _validated(Links, section, path, "links")
+    if others := sorted(read.model_fields_set - names.keys()):
+        raise NotAccepted(f"--topology: {path}: links: got {', '.join(others)}; accepted: lag, and overrides by link")
+    return {names[name]: value for name, value in read.model_dump(include=read.model_fields_set).items()}
 
 
-def _wrong_in_file(wrong: Any) -> str:
-    where = ".".join(map(str, wrong["loc"]))
-    said = str(wrong["msg"]).removeprefix("Value error, ")
-    given = "" if said.startswith("got ") else f"got {wrong['input']!r}; "
-    return f"{where}: {given}{said}" if where else said
+_Section = TypeVar("_Section", bound=BaseModel)
+
+
+def _validated(model: type[_Section], given: Any, path: Path, section: str) -> _Section:
+    """``given`` as this section of a scenario. Raises ``NotAccepted`` in the words of scenario files."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        wrong = [explained({**one, "loc": (section, *one["loc"])}) for one in error.errors(include_url=False)]
+        said = "; ".join(f"{place.removeprefix('topology.')}: {text}" for place, text in dict.fromkeys(wrong))
+        raise NotAccepted(f"--topology: {path}: {said}") from error

@@ -162,7 +162,7 @@ def _validate(document: Mapping[str, Any], file: str, overridden: Sequence[str])
     try:
         scenario = Scenario.model_validate(document)
     except ValidationError as error:
-        found = dict.fromkeys(_explain(detail) for detail in error.errors())
+        found = dict.fromkeys(explained(detail) for detail in error.errors())
     else:
         found = dict.fromkeys((problem.path, problem.text) for problem in problems(scenario))
         if not found:
@@ -178,7 +178,7 @@ def _source(path: str, file: str, overridden: Sequence[str]) -> str:
     return file
 
 
-def _explain(detail: ErrorDetails) -> tuple[str, str]:
+def explained(detail: ErrorDetails) -> tuple[str, str]:
     steps = _without_tags(detail["loc"])
     path = path_of(steps) or "the scenario"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})

@@ -3,6 +3,8 @@
 Method: the command line as a user runs it, with clusters of few servers.
 """
 
+from time import perf_counter
+
 import pytest
 from support.scenarios.session_cluster import SessionCluster
 
@@ -30,6 +32,26 @@ def test_a_file_says_where_servers_are_and_zones_may_differ(lab):
     assert lab.run("fault", "cut", "west") == "1:cut west, until zonelab heal\n"
     lab.run("down")
     lab.assert_nothing_is_left()
+
+
+def test_a_file_says_how_slow_single_links_are_and_they_are_so_again_after_faults(lab):
+    (lab.folder / "t.yaml").write_text(
+        "data_centres: {dc1: {eu-west-1a: 1, b: 2}}\n"
+        "links: {lag: constant:1ms, overrides: {eu-west-1a>b1: constant:70ms, eu-west-1a>b2: constant:70ms}}\n"
+    )
+    told = {link["link"]: link["lag"] for link in lab.up("--topology", "t.yaml", "--level", "DC_QUORUM")["links"]}
+    assert told == dict.fromkeys(told, "constant:1ms") | dict.fromkeys(
+        ["eu-west-1a>b1", "eu-west-1a>b2"], "constant:70ms"
+    )
+    with lab.client("eu-west-1a") as client:
+        begin_s = perf_counter()
+        assert client.set("k", "v")
+        assert perf_counter() - begin_s >= 0.07
+    lab.run("fault", "lag", "eu-west-1a", "constant:5ms")
+    assert {link["lag"] for link in lab.status()["links"] if "eu-west-1a" in link["link"]} == {"constant:5ms"}
+    lab.run("heal")
+    lab.run("fault", "coordinator", "restart", "eu-west-1a")
+    assert {link["link"]: link["lag"] for link in lab.status()["links"]} == told
 
 
 @pytest.mark.parametrize("option", [(), ("--hinted-handoff",)])

@@ -100,12 +100,14 @@ def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
     [
         (None, "cannot be read: No such file"),
         ("{", "is no YAML"),
+        ("data_centres: [a]", r"yaml: data_centres: got \['a'\]; accepted: a mapping"),
+        ("{zones: [a], links: 3}", "yaml: links: got 3; accepted: a mapping"),
         ("[1]", r"got \[1\]; accepted: data_centres, hash, hash_tag"),
         ("", "got None; accepted: data_centres"),
         ("data_centres: {east: {a: 0}}", r"data_centres.east.a: got 0"),
         ("data_centres: {east: {A: 1}}", r"data_centres.east.A.*: got 'A'; accepted: a zone name"),
-        ("data_centers: {}", "data_centers: got {}"),
-        ("{data_centres: {east: {a: 1}}, hash: sha1}", "hash: got 'sha1'.*'murmur'"),
+        ("data_centers: {}", "data_centers: unknown field, got {}"),
+        ("{data_centres: {east: {a: 1}}, hash: sha1}", "hash: got 'sha1'; accepted: .*murmur"),
         ("hash_tag: '{'", "hash_tag: got '{'; accepted: two ASCII"),
     ],
 )
@@ -128,9 +130,9 @@ def test_a_file_may_say_the_lags_of_links(tmp_path):
 @pytest.mark.parametrize(
     ("links", "words"),
     [
-        ("{overrides: {a>z: constant:1ms}}", "links: got 'a>z'; accepted: two of a, b"),
-        ("{overrides: {a>b: quick}}", "lags-a>b: got 'quick'"),
-        ("{loss: 0.1}", "links: got {'loss': 0.1}; accepted: lag, and overrides by link"),
+        ("{overrides: {a>z: constant:1ms}}", "--topology: links.overrides: got 'a>z'; accepted: two of a, b"),
+        ("{overrides: {a>b: quick}}", "links.overrides['a>b']: unknown lag 'quick'; accepted: 0, 2ms"),
+        ("{loss: 0.1}", "links: got loss; accepted: lag, and overrides by link"),
     ],
 )
 def test_lags_of_links_that_are_not_accepted_are_told(tmp_path, links, words):
