@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF
 from scenarios.run_files.directory import environment, program_fingerprint, write_json
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload
@@ -63,6 +62,6 @@ def _workload(workload: Workload | None) -> dict[str, Any] | None:
         return None
     return {
         "kind": workload.kind,
-        "forbid": list(FORBIDDEN_OF[workload.kind] if workload.forbid is None else workload.forbid),
+        "forbid": list(workload.forbidden),
         "budget_configurations": workload.budget_configurations,
     }

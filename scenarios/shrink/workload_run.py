@@ -5,7 +5,7 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from analysis.checkers.consistency.verdict import Anomaly
 from analysis.runs.accesses import VALUES, VALUES_NAME
 from analysis.runs.history import OPERATIONS
 from cluster.sim.schedule import TieBreak
@@ -76,8 +76,8 @@ def forbidding(scenario: Scenario, anomaly: Anomaly) -> Scenario:
     """``scenario``, invalid if ``anomaly`` occurs."""
     workload = scenario.workload
     assert workload is not None, "only a workload has anomalies"
-    forbidden = FORBIDDEN_OF[workload.kind] if workload.forbid is None else workload.forbid
-    return scenario if anomaly in forbidden else with_workload(scenario, forbid=(*forbidden, anomaly))
+    kept = anomaly in workload.forbidden
+    return scenario if kept else with_workload(scenario, forbid=(*workload.forbidden, anomaly))
 
 
 def explicit_accesses(scenario: Scenario, *, attempt: Attempt = attempt_accesses) -> Scenario:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator
 
-from analysis.checkers.consistency.verdict import Anomaly
+from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.workloads import WorkloadKind
 from cluster.sim.schedule import TieBreak
@@ -165,6 +165,10 @@ class Workload(Section):
     budget_configurations: Count = 200_000
     """So many may be held while one key is checked for linearizability; beyond that the verdict is unknown."""
 
+    @property
+    def forbidden(self) -> tuple[Anomaly, ...]:
+        return FORBIDDEN_OF[self.kind] if self.forbid is None else self.forbid
+
 
 class Drain(Section):
     bound_s: Positive = 15.0
@@ -243,6 +247,11 @@ class Scenario(Section):
             return shipped(self.queue).features
         told: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
         return told
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """The classes of messages, or the anomalies of a workload, that make a run invalid."""
+        return self.checks.forbid if self.workload is None else self.workload.forbidden
 
     @property
     def servers(self) -> tuple[str, ...]:
