@@ -1,14 +1,17 @@
 """Exit codes, and the one line on stderr that each expected error becomes."""
 
+import shlex
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from cluster.zone import ClusterError
 from scenarios.errors import NotAccepted, ScenarioError
 from scenarios.terminal.json_output import print_json
+from scenarios.terminal.junit import Case, Outcome, Suite, file_in
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
@@ -40,7 +43,19 @@ def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
         print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
     if "--json" in arguments:
         print_json({"errors": list(lines), "exit_code": code})
+    _tell_in_junit(lines, code, arguments)
     return code
+
+
+def _tell_in_junit(lines: Sequence[str], code: int, arguments: Sequence[str]) -> None:
+    """Leave the error in the file of ``--junit``, unless what was judged before it is there."""
+    file = file_in(arguments)
+    if file is None or file.path.is_dir() or (code != EXIT_USAGE and file.path.exists()):
+        return
+    command = shlex.join(["zonelab", *arguments])
+    case = Case.of("zonelab", arguments[0], Outcome.ERROR, *lines, f"again: {command}")
+    with suppress(OSError):  # the error itself has been told, and may be that the file cannot be written
+        file.write(Suite(verb=arguments[0], command=command, cases=[case]))
 
 
 def _told(error: BaseException) -> tuple[Sequence[str], int]:

@@ -9,7 +9,12 @@ from cluster.votes.levels import Level
 from scenarios.arms import On
 from scenarios.errors import NotAccepted
 from scenarios.spec.library import library_names
+from scenarios.terminal.junit import JUnitFile
 
+AsJUnit = Annotated[
+    JUnitFile | None,
+    typer.Option("--junit", metavar="FILE", parser=JUnitFile.begin, help="Also write the verdict as JUnit XML."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 
 

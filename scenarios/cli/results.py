@@ -1,5 +1,6 @@
 """The verbs that look at run directories: ``zonelab check``, ``compare``, ``report`` and ``analyze``."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -7,19 +8,24 @@ from typing import Annotated
 import typer
 
 from scenarios.cli.exits import EXITS, LabError
-from scenarios.cli.options import AsJson, RunPath, run_directory, spark_settings
+from scenarios.cli.options import AsJson, AsJUnit, RunPath, run_directory, spark_settings
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json
 
 
-def check(run: RunPath, *, as_json: AsJson = False) -> None:
+def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
+    from analysis.runs.directory import RunDirectory
     from scenarios.terminal.console import print_table
     from scenarios.terminal.workload_table import AccessResult
     from scenarios.verbs.check import examine, notes, tabulated, title_of
+    from scenarios.verbs.judged_runs import check_suite
 
     directory = run_directory(run)
     result = examine(directory, title=title_of(directory))
+    if junit is not None:
+        command = shlex.join(["zonelab", "check", str(run)])
+        junit.write(check_suite(result.verdict, RunDirectory.open(directory).info, directory, command=command))
     if as_json:
         print_json(
             {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
@@ -37,6 +43,7 @@ def compare(
     *,
     within: Annotated[float, typer.Option(min=0.001, max=10, help="Medians that differ by less agree.")] = 0.15,
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both.")] = None,
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
@@ -44,11 +51,15 @@ def compare(
     from analysis.figures.compare_plot import plot_comparison
     from scenarios.terminal.comparison_table import comparison_table
     from scenarios.terminal.console import print_table
+    from scenarios.verbs.judged_runs import comparison_suite
 
     directories = run_directory(first), run_directory(second)
     comparison = compare_runs(*directories)
     if plot is not None:
         plot_comparison(*directories, plot)
+    if junit is not None:
+        command = shlex.join(["zonelab", "compare", str(first), str(second), "--within", str(within)])
+        junit.write(comparison_suite(comparison, within=within, command=command))
     if as_json:
         print_json(comparison.to_json(within=within))
         return

@@ -1,5 +1,6 @@
 """The verbs that make one run, or few: ``zonelab demo``, ``run``, ``replay``; ``scenarios``, ``engines``: lists."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from scenarios.arms import On
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
 from scenarios.cli.options import (
     AsJson,
+    AsJUnit,
     AtLevel,
     Overrides,
     OwnQueue,
@@ -18,6 +20,7 @@ from scenarios.cli.options import (
     Source,
     with_own_queue,
 )
+from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json, show
 
 
@@ -26,6 +29,7 @@ def demo(
     on: RunsOn = None,
     seed: Seed = None,
     runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Crash a zone at each consistency level, under the same load, and compare what happened.
@@ -33,8 +37,11 @@ def demo(
     Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
     """
     from scenarios.verbs.demo import run_demo
+    from scenarios.verbs.judged_runs import run_suite
 
     outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
+    if junit is not None:
+        junit.write(run_suite("demo", outcome.runs, command=outcome.command))
     show(outcome, as_json=as_json)
     failed = [run for run in outcome.runs if run.record.status != "complete"]
     if failed:
@@ -50,11 +57,13 @@ def run(
     set_: Overrides = None,
     queue: OwnQueue = None,
     runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
     from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
+    from scenarios.verbs.judged_runs import run_suite
     from scenarios.verbs.run import perform, run_command
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
@@ -68,6 +77,8 @@ def run(
         shown.announce("run", [loaded])
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
+    if junit is not None:
+        junit.write(run_suite("run", [done], command=command))
     show(done, as_json=as_json)
     if done.record.status == "failed":
         raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
@@ -79,6 +90,7 @@ def replay(
     *,
     on: Annotated[On, typer.Option("--on", help="Simulation, or real servers in processes or containers.")] = On.SIM,
     runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers.
@@ -87,10 +99,13 @@ def replay(
     """
     from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
+    from scenarios.verbs.judged_runs import machine_suite, run_suite
     from scenarios.verbs.replay import replayed, replayed_machine
 
     again = replayed_machine(Path(file)) if on is On.SIM else None
     if again is not None:
+        if junit is not None:
+            junit.write(machine_suite(again, command=shlex.join(["zonelab", "replay", file])))
         show(again, as_json=as_json)
         raise typer.Exit(EXITS[not again.fails])
     loaded = load_scenario(file, overrides=[f"arm={on.arm}"])
@@ -98,6 +113,8 @@ def replay(
         shown.announce("replay", [loaded])
         shown.begin(f"{loaded.name} {loaded.level}")
         done = replayed(file, loaded, zones=on.zones, runs=runs, shown=shown)
+    if junit is not None:
+        junit.write(run_suite("replay", [done.performed], command=done.performed.command))
     show(done, as_json=as_json)
     if done.performed.record.status == "failed":
         raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
@@ -131,6 +148,7 @@ def engines(
     seed: Seed = None,
     set_: Overrides = None,
     runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """List the queue engines with what they promise; or run a scenario under each of them, and compare.
@@ -138,11 +156,16 @@ def engines(
     Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
     """
     if scenario is None:
+        if junit is not None:
+            raise NotAccepted("--junit: a list of engines judges nothing; accepted: with a scenario")
         _list_engines(as_json=as_json)
         return
     from scenarios.verbs.engines import compare_engines
+    from scenarios.verbs.judged_runs import engines_suite
 
     done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
+    if junit is not None:
+        junit.write(engines_suite(done))
     show(done, as_json=as_json)
     if done.failed is not None:
         raise LabError(f"{done.failed.record.error}; see {done.failed.directory / 'lab.log'}")

@@ -8,7 +8,18 @@ import typer
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson, AtLevel, Jobs, OwnQueue, Page, RunsDirectory, SeedFrom, Source, with_own_queue
+from scenarios.cli.options import (
+    AsJson,
+    AsJUnit,
+    AtLevel,
+    Jobs,
+    OwnQueue,
+    Page,
+    RunsDirectory,
+    SeedFrom,
+    Source,
+    with_own_queue,
+)
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -26,6 +37,7 @@ def hunt(
     ] = None,
     queue: OwnQueue = None,
     directory: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
@@ -37,6 +49,7 @@ def hunt(
     from scenarios.many_runs.where import Where
     from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
+    from scenarios.verbs.judged_studies import hunt_suite
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
@@ -46,6 +59,8 @@ def hunt(
     )
     target = HuntTarget(scenario=loaded, messages=messages)
     hunted = run_hunt(target, seeds=seeds, workers=where.workers, runs=directory, command=command)
+    if junit is not None:
+        junit.write(hunt_suite(hunted, loaded))
     show(hunted, as_json=as_json)
     if hunted.broken:
         first = hunted.broken[0]
@@ -102,6 +117,7 @@ def matrix(
     state: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep results in this file, and continue from it next time.")
     ] = None,
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every level under every class of faults, in simulation, and print what held and what broke how often.
@@ -113,6 +129,7 @@ def matrix(
     from scenarios.spec.engines import ENGINES, known_engine
     from scenarios.studies.matrix import chosen
     from scenarios.studies.matrix_report import fill_matrix
+    from scenarios.verbs.judged_studies import matrix_suite
 
     try:
         known_engine(engine)
@@ -142,6 +159,8 @@ def matrix(
         state=state,
         where=Where(jobs=jobs),
     )
+    if junit is not None:
+        junit.write(matrix_suite(report))
     show(report, as_json=as_json)
     if report.study.problems:
         raise LabError(report.study.problems[0])
@@ -164,6 +183,7 @@ def ablate(
         str, typer.Option(metavar="NAME", help="The engine whose hardened mode, and with dyno the default, is tried.")
     ] = "dyno",
     out: Page = None,
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
@@ -176,6 +196,7 @@ def ablate(
     from scenarios.studies.ablation import conditions_of, each_off
     from scenarios.studies.ablation_report import AblationReport, run_ablations
     from scenarios.studies.option_report import OptionReport, run_option_ablation
+    from scenarios.verbs.judged_studies import ablation_suite, options_suite
 
     hardened = [name for name, one in ENGINES.items() if "hardened" in one.modes]
     if engine not in hardened:
@@ -195,5 +216,7 @@ def ablate(
         report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where)
     else:
         report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where)
+    if junit is not None:
+        junit.write(options_suite(report) if isinstance(report, OptionReport) else ablation_suite(report))
     show(report, as_json=as_json)
     raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)

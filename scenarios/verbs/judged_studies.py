@@ -1,0 +1,95 @@
+"""What the verbs of many runs judged, as ``--junit`` tells it: a case for each class, over all seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.statistics import proportion_interval
+from scenarios.terminal.junit import Case, Outcome, Suite
+from scenarios.verbs.judged_runs import MEANING_OF, SHOWN
+
+if TYPE_CHECKING:
+    from scenarios.hunt.findings import Group, HuntResult
+    from scenarios.spec.scenario import Scenario
+    from scenarios.studies.ablation_report import AblationReport
+    from scenarios.studies.matrix_report import MatrixReport
+    from scenarios.studies.option_report import OptionReport
+
+
+def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
+    """One case for each class that ``scenario`` forbids, and one for each seed that is broken."""
+    group, runs = f"zonelab.hunt.{scenario.name}.{scenario.level}", len(hunted.outcomes)
+    found = {one.name: one for one in hunted.groups}
+    cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
+    for name in dict.fromkeys((*scenario.forbidden, *found)):
+        told = _of_seeds(found[name], runs) if name in found else ()
+        cases.append(Case.of(group, name, Outcome.FAILURE, *told))
+    undecided = [one.seed for one in hunted.outcomes if one.valid == "unknown"]
+    if undecided:
+        told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
+        cases.append(Case.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
+    for one in hunted.broken:
+        why = one.difference or one.error or "the lab failed"
+        cases.append(Case.of(group, f"seed {one.seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
+    return Suite(verb="hunt", command=hunted.command, cases=cases)
+
+
+def _of_seeds(group: "Group", runs: int) -> tuple[str, ...]:
+    first = f"{group.name} in {_share(len(group.seeds), runs)}: {MEANING_OF[group.name]}"
+    return first, _seeds(group.seeds), f"again: zonelab replay {group.counterexample}"
+
+
+def matrix_suite(report: "MatrixReport") -> Suite:
+    """One case for each cell and class that is judged in it."""
+    told, group = report.to_json(), "zonelab.matrix"
+    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    cases += [_of_cell(cell, name, found) for cell in told["cells"] for name, found in cell["classes"].items()]
+    cases += [Case.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
+    return Suite(verb="matrix", command=report.command, cases=cases)
+
+
+def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Case:
+    group, case = f"zonelab.matrix.{cell['engine']}.{cell['mode']}.{cell['level']}", f"{cell['faults']}: {name}"
+    if not cell["runs"]:
+        return Case.of(group, case, Outcome.SKIPPED, "not judged: no run was made")
+    if not found["failing"]:
+        return Case(group=group, name=case)
+    lines = [f"{name} in {_share(found['failing'], cell['runs'])}: {MEANING_OF[name]}", f"seed {found['first_seed']}"]
+    lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
+    return Case.of(group, case, Outcome.FAILURE, *lines)
+
+
+def ablation_suite(report: "AblationReport") -> Suite:
+    """One case for each mechanism, which passes if it is seen to be needed."""
+    group = "zonelab.ablate"
+    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    for row in report.to_json()["rows"]:
+        name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {row['runs']:,} seeds"
+        cases.append(Case.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
+        for seed, problem in row["problems"].items():
+            cases.append(Case.of(group, f"{name}, seed {seed}", Outcome.ERROR, problem))
+    return Suite(verb="ablate", command=report.command, cases=cases)
+
+
+def options_suite(report: "OptionReport") -> Suite:
+    """One case for each workload, class of faults and set of options, which fails if they make anything worse."""
+    cases = [_all_run("zonelab.options", report.study.runs, complete=report.study.complete, command=report.command)]
+    for row in (row for row in report.to_json()["rows"] if row["on"]):
+        group, name = f"zonelab.options.{row['workload']}", f"{row['faults']}: {' + '.join(row['on'])}"
+        told = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")
+        cases.append(Case.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
+        cases += [Case.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
+    return Suite(verb="ablate", command=report.command, cases=cases)
+
+
+def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:
+    told = () if complete else (f"broken off after {runs:,} runs", f"again, or on: {command}")
+    return Case.of(group, "every run was made", Outcome.ERROR, *told)
+
+
+def _share(hits: int, runs: int) -> str:
+    interval = proportion_interval(hits, runs)
+    return f"{hits:,} of {runs:,} runs ({interval.low:.2%} to {interval.high:.2%} with 95 % confidence)"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seeds {', '.join(map(str, seeds[:SHOWN]))}{', …' if len(seeds) > SHOWN else ''}"
