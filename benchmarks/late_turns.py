@@ -12,14 +12,14 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import uvloop
 from environment import environment
-from queue_throughput import ENGINES, ZONES, Engine, Exchange, Load, Sent, instances, throughput
+from queue_throughput import CATALOGUE, ZONES, Exchange, Load, Sent, instances, throughput
 
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
@@ -28,6 +28,7 @@ from cluster.votes.levels import Level
 from engine.dyno.hardened import HardenedQueue
 from engine.dyno.hardened.records.keys import HardenedKeys
 from engine.message import Delivery
+from scenarios.queues.dyno import NAME, PREFIX
 
 READ_EVERY_S = 0.2
 
@@ -52,7 +53,9 @@ class Turn:
 
     @property
     def unfinished(self) -> list[str]:
-        return [one for one in (f"m{number}" for number in range(self.messages)) if one not in self.acknowledged]
+        return [
+            one for one in (f"{self.name}.{number}" for number in range(self.messages)) if one not in self.acknowledged
+        ]
 
 
 async def watch(turn: Turn, cluster: RealCluster, late_s: float) -> None:
@@ -64,13 +67,13 @@ async def watch(turn: Turn, cluster: RealCluster, late_s: float) -> None:
             seen, since_s = len(turn.acknowledged), perf_counter()
         elif perf_counter() - since_s >= late_s:
             ids = turn.unfinished
-            turn.late = {"at_s": perf_counter(), "ids": ids, "zones": await views(cluster, turn.name, ids)}
+            turn.late = {"at_s": perf_counter(), "ids": ids, "zones": await views(cluster, ids)}
             return
 
 
-async def views(cluster: RealCluster, name: str, ids: Sequence[str]) -> dict[str, Any]:
+async def views(cluster: RealCluster, ids: Sequence[str]) -> dict[str, Any]:
     """The record of each of ``ids`` and the sets that list it, in every zone."""
-    keys = HardenedKeys(prefix="bench", queue=name)
+    keys = HardenedKeys(prefix=PREFIX, queue=NAME)
     found: dict[str, Any] = {}
     for zone in ZONES:
         direct = cluster.direct(zone)
@@ -106,12 +109,13 @@ def naming(exchanges: Sequence[Exchange], ids: Sequence[str]) -> Iterator[dict[s
 async def one_turn(number: int, cluster: RealCluster, load: Load, setting: str, late_s: float) -> tuple[Turn, float]:
     total = load.messages // (load.producers * len(ZONES)) * load.producers * len(ZONES)
     turn = Turn(f"turn{number}", total)
-    queues = instances(cluster, ENGINES["hardened"], setting, turn.name, Sent(hear=turn.exchanges.append))
-    watching = asyncio.ensure_future(watch(turn, cluster, late_s))
-    try:
-        _, seconds = await throughput(queues, Engine(ENGINES["hardened"].make, turn.ack, batches=False), load)
-    finally:
-        watching.cancel()
+    engine = replace(CATALOGUE["dyno hardened"], ack=turn.ack)
+    async with instances(cluster, engine, setting, Sent(hear=turn.exchanges.append)) as queues:
+        watching = asyncio.ensure_future(watch(turn, cluster, late_s))
+        try:
+            _, seconds = await throughput(queues, engine, load, turn.name)
+        finally:
+            watching.cancel()
     return turn, seconds
 
 
@@ -141,8 +145,6 @@ async def record(options: argparse.Namespace) -> dict[str, Any]:
                 processes = [zone for zone in servers if isinstance(zone, ProcessZone)]
                 logs = {zone.name: zone.log_file.read_text(errors="replace") for zone in processes}
                 print(written(turn, seconds, options.folder, logs), flush=True)
-            for zone in ZONES:
-                await cluster.direct(zone).execute(("FLUSHALL",))
     return dict(counts)
 
 

@@ -4,9 +4,10 @@ Every zone has producers, consumers and a queue instance of its own, all in one 
 that went the whole way; the ratio is to the same queue under the same load on one plain server (one zone, no
 coordinator) in the same run. Commands and round trips are counted where the queue hands them to its connections.
 
-V1 sends one command a round trip, so its producers push message by message; the other queues push in batches.
+Engines and modes are those of ``zonelab engines``. Only dyno-v2, in all its modes, pushes and acknowledges in
+batches; the others go message by message.
 
-    .venv/bin/python benchmarks/queue_throughput.py [--engines dyno dyno-v2] [--messages 6000] [--repeat 3]
+    .venv/bin/python benchmarks/queue_throughput.py [--engines dyno "dyno hardened"] [--messages 6000] [--repeat 3]
 """
 
 import argparse
@@ -14,27 +15,30 @@ import asyncio
 import json
 import os
 import statistics
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import uvloop
 from environment import environment
 
-from cluster.coordinators.direct import SingleZoneReads
 from cluster.real.cluster import RealCluster, RealSettings
 from cluster.real.zones import zones
 from cluster.votes.levels import Level
-from engine.dyno import DynoQueue, DynoSettings
-from engine.dyno.hardened import HardenedQueue, HardenedSettings
-from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
+from engine.dyno import DynoQueue
+from engine.dyno.hardened import HardenedQueue
 from engine.dyno.v2.multi import MultiQueue
-from engine.gmq import Channel, GmqDispatcher, GmqQueue, GmqSettings, Handed
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Reply
 from engine.queue import Queue
+from scenarios.queues.catalogue import queue_under_test
+from scenarios.queues.under_test import RunsServices, Wrap
+from scenarios.spec.engines import ENGINES
+from scenarios.spec.reading import scenario_of
+from scenarios.spec.scenario import Scenario
 
 ZONES = ("a", "b", "c")
 PAYLOAD = "x" * 100
@@ -99,128 +103,78 @@ class Counting:
 Ack = Callable[[Any, Sequence[Delivery]], Any]
 
 
-@dataclass(frozen=True)
-class Site:
-    """Where a queue instance lives."""
-
-    cluster: RealCluster
-    name: str
-    shard: str
-    shards: tuple[str, ...]
-    quorum: Connection
-    local: Connection
-    safe: Connection
-    zones: Mapping[str, Connection]
-    """For reading one zone alone."""
+async def ack_one_by_one(queue: Any, deliveries: Sequence[Delivery]) -> int:
+    by_id = isinstance(queue, DynoQueue)
+    return sum([await queue.ack(one.message.id if by_id else one) for one in deliveries])
 
 
-def dyno(site: Site, *, compat: bool = False) -> DynoQueue:
-    return DynoQueue(
-        site.name,
-        runtime=site.cluster.runtime,
-        clock=site.cluster.clock(site.shard),
-        quorum=site.quorum,
-        local=site.local,
-        settings=DynoSettings(prefix="bench", shards=site.shards, shard=site.shard, compat=compat),
-    )
-
-
-def dyno_v2(site: Site, *, compat: bool = False) -> MultiQueue:
-    queues = {
-        shard: PipelinedQueue(
-            site.name,
-            runtime=site.cluster.runtime,
-            clock=site.cluster.clock(site.shard),
-            quorum=site.quorum,
-            local=site.local,
-            settings=PipelinedSettings(prefix="bench", shard=shard, compat=compat),
-        )
-        for shard in site.shards
-    }
-    return MultiQueue(site.name, shard=site.shard, queues=queues)
-
-
-def hardened(site: Site) -> HardenedQueue:
-    return HardenedQueue(
-        site.name,
-        runtime=site.cluster.runtime,
-        clock=site.cluster.clock(site.shard),
-        quorum=site.quorum,
-        safe=site.safe,
-        local=site.local,
-        zones=site.zones,
-        settings=HardenedSettings(prefix="bench", shards=site.shards, shard=site.shard, instance=site.shard),
-    )
-
-
-class DispatchedQueue(GmqQueue):
-    """A gmq queue with a dispatcher of its own, as the original's one process has it."""
-
-    def __init__(self, site: Site, settings: GmqSettings) -> None:
-        runtime, clock = site.cluster.runtime, site.cluster.clock(site.shard)
-        cards = Channel[Handed](runtime)
-        super().__init__(runtime=runtime, clock=clock, quorum=site.quorum, cards=cards, settings=settings)
-        self.dispatcher = GmqDispatcher(
-            site.shard, runtime=runtime, clock=clock, quorum=site.quorum, cards=cards, settings=settings
-        )
-
-
-def gmq(site: Site, *, buckets: int = 3, compat: bool = False) -> DispatchedQueue:
-    settings = GmqSettings(prefix=site.name, buckets=buckets, ttr_buckets=buckets, compat=compat)
-    return DispatchedQueue(site, settings)
-
-
-@asynccontextmanager
-async def dispatched(queues: Sequence[Queue]) -> AsyncIterator[None]:
-    """With the dispatchers of those that have one."""
-    async with AsyncExitStack() as stack:
-        for queue in queues:
-            if isinstance(queue, DispatchedQueue):
-                await stack.enter_async_context(queue.dispatcher)
-        yield
-
-
-async def ack_one_by_one(queue: DynoQueue, deliveries: Sequence[Delivery]) -> int:
-    return sum([await queue.ack(delivery.message.id) for delivery in deliveries])
-
-
-async def ack_together(queue: MultiQueue, deliveries: Sequence[Delivery]) -> int:
+async def ack_together(queue: MultiQueue | HardenedQueue, deliveries: Sequence[Delivery]) -> int:
+    if isinstance(queue, HardenedQueue):
+        return sum(await queue.ack_all(deliveries))
     return sum(await queue.ack_messages([delivery.message for delivery in deliveries]))
-
-
-async def ack_deliveries_one_by_one(queue: HardenedQueue | GmqQueue, deliveries: Sequence[Delivery]) -> int:
-    return sum([await queue.ack(delivery) for delivery in deliveries])
-
-
-async def ack_deliveries(queue: HardenedQueue, deliveries: Sequence[Delivery]) -> int:
-    return sum(await queue.ack_all(deliveries))
 
 
 @dataclass(frozen=True)
 class Engine:
-    make: Callable[[Site], Queue]
+    """One of the catalogue in one of its modes. ``batches``: it pushes and acknowledges many messages in a step."""
+
+    name: str
+    mode: str
     ack: Ack
     batches: bool
 
+    @classmethod
+    def of(cls, name: str, mode: str) -> "Engine":
+        batches = name == "dyno-v2"
+        return cls(name, mode, ack_together if batches else ack_one_by_one, batches)
 
-ENGINES = {
-    "dyno": Engine(dyno, ack_one_by_one, batches=False),
-    "dyno compat": Engine(lambda site: dyno(site, compat=True), ack_one_by_one, batches=False),
-    "dyno-v2": Engine(dyno_v2, ack_together, batches=True),
-    "hardened": Engine(hardened, ack_deliveries_one_by_one, batches=False),
-    "hardened-v2": Engine(hardened, ack_deliveries, batches=True),
-    "gmq": Engine(gmq, ack_deliveries_one_by_one, batches=False),
-    "gmq compat": Engine(lambda site: gmq(site, compat=True), ack_deliveries_one_by_one, batches=False),
-    "gmq 1 bucket": Engine(lambda site: gmq(site, buckets=1), ack_deliveries_one_by_one, batches=False),
-    "gmq 8 buckets": Engine(lambda site: gmq(site, buckets=8), ack_deliveries_one_by_one, batches=False),
-    "dyno-v2 compat": Engine(lambda site: dyno_v2(site, compat=True), ack_together, batches=True),
+    def scenario(self, setting: str, buckets: int | None) -> Scenario:
+        """What its adapter reads. ``buckets``: of an engine that has any."""
+        settings: dict[str, Any] = {"engine": self.name, "unack_ms": 60_000, "compat": self.mode == "compat"}
+        settings["mode"] = "default" if self.mode == "compat" else self.mode
+        fields = ENGINES[self.name].settings.model_fields
+        settings |= {name: buckets for name in ("buckets", "ttr_buckets") if name in fields and buckets is not None}
+        placed = {"zones": ["a"]} if setting == PLAIN else {"zones": list(ZONES)}
+        level = Level.DC_ONE if setting == PLAIN else Level(setting)
+        load = {"duration_s": 1, "rate_per_s": 1}
+        told = {"name": "bench", "topology": placed, "level": level, "queue": settings, "load": load}
+        told["drain"] = {"bound_s": 120}
+        return scenario_of(told, source=Path(__file__).name)
+
+
+CATALOGUE = {
+    name if mode == "default" else f"{name} {mode}": Engine.of(name, mode)
+    for name, one in ENGINES.items()
+    for mode in one.modes
 }
 
 
-async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tuple[int, float]:
+@asynccontextmanager
+async def instances(
+    cluster: RealCluster, engine: Engine, setting: str, sent: Sent, *, buckets: int | None = None
+) -> AsyncIterator[list[Queue]]:
+    """A queue object in each zone, for producers and consumers, on empty servers; with the engine's own programs."""
+    for zone in ZONES:
+        await cluster.direct(zone).execute(("FLUSHALL",))
+    scenario = engine.scenario(setting, buckets)
+    queue = queue_under_test(cluster, scenario)
+
+    def through(zone: str) -> Wrap:
+        plain = cluster.direct("a") if setting == PLAIN else None
+        return lambda inner: Counting(plain or inner, sent, f"{zone} {type(inner).__name__}")
+
+    async with AsyncExitStack() as programs:
+        if isinstance(queue, RunsServices):
+            for name, zone in scenario.services:
+                await programs.enter_async_context(await queue.service(name, zone, through(zone)))
+        yield [await queue.producer(zone, through(zone)) for zone in scenario.zones]
+
+
+async def throughput(queues: Sequence[Queue], engine: Engine, load: Load, turn: str) -> tuple[int, float]:
     """Push, pop and ack all messages: how many, in how many seconds. Every queue object has its own programs.
 
-    It ends ``PATIENCE_S`` after the last ack if messages are lost.
+    Ids begin with ``turn``, since a late write of one turn may arrive in the next. It ends ``PATIENCE_S`` after the
+    last ack if messages are lost.
     """
     batch = load.push_batch if engine.batches else 1
     each = max(1, load.messages // (load.producers * len(queues) * batch)) * batch
@@ -229,7 +183,7 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
 
     async def produce(one: Queue, first: int) -> None:
         for begin in range(first, first + each, batch):
-            await one.push([Message(id=f"m{number}", payload=PAYLOAD) for number in range(begin, begin + batch)])
+            await one.push([Message(id=f"{turn}.{number}", payload=PAYLOAD) for number in range(begin, begin + batch)])
 
     async def consume(one: Queue) -> None:
         nonlocal acked, last_s
@@ -249,26 +203,6 @@ async def throughput(queues: Sequence[Queue], engine: Engine, load: Load) -> tup
     return acked, last_s - begin
 
 
-def instances(cluster: RealCluster, engine: Engine, setting: str, name: str, sent: Sent) -> list[Queue]:
-    if setting == PLAIN:
-        plain = Counting(cluster.direct("a"), sent, PLAIN)
-        return [engine.make(Site(cluster, name, "a", ("a",), plain, plain, plain, {"a": plain}))]
-    return [engine.make(site(cluster, zone, setting, name, sent)) for zone in ZONES]
-
-
-def site(cluster: RealCluster, zone: str, setting: str, name: str, sent: Sent) -> Site:
-    quorum, local, safe = (
-        Counting(cluster.connection(zone, level), sent, f"{zone} {level}")
-        for level in (Level(setting), Level.DC_ONE, Level.DC_SAFE_QUORUM)
-    )
-    coordinator = cluster.coordinators[zone]
-    reads = {
-        one: Counting(SingleZoneReads(coordinator, one, runtime=cluster.runtime), sent, f"{zone} reads {one}")
-        for one in ZONES
-    }
-    return Site(cluster, name, zone, ZONES, quorum, local, safe, reads)
-
-
 @dataclass
 class Measured:
     rates: list[float]
@@ -276,17 +210,17 @@ class Measured:
     round_trips: list[float]
 
 
-async def measure(engines: Sequence[str], settings: Sequence[str], load: Load, *, repeat: int) -> dict[str, Any]:
+async def measure(
+    engines: Sequence[str], settings: Sequence[str], load: Load, *, repeat: int, buckets: int | None
+) -> dict[str, Any]:
     """Engines and settings take turns, so that a busy moment of the machine falls on all of them."""
     measured = {(name, setting): Measured([], [], []) for name in engines for setting in settings}
     async with RealCluster(zones("process", ZONES), RealSettings(seed=1)) as cluster:
         for turn in range(repeat):
             for (name, setting), result in measured.items():
-                sent = Sent()
-                queue_name = f"turn{turn}.{name.replace(' ', '-')}.{setting}"
-                queues = instances(cluster, ENGINES[name], setting, queue_name, sent)
-                async with dispatched(queues):
-                    total, seconds = await throughput(queues, ENGINES[name], load)
+                sent, engine = Sent(), CATALOGUE[name]
+                async with instances(cluster, engine, setting, sent, buckets=buckets) as queues:
+                    total, seconds = await throughput(queues, engine, load, f"turn{turn}")
                 result.rates.append(total / seconds)
                 result.commands.append(sent.commands / total)
                 result.round_trips.append(sent.round_trips / total)
@@ -311,17 +245,19 @@ def report(measured: dict[tuple[str, str], Measured], name: str, setting: str) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     settings = [PLAIN, *(level.value for level in Level)]
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=["dyno", "dyno-v2"])
+    parser.add_argument("--engines", nargs="+", choices=list(CATALOGUE), default=["dyno", "dyno-v2"])
     parser.add_argument("--settings", nargs="+", choices=settings, default=settings)
     parser.add_argument("--messages", type=int, default=6_000)
     parser.add_argument("--producers", type=int, default=10)
     parser.add_argument("--consumers", type=int, default=10)
     parser.add_argument("--push-batch", type=int, default=20)
     parser.add_argument("--pop-batch", type=int, default=20)
+    parser.add_argument("--buckets", type=int, help="of the engines that have any; as the engine's own default")
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     load = Load(options.messages, options.producers, options.consumers, options.push_batch, options.pop_batch)
-    results = uvloop.run(measure(options.engines, options.settings, load, repeat=options.repeat))
+    measuring = measure(options.engines, options.settings, load, repeat=options.repeat, buckets=options.buckets)
+    results = uvloop.run(measuring)
     facts = {"benchmark": "queue_throughput", **vars(options), **environment(), "load_average": os.getloadavg()}
     print(json.dumps({**facts, "results": results}, indent=1))
 
