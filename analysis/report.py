@@ -1,9 +1,14 @@
-"""Self-contained HTML: one run in full, or several side by side. No script, no network, every value escaped."""
+"""Self-contained HTML: one run in full, or several side by side. No network, every value escaped.
+
+The one script is that of the timeline. The policy of the page names its hash, so that no other can run.
+"""
 
 import base64
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +19,8 @@ from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import Offender, Validity, Verdict
 from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.figures.session_plot import plot_session
+from analysis.figures.timeline import timeline
+from analysis.figures.timeline_svg import picture
 from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
@@ -48,6 +55,19 @@ _COMPARED_LATENCY = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "
 class Image:
     uri: str
     alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """``hash``: as a Content-Security-Policy names it."""
+
+    text: str
+    hash: str
+
+    @classmethod
+    def of(cls, text: str) -> "Script":
+        digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+        return cls(text, f"sha256-{digest}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +106,7 @@ def _queue_page(directory: RunDirectory) -> str:
         notes=conclusion(
             [Result(title=directory.info.level, directory=directory.path, verdict=verdict, summary=summary)]
         ),
+        **_timeline(directory),
         totals=asdict(verdict.totals),
         classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
@@ -106,6 +127,7 @@ def _access_page(directory: RunDirectory) -> str:
         word=_WORDS[verdict.valid],
         plain=access_words(verdict, operations, directory.info, directory.faults()),
         notes=[],
+        **_timeline(directory),
         anomalies=[
             {
                 "name": name,
@@ -135,6 +157,13 @@ def _session_page(directory: RunDirectory) -> str:
         zones=zone_summaries(directory),
         verbs=verbs(directory),
     )
+
+
+def _timeline(directory: RunDirectory) -> dict[str, Any]:
+    """What ``timeline.html`` shows, and the script that zooms it."""
+    shown = timeline(directory)
+    text = files("analysis").joinpath("templates", "timeline.js").read_text(encoding="utf-8")
+    return {"timeline": shown, "picture": picture(shown), "script": Script.of(text)}
 
 
 def _verdict_title(directory: RunDirectory, valid: Validity) -> str:

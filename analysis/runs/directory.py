@@ -9,6 +9,7 @@ The first row is written by the lab while it runs, the second by the analysis, w
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 
 NANOSECONDS_PER_MS = 1_000_000
 ROWS_PER_BATCH = 32_768
+NO_COLOUR = "#777777"
 
 
 class RunError(Exception):
@@ -137,6 +139,10 @@ class FaultBand:
     end_ns: int | None
     colour: str
     detail: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):  # it goes into figures and into styles of pages
+            object.__setattr__(self, "colour", NO_COLOUR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

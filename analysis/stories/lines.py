@@ -19,6 +19,9 @@ FAULTS_MAX = 10
 _OUTCOMES = {"ok": "done", "fail": "failed", "info": "nobody knows"}
 
 
+FAULT = "FAULT"
+
+
 class Line(NamedTuple):
     """``time_ns``: run time. ``telling``: this is the event that shows the violation."""
 
@@ -37,6 +40,14 @@ class Story:
     lines: tuple[Line, ...]
     left_out: int = 0
     at_rest: tuple[str, ...] = ()
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """A little more than the time from the first to the last line; faults may have begun long before."""
+        own = [line.time_ns for line in self.lines if line.who != FAULT]
+        begin_s, end_s = min(own) / 1e9, max(own) / 1e9
+        margin_s = max(0.001, 0.05 * (end_s - begin_s))
+        return max(0.0, begin_s - margin_s), end_s + margin_s
 
 
 @dataclass(slots=True)
@@ -76,9 +87,9 @@ def outcome_words(row: Mapping[str, Any]) -> str:
 
 def fault_lines(bands: Iterable[FaultBand]) -> Iterator[Line]:
     for band in bands:
-        yield Line(band.begin_ns, "FAULT", f"{band.fault} begins")
+        yield Line(band.begin_ns, FAULT, f"{band.fault} begins")
         if band.end_ns is not None:
-            yield Line(band.end_ns, "FAULT", f"{band.fault} ends")
+            yield Line(band.end_ns, FAULT, f"{band.fault} ends")
 
 
 def with_faults(lines: Iterable[Line], faults: Iterable[FaultBand]) -> tuple[Line, ...]:

@@ -3,14 +3,12 @@ resources, unescaped values and every number that must be there; open it in Chro
 """
 
 import base64
-import html
 import json
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
+from support.analysis.html import Page, asked, dumped
 from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
@@ -22,32 +20,6 @@ from analysis.runs.directory import RunError
 HOSTILE = '<script>alert("x")</script>&\'"'
 
 
-class Page(HTMLParser):
-    """The tags, attributes and text of a page."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(path.read_text(encoding="utf-8"))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "img", "br", "link"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     statistics = {"levels": {"DC_QUORUM": {"decisions": {"majority": 17, "no_quorum": 0}}}}
@@ -57,7 +29,8 @@ def run(tmp_path: Path) -> Path:
 def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> None:
     page = Page(build_report(run))
     assert page.open == []
-    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in page.tags}
+    assert page.strays == []
+    assert not {"link", "iframe", "object"} & {tag for tag, _ in page.tags}
     sources = [image["src"] or "" for image in page.named("img")]
     assert len(sources) == 4
     for source in sources:
@@ -114,12 +87,28 @@ def test_everything_that_a_run_can_name_is_escaped(tmp_path: Path) -> None:
     builder.push("m", at_ms=2, outcome="fail", error=HOSTILE)
     builder.fault(HOSTILE, HOSTILE, begin_ms=1, end_ms=2)
     run = builder.write(command=HOSTILE, server=HOSTILE, error=HOSTILE, coordinators={"a": {HOSTILE: 1}})
-    path = build_report(run)
-    assert "<script>" not in path.read_text(encoding="utf-8")
-    page = Page(path)
+    page = Page(build_report(run))
     assert page.open == []
+    assert page.strays == []
+    assert len(page.scripts) == 1
     assert page.text.count('alert("x")') >= 6
-    assert "<script>" not in build_comparison([run], tmp_path / "all.html").read_text(encoding="utf-8")
+    assert Page(build_comparison([run], tmp_path / "all.html")).scripts == []
+
+
+def test_a_page_that_forgets_to_escape_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "analysis.report.Environment", lambda **options: Environment(**{**options, "autoescape": False})
+    )
+    builder = RunBuilder(tmp_path / "run", scenario="<script>document.title = 'taken'</script>")
+    builder.push("<img src=x onerror=alert(1)>", at_ms=1)
+    path = build_report(builder.write())
+    assert {"document.title = 'taken'", "img src=x", "img onerror=alert(1)"} <= set(Page(path).strays)
+
+
+def test_a_colour_that_is_none_does_not_reach_a_style(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    builder.fault("kill", "b", begin_ms=1, end_ms=2, colour="red; background: url(https://example.org)")
+    assert "example.org" not in build_report(builder.write()).read_text(encoding="utf-8")
 
 
 def test_an_empty_and_an_interrupted_run_can_be_reported(tmp_path: Path) -> None:
@@ -149,15 +138,6 @@ def test_a_broken_run_is_refused(run: Path) -> None:
     assert not (run / "report.html").exists()
 
 
-def dumped(page: str, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What Chromium makes of ``page``."""
-    chromium = shutil.which("chromium")
-    assert chromium is not None
-    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
-    plain = ("--headless", "--no-sandbox", "--disable-gpu", *quiet, f"--user-data-dir={profile}", "--dump-dom")
-    return subprocess.run([chromium, *plain, *options, page], capture_output=True, text=True, timeout=120, check=True)
-
-
 @pytest.mark.chromium
 def test_a_browser_shows_the_page_without_a_complaint(run: Path, tmp_path: Path) -> None:
     done = dumped(build_report(run).as_uri(), tmp_path / "profile", "--enable-logging=stderr")
@@ -166,20 +146,33 @@ def test_a_browser_shows_the_page_without_a_complaint(run: Path, tmp_path: Path)
     assert json.dumps("lost")[1:-1] in done.stdout
 
 
-MEASURE = """<style>body {{ margin: 0 }} iframe {{ border: 0; width: {width}px; height: 4000px }}</style>
-<iframe src="{page}"></iframe><pre></pre><script>
-onload = () => {{
-  const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
-  const beyond = (inner, outer) => inner.getBoundingClientRect().right > outer.getBoundingClientRect().right + 1;
-  const told = {{
-    wide: root.scrollWidth - root.clientWidth,
-    cut: [...page.querySelectorAll(".scroll")].filter(box => beyond(box.firstElementChild, box)).length,
-    prose: [...page.querySelectorAll("p, li, h1, h2, h3")].filter(one => beyond(one, page.body)).length,
-    figures: [...page.querySelectorAll("img")].map(one => Math.round(one.getBoundingClientRect().width)),
-  }};
-  document.querySelector("pre").textContent = JSON.stringify(told);
-}};
-</script>"""
+MEASURE = """
+const root = page.documentElement;
+const beyond = (inner, outer) => inner.getBoundingClientRect().right > outer.getBoundingClientRect().right + 1;
+const labels = "#timeline .names div, #timeline .axis span, #timeline button, th, h4, summary";
+const boxes = [...page.querySelectorAll(labels)].filter(one => one.checkVisibility())
+  .map(one => one.getBoundingClientRect());
+const overlap = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 &&
+  one.top < other.bottom - 1 && other.top < one.bottom - 1;
+return {
+  wide: root.scrollWidth - root.clientWidth,
+  cut: [...page.querySelectorAll(".scroll")].filter(box => beyond(box.firstElementChild, box)).length,
+  prose: [...page.querySelectorAll("p, li, h1, h2, h3, h4, button")].filter(one => beyond(one, page.body)).length,
+  figures: [...page.querySelectorAll("img")].map(one => Math.round(one.getBoundingClientRect().width)),
+  overlapping: boxes.flatMap((one, place) => boxes.slice(place + 1).filter(other => overlap(one, other))).length,
+  labels: boxes.length,
+};"""
+
+
+@pytest.mark.chromium
+def test_a_browser_runs_no_script_but_that_of_the_timeline(run: Path, tmp_path: Path) -> None:
+    path = build_report(run)
+    planted = "<script>document.title = 'taken'</script><img src='x' onerror=\"document.title = 'taken'\"></body>"
+    path.write_text(path.read_text(encoding="utf-8").replace("</body>", planted), encoding="utf-8")
+    done = dumped(path.as_uri(), tmp_path / "profile", "--enable-logging=stderr")
+    assert "<title>taken" not in done.stdout
+    assert "Content Security Policy" in done.stderr
+    assert 'class="controls" hidden' not in done.stdout
 
 
 @pytest.mark.chromium
@@ -187,12 +180,9 @@ onload = () => {{
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_page_can_be_read_on_a_desk_and_on_a_phone(run: Path, tmp_path: Path, width: int, cut: bool, dark: bool):
     """On a desk no table is cut. On a phone wide tables and figures scroll in their place, and the page does not."""
-    frame = tmp_path / "frame.html"
-    frame.write_text(MEASURE.format(width=width, page=build_report(run).as_uri()))
-    scheme = ("--blink-settings=preferredColorScheme=0",) if dark else ()
-    done = dumped(frame.as_uri(), tmp_path / "profile", "--allow-file-access-from-files", *scheme)
-    told = json.loads(html.unescape(done.stdout.partition("<pre>")[2].partition("</pre>")[0]))
+    told = asked(build_report(run), tmp_path, MEASURE, width=width, dark=dark)
     assert (told["wide"], told["prose"]) == (0, 0)
     assert (told["cut"] > 0) is cut
+    assert (told["overlapping"], told["labels"] > 20) == (0, True)
     assert told["figures"]
     assert all(figure >= 860 for figure in told["figures"])  # a label of 8.5 points is then more than 9 pixels high
