@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
 from analysis.runs.history import ADDED
-from analysis.spark import queries
+from analysis.spark import classes, queries
 from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
 from analysis.spark.counts import count_query
 from analysis.spark.groups import grouped
@@ -34,6 +34,7 @@ _RUNS = pa.schema(
         ("unread_shards", pa.list_(pa.string())),
         ("early_ms_max", pa.int64()),
         ("leases", pa.bool_()),
+        ("not_judged", pa.list_(pa.string())),
     ]
 )
 _FINAL_STATE = pa.schema(
@@ -79,21 +80,32 @@ def aggregate(
 
 def _aggregate(session: SparkSession, found: Inputs, out: Path | None) -> Aggregates:
     names, differs = grouped([run.directory for run in found.runs])
-    _register(session, found.runs, names)
-    for name, query in queries.VIEWS.items():
-        view = session.sql(query)
-        if name in ("operations", "outcomes", "classified"):
-            view = view.cache()  # each of the queries below would compute them again
-        view.createOrReplaceTempView(name)
+    create_views(session, found.runs, names)
     if out is not None:
         _write_counts(session, out)
     counted = _counted(session, "setting", "f", "zone")
     return Aggregates(
         operations=tuple(operation_figures(counted)),
-        settings=tuple(_setting(row.asDict(), counted) for row in session.sql(queries.SETTINGS).collect()),
+        settings=tuple(_setting(row.asDict(), counted) for row in session.sql(classes.SETTINGS).collect()),
         differs=differs,
         left_out=found.left_out,
     )
+
+
+def create_views(
+    session: SparkSession,
+    runs: Sequence[RunInput],
+    settings: Sequence[str],
+    *,
+    views: Mapping[str, str] = queries.VIEWS,
+) -> None:
+    """Make the tables of ``runs`` and ``views`` of them known to ``session``. ``settings``: the setting of each run."""
+    _register(session, runs, settings)
+    for name, query in views.items():
+        view = session.sql(query)
+        if name in queries.CACHED:
+            view = view.cache()
+        view.createOrReplaceTempView(name)
 
 
 def _write_counts(session: SparkSession, out: Path) -> None:
@@ -131,6 +143,7 @@ def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
         unread_shards,
         info.queue.early_ms_max,
         info.queue.leases,
+        [str(name) for name in info.queue.not_judged],
     )
 
 
@@ -162,8 +175,8 @@ def _setting(row: Mapping[str, Any], counted: Sequence[Row]) -> SettingFigures:
     return SettingFigures(
         setting=row["setting"],
         runs=row["runs"],
-        totals={name: row[name] for name in queries.TOTALS},
-        counts={name: row[name] for name in queries.CLASSES},
-        runs_with={name: row[f"runs_{name}"] for name in queries.CLASSES},
+        totals={name: row[name] for name in classes.TOTALS},
+        counts={name: row[name] for name in classes.CLASSES},
+        runs_with={name: row[f"runs_{name}"] for name in classes.CLASSES},
         delivery=delivery_figures(one for one in counted if one["setting"] == row["setting"]),
     )

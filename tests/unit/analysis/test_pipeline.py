@@ -17,7 +17,7 @@ from support.analysis.runs import as_written_before, eventful_run
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from analysis.latency_buckets import ERROR_MAX
-from analysis.message_classes import DUPLICATE_CAUSES
+from analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 from analysis.runs.directory import RunDirectory, RunError
 from analysis.spark.aggregates import Aggregates, SettingFigures, operation_figures
 from analysis.spark.groups import grouped
@@ -28,7 +28,7 @@ from analysis.summary.queue_summary import Summary, summarise
 
 BY_SECOND = ("setting", "f", "zone", "second")
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
-COMPARED = ("lost", "stuck", "abandoned", "undecided", "recovered", "unexpected", "early", *map(str, DUPLICATE_CAUSES))
+COMPARED = tuple(map(str, MessageClass))
 
 EARLIER = {"engine": "dyno", "shards": {zone: zone for zone in "abc"}, "early_ms_max": 60, "leases": False}
 """Of a queue without leases that may serve all of a run's early messages as early as they come."""
@@ -104,6 +104,11 @@ def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
         "redelivered": 6,  # after the lease, and after a lease that may have been shortened
         "concurrent": 6,  # in the lease, and in its extension
         "resurrected": 3,
+        "zombie_ack": 3,
+        "orphan": 3,
+        "phantom": 3,  # the stuck one is listed without a payload
+        "priority_inversion": 0,
+        "dead_letter": 3,
     }
     assert figures_of(aggregates, "DC_ONE").counts["undecided"] > 0
     assert figures_of(aggregates, "DC_ONE").counts["early"] == 3  # of two runs; in one they may come so early
