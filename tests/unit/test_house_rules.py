@@ -152,7 +152,7 @@ def test_every_test_module_says_its_goal_first():
 
 
 def test_a_test_of_the_engine_switches_each_mechanism_of_hardened_mode_off():
-    folder = "tests/unit/engine/dyno/"
-    names = ("hardened/test_queue.py", "hardened/test_leases.py", "v1/test_windows.py")
+    folder = "tests/unit/engine/"
+    names = ("dyno/hardened/test_queue.py", "dyno/hardened/test_leases.py", "test_windows.py")
     texts = [text_of(folder + name) for name in names]
     assert [each for each in Hardening if not any(f"(Hardening.{each.name}," in text for text in texts)] == []

@@ -52,6 +52,9 @@ class RealStage(Stage):
             await self.cluster.direct(name).execute(("FLUSHALL",))
         return await course(self)
 
+    async def play_named(self, window: str) -> str:
+        return await self.play_here(COURSES[window])
+
     def connection(self, zone: str, level: Level) -> Connection:
         return Settled(super().connection(zone, level), self, zone)
 

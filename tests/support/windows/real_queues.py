@@ -1,9 +1,10 @@
-"""Courses of gmq and the Youzan queue on three real zones: those in which no timer has to look and no lock to end."""
+"""The courses of each queue on three real zones: of gmq and Youzan those in which no timer looks and no lock ends."""
 
 from typing import Any
 
 from support.windows import youzan
 from support.windows.gmq import COURSES, GmqStage
+from support.windows.real import COURSES as DYNO_COURSES
 from support.windows.real import MS, PATIENCE_NS, RealStage
 from support.windows.youzan import YouzanStage
 
@@ -58,8 +59,10 @@ class RealYouzanStage(RealStage, YouzanStage):
         return await self.play_here(youzan.COURSES["default"][window])
 
 
-STAGES = {"gmq": RealGmqStage, "youzan": RealYouzanStage}
+STAGES = {"dyno": RealStage, "gmq": RealGmqStage, "youzan": RealYouzanStage}
 PLAYED = {
+    ("dyno", "original"): tuple(DYNO_COURSES),
+    ("dyno", "default"): tuple(DYNO_COURSES),
     ("gmq", "original"): _GMQ,
     ("gmq", "default"): _GMQ,
     ("youzan", "original"): tuple(youzan.COURSES["original"]),

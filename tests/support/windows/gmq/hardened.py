@@ -5,6 +5,7 @@ with what three programs, one a zone, deliver and acknowledge afterwards.
 """
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from support.engine.dyno import SHARDS
@@ -42,6 +43,10 @@ class HardenedGmqStage(HardenedStage):
     def at_most_once(self) -> None:
         """From now on programs are made with a TTR of 0."""
         self._at_most_once = True
+
+    def site(self, zone: str, wrap: Wrap) -> dict[str, Any]:
+        given = super().site(zone, wrap)
+        return {**given, "settings": replace(given["settings"], payloads_compared=True)}
 
     def gmq(self, zone: str = "a", *, wrap: Wrap = lambda connection: connection) -> HardenedGmqQueue:
         return HardenedGmqQueue(
