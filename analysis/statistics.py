@@ -81,6 +81,30 @@ def rate_interval(events: int, exposure: float, *, confidence: float = 0.95) -> 
     return Interval(float(low / exposure), float(high / exposure))
 
 
+def mean_interval(sample: ArrayLike, *, confidence: float = 0.95) -> Interval | None:
+    """Student's interval of a mean; right for any sample of normal values, and for others if they are many.
+
+    None for fewer than two values, and where all are equal, as nothing then tells how much they vary.
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    if values.size < 2 or values.min() == values.max():
+        return None
+    half = special.stdtrit(values.size - 1, (1 + confidence) / 2) * values.std(ddof=1) / np.sqrt(values.size)
+    return Interval(float(values.mean() - half), float(values.mean() + half))
+
+
+def paired_share_interval(only_first: int, only_second: int, pairs: int, *, confidence: float = 0.95) -> Interval:
+    """Interval of the difference of two proportions, second minus first, in ``pairs`` that are observed together.
+
+    Each kind of discordant pair has a Clopper-Pearson interval of half the error, and their difference is at most as
+    far apart as their ends (Bonferroni): coverage is at least ``confidence``, with few pairs and with rare ones, too.
+    """
+    each = (1 + confidence) / 2
+    first = proportion_interval(only_first, pairs, confidence=each)
+    second = proportion_interval(only_second, pairs, confidence=each)
+    return Interval(second.low - first.high, second.high - first.low)
+
+
 def ks_distance(first: ArrayLike, second: ArrayLike) -> float:
     """Kolmogorov-Smirnov distance: the largest gap between the two empirical distribution functions, 0..1."""
     one, two = np.sort(np.asarray(first)), np.sort(np.asarray(second))

@@ -1,4 +1,4 @@
-"""The verbs that make many runs in simulation: ``zonelab hunt``, ``shrink``, ``matrix`` and ``ablate``."""
+"""The verbs that make many runs in simulation: ``zonelab hunt``, ``sweep``, ``shrink``, ``matrix`` and ``ablate``."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +13,7 @@ from scenarios.cli.options import (
     AsJUnit,
     AtLevel,
     Jobs,
+    Overrides,
     OwnQueue,
     Page,
     RunsDirectory,
@@ -66,6 +67,55 @@ def hunt(
         first = hunted.broken[0]
         raise LabError(f"seed {first.seed}: {first.difference or first.error}")
     raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if hunted.complete else EXIT_UNKNOWN)
+
+
+def sweep(
+    scenario: Source,
+    *,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. queue.unack_ms=500,2000. May be repeated."
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting.")] = 100,
+    seed_from: SeedFrom = 1,
+    jobs: Jobs = 1,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Each seed draws its faults, load and more, as in a hunt.")
+    ] = False,
+    messages: Annotated[
+        int, typer.Option(min=1, help="About how many messages each run pushes; with --draw only.")
+    ] = 100,
+    level: AtLevel = None,
+    set_: Overrides = None,
+    queue: OwnQueue = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario in simulation under every combination of settings, with the same seeds, and compare these.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
+    interrupted, 3 if the lab failed.
+    """
+    from scenarios.many_runs.where import Where
+    from scenarios.sweep.settings import settings_of
+    from scenarios.sweep.sweep import Sweep
+    from scenarios.verbs.sweep import run_sweep, sweep_command
+
+    overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
+    settings = settings_of(scenario, vary=vary or (), overrides=overrides)
+    seeds, where, drawn = range(seed_from, seed_from + runs), Where(jobs=jobs), messages if draw else None
+    command = sweep_command(
+        scenario, vary=vary or (), seeds=seeds, where=where, messages=drawn, overrides=overrides, runs=directory
+    )
+    done = run_sweep(
+        Sweep(settings=settings, messages=drawn), seeds=seeds, where=where, runs=directory, command=command
+    )
+    show(done, as_json=as_json)
+    if done.problems:
+        raise LabError(done.problems[0])
+    raise typer.Exit(EXIT_VALID if done.complete else EXIT_UNKNOWN)
 
 
 def shrink(

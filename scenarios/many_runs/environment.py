@@ -4,7 +4,7 @@ Runs of two environments are two experiments: their results are never put togeth
 """
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -18,13 +18,13 @@ _LIBRARIES = ("numpy", "scipy", "lupa")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Environment:
-    """What runs depend on, by name. ``factory``: of the user's own queue, whose modules count, too."""
+    """What runs depend on, by name. ``factories``: of queues of the user's own, whose modules count, too."""
 
-    factory: str | None
+    factories: tuple[str, ...]
     parts: Mapping[str, str]
 
     @classmethod
-    def here(cls, *, factory: str | None = None) -> Self:
+    def here(cls, *, factories: Collection[str | None] = ()) -> Self:
         """That of this process."""
         parts = {
             "zonelab": version("zonelab"),
@@ -34,9 +34,8 @@ class Environment:
             "libc": " ".join(platform.libc_ver()).strip() or "unknown",
             "architecture": platform.machine(),
         }
-        if factory is not None:
-            parts[f"sources of {factory}"] = _own(factory)
-        return cls(factory=factory, parts=parts)
+        own = tuple(sorted({factory for factory in factories if factory is not None}))
+        return cls(factories=own, parts=parts | {f"sources of {factory}": _own(factory) for factory in own})
 
     @property
     def fingerprint(self) -> str:

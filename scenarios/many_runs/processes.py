@@ -3,7 +3,7 @@
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -94,17 +94,17 @@ class _Crew(Generic[Subject, Result]):
         processes = multiprocessing.get_context("spawn")
         resource_tracker.ensure_running()  # which would unblock the signal when the first process begins
         ours, theirs = processes.Pipe()
-        process = processes.Process(target=_work, args=(theirs, self.run, self.here.factory), daemon=True)
+        process = processes.Process(target=_work, args=(theirs, self.run, self.here.factories), daemon=True)
         with _ctrl_c_blocked():
             process.start()
         theirs.close()
         return _Worker(process, ours)
 
 
-def _work(connection: Connection, run: Callable[[Any], Any], factory: str | None) -> None:
+def _work(connection: Connection, run: Callable[[Any], Any], factories: Collection[str]) -> None:
     """In a process of its own, until the other end is closed or gone."""
     try:
-        connection.send(dict(Environment.here(factory=factory).parts))
+        connection.send(dict(Environment.here(factories=factories).parts))
         while True:
             connection.send(finish(run, connection.recv()))
     except (EOFError, ConnectionError):

@@ -24,7 +24,7 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences
     """A table on the terminal, and the sentences about it."""
     table = Table(show_edge=False, pad_edge=False)
     for heading in headings:
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*row)
     out = console()

@@ -14,6 +14,8 @@ from analysis.statistics import (
     average_ranks,
     empirical_cdf,
     ks_distance,
+    mean_interval,
+    paired_share_interval,
     proportion_interval,
     quantile_interval,
     quantiles,
@@ -84,6 +86,27 @@ def test_a_quantile_interval_covers_as_often_as_it_says() -> None:
         assert interval is not None
         hits += interval.low <= -np.log(0.1) <= interval.high
     assert hits / 400 >= 0.93
+
+
+def test_the_interval_of_a_mean_is_that_of_student() -> None:
+    sample = [3.0, 5.0, 4.0, 8.0, 1.0]
+    expected = reference.t.interval(0.95, 4, loc=np.mean(sample), scale=reference.sem(sample))
+    assert mean_interval(sample) == Interval(*map(pytest.approx, expected))
+    assert mean_interval([2.0]) is None
+    assert mean_interval([2.0, 2.0]) is None
+
+
+@pytest.mark.parametrize(("worse", "better"), [(0.02, 0.02), (0.3, 0.1), (0.0, 0.05)])
+def test_the_interval_of_a_paired_difference_covers_as_often_as_it_says(worse: float, better: float) -> None:
+    drawn = np.random.default_rng(5).multinomial(60, [worse, better, 1 - worse - better], size=2_000)
+    found = [paired_share_interval(int(fewer), int(more), 60) for more, fewer, _ in drawn]
+    assert np.mean([one.low <= worse - better <= one.high for one in found]) >= 0.95
+
+
+def test_pairs_that_all_agree_still_leave_a_difference_possible() -> None:
+    none = paired_share_interval(0, 0, 100)
+    assert none.low == -none.high < 0
+    assert none.high == pytest.approx(proportion_interval(0, 100, confidence=0.975).high)
 
 
 def test_ks_distance_is_that_of_scipy() -> None:

@@ -73,7 +73,7 @@ def test_failed_tasks_are_run_again(tmp_path: Path) -> None:
 
 
 def test_what_another_experiment_or_environment_has_kept_is_not_used(tmp_path: Path) -> None:
-    path, elsewhere = tmp_path / "state", Environment(factory=None, parts={**HERE.parts, "numpy": "0.1"})
+    path, elsewhere = tmp_path / "state", Environment(factories=(), parts={**HERE.parts, "numpy": "0.1"})
     for changes in ({"experiment": "cubes"}, {"environment": elsewhere}):
         with kept(path) as state:
             run_all(squared, TASKS[:1], state=state)
@@ -98,9 +98,9 @@ def test_a_worker_with_changed_code_is_refused_with_both_values(
     module.write_text("def make(): ...\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = Environment.here(factory="changing_queue:make")
+    before = Environment.here(factories=["changing_queue:make"])
     module.write_text("def make(): return None\n")
-    after = Environment.here(factory="changing_queue:make")
+    after = Environment.here(factories=["changing_queue:make"])
     name = "sources of changing_queue:make"
     with pytest.raises(ManyRunsFailed) as refused:
         run_all(squared, TASKS, workers=Processes(2), environment=before)

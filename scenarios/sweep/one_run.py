@@ -1,0 +1,92 @@
+"""One run of a sweep: a setting with a seed, in simulation, judged in memory and measured."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.checkers.verdict import Verdict
+from analysis.runs.directory import NANOSECONDS_PER_MS
+from analysis.runs.history import OPERATIONS
+from analysis.statistics import quantiles
+from scenarios.fault_draws.swarm import drawn
+from scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
+from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from scenarios.spec.scenario import Scenario
+
+DUPLICATES = "duplicates per message"
+"""Deliveries beyond the first, per message that was delivered at all."""
+
+LATENESS = "lateness"
+QUANTILES = ("p50", "p99")
+_QUEUE_OPERATIONS = ("push", "pop")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweptRun:
+    """``cases``: by class, forbidden or not. ``numbers``: of this run as a whole, in milliseconds but for ratios.
+
+    ``valid``: as in a verdict. ``problem``: why there is no verdict, or none of true or false.
+    """
+
+    valid: bool | str | None
+    cases: Mapping[str, int]
+    numbers: Mapping[str, float]
+    messages: int
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweeping:
+    """What every run of a sweep has. ``messages``: about so many in drawn runs; None: the scenarios run as they are."""
+
+    scenarios: tuple[Scenario, ...]
+    messages: int | None = None
+
+    def __call__(self, setting_and_seed: tuple[int, int]) -> SweptRun:
+        index, seed = setting_and_seed
+        scenario = self.scenario(index, seed)
+        if scenario.workload is not None:
+            return _shown(attempt_accesses(scenario))
+        return _shown(attempt(scenario))
+
+    def scenario(self, index: int, seed: int) -> Scenario:
+        base = self.scenarios[index]
+        if self.messages is not None:
+            return drawn(base, seed=seed, messages=self.messages)
+        return base.model_copy(update={"seed": seed})
+
+
+def _shown(trial: QueueTrial | AccessTrial) -> SweptRun:
+    verdict = trial.verdict
+    if verdict is None:
+        problem = trial.run.record.error or "the lab failed"
+        return SweptRun(valid=None, cases={}, numbers={}, messages=0, problem=problem)
+    numbers = dict(_latencies(trial.tables, of_queue=isinstance(verdict, Verdict)))
+    if isinstance(verdict, Verdict):
+        totals = verdict.totals
+        if totals.delivered:
+            numbers[DUPLICATES] = (totals.deliveries - totals.delivered) / totals.delivered
+        late = verdict.lateness_ms.get("all", {})
+        numbers |= {f"{LATENESS} {name}": late[name] for name in QUANTILES if name in late}
+    return SweptRun(
+        valid=verdict.valid,
+        cases={str(name): count for name, count in verdict.counts.items() if count},
+        numbers=numbers,
+        messages=verdict.begun,
+        problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+    )
+
+
+def _latencies(tables: MemoryTables, *, of_queue: bool) -> Iterator[tuple[str, float]]:
+    """Of confirmed operations, from their invocation; an event of several rows counts once."""
+    taken_ns: dict[str, list[int]] = defaultdict(list)
+    last: Any = None
+    for row in rows(tables, OPERATIONS_NAME, OPERATIONS.names):
+        if row["index"] != last and row["type"] == "ok":
+            taken_ns[row["f"]].append(row["time_ns"] - row["invoke_ns"])
+        last = row["index"]
+    names: Sequence[str] = _QUEUE_OPERATIONS if of_queue else sorted(taken_ns)
+    for f in names:
+        for name, value_ns in quantiles(taken_ns.get(f, ()), QUANTILES).items():
+            yield f"{f} {name}", value_ns / NANOSECONDS_PER_MS
