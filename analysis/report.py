@@ -4,16 +4,12 @@ The one script is that of the timeline. The policy of the page names its hash, s
 """
 
 import base64
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import Offender, Validity, Verdict
@@ -22,6 +18,7 @@ from analysis.figures.session_plot import plot_session
 from analysis.figures.timeline import timeline
 from analysis.figures.timeline_svg import picture
 from analysis.message_classes import DESCRIPTIONS, MessageClass
+from analysis.pages import Script, environment, write_whole
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
 from analysis.runs.settings import settings_of
@@ -57,19 +54,6 @@ class Image:
     alt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """``hash``: as a Content-Security-Policy names it."""
-
-    text: str
-    hash: str
-
-    @classmethod
-    def of(cls, text: str) -> "Script":
-        digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-        return cls(text, f"sha256-{digest}")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassRow:
     """A class that occurred, as the report shows it."""
@@ -90,7 +74,7 @@ def build_report(run: Path) -> Path:
         page = _session_page(directory)
     else:
         page = _queue_page(directory) if directory.info.workload is None else _access_page(directory)
-    return _written(directory.path / "report.html", page)
+    return write_whole(directory.path / "report.html", page)
 
 
 def _queue_page(directory: RunDirectory) -> str:
@@ -162,8 +146,7 @@ def _session_page(directory: RunDirectory) -> str:
 def _timeline(directory: RunDirectory) -> dict[str, Any]:
     """What ``timeline.html`` shows, and the script that zooms it."""
     shown = timeline(directory)
-    text = files("analysis").joinpath("templates", "timeline.js").read_text(encoding="utf-8")
-    return {"timeline": shown, "picture": picture(shown), "script": Script.of(text)}
+    return {"timeline": shown, "picture": picture(shown), "script": Script.of_template("timeline.js")}
 
 
 def _verdict_title(directory: RunDirectory, valid: Validity) -> str:
@@ -174,7 +157,7 @@ def _verdict_title(directory: RunDirectory, valid: Validity) -> str:
 def _single_run_page(template: str, directory: RunDirectory, *, title: str, figures: list[Path], **found: Any) -> str:
     """``template``, which extends ``single_run.html``, filled with what every run has and what was ``found`` in it."""
     return (
-        _environment()
+        environment()
         .get_template(template)
         .render(
             title=title,
@@ -210,7 +193,7 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
         for label, run, verdict in zip(labels(directories), directories, verdicts, strict=True)
     ]
     page = (
-        _environment()
+        environment()
         .get_template("comparison.html")
         .render(
             title=f"{scenarios}: {len(runs)} runs compared",
@@ -221,47 +204,11 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
             images=images,
         )
     )
-    return _written(path, page)
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("analysis"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(ms=_ms, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
-    return environment
-
-
-def _ms(value: float | None) -> str:
-    """Three significant digits are what such samples carry."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return write_whole(path, page)
 
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
-
-
-def _count(value: int) -> str:
-    return f"{value:,}"
-
-
-def _seconds(time_ns: int) -> str:
-    return f"{time_ns / 1e9:.2f}"
-
-
-def _exactly(time_ns: int) -> str:
-    """Seconds to the microsecond: the order of events is what a story is about."""
-    return f"{time_ns / 1e9:.6f}"
-
-
-def _quantile_name(name: str) -> str:
-    return "p99.9" if name == "p999" else name
 
 
 def _classes(
@@ -357,10 +304,3 @@ def _image(path: Path) -> Image:
 def _link(target: Path, start: Path) -> str | None:
     """A relative link, so that a folder of runs can be moved as a whole."""
     return Path(os.path.relpath(target, start.resolve())).as_posix() if target.exists() else None
-
-
-def _written(path: Path, page: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(page, encoding="utf-8")
-    return partial.replace(path)

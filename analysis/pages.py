@@ -1,0 +1,74 @@
+"""What all pages have: the templates, the filters of their figures, a script named by its hash, writing in one step."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """``hash``: as a Content-Security-Policy names it."""
+
+    text: str
+    hash: str
+
+    @classmethod
+    def of_template(cls, name: str) -> Self:
+        """The file ``name`` beside the templates."""
+        text = files("analysis").joinpath("templates", name).read_text(encoding="utf-8")
+        digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+        return cls(text, f"sha256-{digest}")
+
+
+def environment() -> Environment:
+    """Every value is escaped, and one that is missing is an error."""
+    made = Environment(
+        loader=PackageLoader("analysis"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(ms=_ms, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
+    return made
+
+
+def _ms(value: float | None) -> str:
+    """Three significant digits are what such samples carry."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _seconds(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.2f}"
+
+
+def _exactly(time_ns: int) -> str:
+    """Seconds to the microsecond: the order of events is what a story is about."""
+    return f"{time_ns / 1e9:.6f}"
+
+
+def _quantile_name(name: str) -> str:
+    return "p99.9" if name == "p999" else name
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write ``path`` whole or not at all, and return it. Raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
