@@ -5,6 +5,6 @@ Read first: ``analysis.runs.history`` (the format), ``analysis.message_classes``
 also by a later version.
 
 Imports none of the other packages: a checker that shared code with what it checks could share its mistakes. Within it,
-from the ground up: ``statistics``, ``message_classes``; ``runs``; ``checkers``; ``summary``; ``comparison``; ``spark``;
-``figures``; ``report``.
+from the ground up: ``statistics``, ``message_classes``, ``pages``; ``runs``; ``checkers``; ``summary``; ``comparison``;
+``spark``; ``run_index``; ``figures``; ``report``.
 """

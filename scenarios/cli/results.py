@@ -1,4 +1,4 @@
-"""The verbs that look at run directories: ``zonelab check``, ``compare``, ``report`` and ``analyze``."""
+"""The verbs that look at run directories: ``zonelab check``, ``compare``, ``report``, ``index`` and ``analyze``."""
 
 import shlex
 from dataclasses import asdict
@@ -10,7 +10,7 @@ import typer
 from scenarios.cli.exits import EXITS, LabError
 from scenarios.cli.options import AsJson, AsJUnit, RunPath, run_directory, spark_settings
 from scenarios.errors import NotAccepted
-from scenarios.terminal.json_output import print_json
+from scenarios.terminal.json_output import print_json, show
 
 
 def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> None:
@@ -79,6 +79,22 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
     else:
         for path in (page, *plots):
             typer.echo(path)
+
+
+def index(
+    runs: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs, as --dir of zonelab run.")] = Path(
+        "runs"
+    ),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write index.html and index.json of a folder of runs: all runs, hunts, and findings new, rare or resolved.
+
+    Only what is new or has changed is read. Exits 0 whatever was found.
+    """
+    from scenarios.verbs.index import index_runs
+
+    show(index_runs(run_directory(runs)), as_json=as_json)
 
 
 def analyze(

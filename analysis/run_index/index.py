@@ -1,0 +1,111 @@
+"""``index.json`` of a folder of runs: one line a run, what many runs sum up to, and the findings.
+
+The file is its own cache: what it says of a run is taken over for as long as the run's files have the same digest, so a
+further run costs the reading of its files, and of the digests of the others.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.run_index.findings import RULES, Finding, collected, findings
+from analysis.run_index.many_runs import ManyRuns
+from analysis.run_index.run_line import RunLine, digest_of, line_of
+
+FORMAT = 1
+"""Changes whenever the same files of a run would make another line: then nothing is taken over."""
+
+JSON_NAME = "index.json"
+PAGE_NAME = "index.html"
+_LEFT_BY_A_LAB = ("lab.log", "history", "scenario.yaml")
+"""A directory with one of these is that of a run, whether or not its ``run.json`` was written."""
+
+ReadMany = Callable[[Path, Mapping[str, ManyRuns]], Sequence[ManyRuns]]
+"""What is in a folder of runs beside single runs, given what is known by place."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Index:
+    """``runs``: the newest first, broken ones last. ``read``: so many lines were made now, and not taken over."""
+
+    folder: Path
+    runs: tuple[RunLine, ...]
+    many: tuple[ManyRuns, ...]
+    findings: tuple[Finding, ...]
+    read: int
+
+    @property
+    def broken(self) -> list[RunLine]:
+        return [line for line in self.runs if line.problem is not None]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "runs": [asdict(line) for line in self.runs],
+            "many_runs": [asdict(one) for one in self.many],
+            "findings": [asdict(one) for one in self.findings],
+            "rules": {str(status): words for status, words in RULES.items()},
+        }
+
+
+def read_index(folder: Path, read_many: ReadMany) -> Index:
+    """What there is in ``folder``. Raises ``OSError``."""
+    known = _known(folder / JSON_NAME)
+    lines, read = [], 0
+    for run in run_directories(folder):
+        place = run.relative_to(folder).as_posix()
+        digest, before = digest_of(run), known.runs.get(place)
+        # Whether a run still goes on depends on its process, not on its files alone.
+        if before is None or before.digest != digest or before.status == "running":
+            before, read = line_of(run, place=place, digest=digest), read + 1
+        lines.append(before)
+    many = read_many(folder, known.many)
+    ordered = sorted(lines, key=lambda line: (line.problem is None, line.started_utc, line.place), reverse=True)
+    return Index(
+        folder=folder,
+        runs=tuple(ordered),
+        many=tuple(many),
+        findings=tuple(findings(collected(lines, many))),
+        read=read,
+    )
+
+
+def run_directories(folder: Path) -> Iterator[Path]:
+    """The directories of runs in ``folder``, links left out: one level below it, or two as zonelab makes them."""
+    for outer in sorted(_directories(folder)):
+        if is_run(outer):
+            yield outer
+        else:
+            yield from (inner for inner in sorted(_directories(outer)) if is_run(inner))
+
+
+def _directories(folder: Path) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        yield from (Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def is_run(directory: Path) -> bool:
+    return (directory / "run.json").exists() or any((directory / name).exists() for name in _LEFT_BY_A_LAB)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the index of before says, by place."""
+
+    runs: Mapping[str, RunLine]
+    many: Mapping[str, ManyRuns]
+
+
+def _known(path: Path) -> _Known:
+    """Nothing if there is no index, or if another version wrote it: then all is read anew."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if told["format"] == FORMAT:
+            runs, many = map(RunLine.from_json, told["runs"]), map(ManyRuns.from_json, told["many_runs"])
+            return _Known({line.place: line for line in runs}, {one.place: one for one in many})
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return _Known({}, {})

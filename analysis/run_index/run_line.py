@@ -1,0 +1,156 @@
+"""One run as the index has it: a line made from the JSON files of its directory alone."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from analysis.runs.directory import RunDirectory, RunError, RunInfo
+
+_FILES = ("run.json", "verdict.json", "summary.json")
+_WITH_VALUE = ("--seed", "--dir", "--level", "--on", "--junit")
+_NOT_SETTINGS = (*_WITH_VALUE, "--json")
+"""Options that do not change what is tried, or that a line tells by itself."""
+
+_FIGURES = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("ack", "p50"), ("ack", "p99"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunLine:
+    """``place``: below the folder of runs. ``digest``: of the files that it was made from.
+
+    ``problem``: why it cannot be read; the rest is empty then. ``setting``: the options of its command line that change
+    what is tried. ``program``: a fingerprint of the source files, or what there is instead. ``valid``: None if it was
+    never checked. ``doubts``: whether something could not be decided. ``judged``: the classes that were forbidden and
+    can be judged, ``shown``: cases of those that occurred. ``counts``: of every class with cases.
+    """
+
+    place: str
+    digest: str
+    problem: str | None = None
+    scenario: str = ""
+    level: str = ""
+    arm: str = ""
+    setting: str = ""
+    seed: int = 0
+    started_utc: str = ""
+    status: str = ""
+    commit: str = ""
+    program: str = ""
+    command: str = ""
+    valid: bool | str | None = None
+    doubts: bool = False
+    judged: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    report: bool = False
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return tuple(name for name in self.judged if self.counts.get(name))
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word."""
+        if self.problem is not None:
+            return "broken"
+        return {True: "valid", False: "invalid", "unknown": "unknown", None: "not judged"}[self.valid]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "RunLine":
+        return cls(**{**value, "judged": tuple(value["judged"])})
+
+
+def digest_of(run: Path) -> str:
+    """Differs if a file differs that ``line_of`` reads."""
+    digest = blake2b(digest_size=12)
+    for name in _FILES:
+        try:
+            content = (run / name).read_bytes()
+        except OSError as error:
+            content = type(error).__name__.encode()
+        digest.update(len(content).to_bytes(8) + content)
+    digest.update(bytes([(run / "report.html").exists()]))
+    return digest.hexdigest()
+
+
+def line_of(run: Path, *, place: str, digest: str) -> RunLine:
+    """What the files of ``run`` tell; a line with a problem if they cannot be read."""
+    try:
+        return _line(RunDirectory.open(run), place=place, digest=digest)
+    except RunError as error:
+        problem = str(error).replace(f"{run.resolve()}/", "").removeprefix(f"{run.resolve()}: ")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"verdict.json or summary.json: not as zonelab writes it: {type(error).__name__} {error}"
+    return RunLine(place=place, digest=digest, problem=problem)
+
+
+def _line(run: RunDirectory, *, place: str, digest: str) -> RunLine:
+    info, verdict, summary = run.info, _told(run.path / "verdict.json"), _told(run.path / "summary.json")
+    counts = {str(name): int(count) for name, count in verdict.get("counts", {}).items() if count}
+    forbidden = [name for name in verdict.get("forbid", ()) if name not in verdict.get("not_judged", ())]
+    broken = sum(bool(counts.get(name)) for name in set(verdict.get("forbid", ())))
+    return RunLine(
+        place=place,
+        digest=digest,
+        scenario=info.scenario,
+        level=info.level,
+        arm="session" if info.session is not None else info.arm,
+        setting=setting_of(info),
+        seed=info.seed,
+        started_utc=info.started_utc,
+        status=info.status,
+        commit=info.git_commit or "",
+        program=info.program or info.git_commit or info.zonelab_version,
+        command=info.command,
+        valid=verdict.get("valid"),
+        doubts=len(verdict.get("reasons", ())) > broken,
+        judged=tuple(dict.fromkeys(forbidden)),
+        counts=counts,
+        figures=dict(_figures(summary)),
+        report=(run.path / "report.html").exists(),
+    )
+
+
+def setting_of(info: RunInfo) -> str:
+    """The words of the run's command line that change what is tried, but for scenario, level, arm and seed."""
+    try:
+        words = shlex.split(info.command)
+    except ValueError:
+        return info.command
+    kept, skip = [], False
+    for word in words[2:] if words[:1] == ["zonelab"] else ():
+        name = word.partition("=")[0]
+        if not skip and name not in _NOT_SETTINGS and word != info.scenario:
+            kept.append(word)
+        skip = not skip and word in _WITH_VALUE
+    return shlex.join(kept)
+
+
+def _told(path: Path) -> Mapping[str, Any]:
+    """What a file tells; nothing if it is not there. Raises ``RunError``."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path.name}: truncated, corrupt or unreadable: {' '.join(str(error).split())}") from error
+    if not isinstance(told, dict):
+        raise RunError(f"{path.name}: not as zonelab writes it")
+    return told
+
+
+def _figures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    yield from summary.get("totals", {}).items()
+    rows = {row["f"]: row for row in summary.get("operations", ()) if row["zone"] == "all"}
+    for f, quantile in _FIGURES:
+        if (value := rows.get(f, {}).get("service_ms", {}).get(quantile)) is not None:
+            yield f"{f} {quantile} (ms)", round(value, 3)
+    if (late := summary.get("lateness_ms", {}).get("all", {}).get("p99")) is not None:
+        yield "lateness p99 (ms)", round(late, 3)
+    for f in dict.fromkeys(f for f, _ in _FIGURES):
+        if f in rows:
+            yield f"{f} outage (zone-seconds)", round(rows[f]["unavailability_s"], 3)

@@ -1,0 +1,66 @@
+"""Goal: ``zonelab index`` has hunts with their denominators beside runs, and says in one line if there is neither.
+
+Method: command lines in this process, on files of results as hunts of now and of before write them.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scenarios.cli.main import run_cli
+
+HEADER = {"experiment": "feedbeef", "environment": {"sources": "cccc", "python": "3"}}
+
+
+def result(seed: int, *, valid: bool | str | None = True, **violated: int) -> dict[str, object]:
+    error = "no room" if valid is None else None
+    return {"seed": seed, "valid": valid, "violated": violated, "error": error, "difference": None}
+
+
+def written(path: Path, *lines: object, end: str = "\n") -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(map(json.dumps, lines)) + end)
+
+
+def many_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
+    capsys.readouterr()
+    assert run_cli(["index", str(folder), "--json"]) == 0
+    return {one["place"]: one for one in json.loads(capsys.readouterr().out)["many_runs"]}
+
+
+def test_a_hunt_has_its_denominators_whichever_version_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    shown = [result(1), result(2, valid=False, lost=3), result(3, valid="unknown"), result(4, valid=None)]
+    now = [{"setting": "s", "seed": one["seed"], "result": one} for one in shown]
+    written(tmp_path / "s/hunt-1/outcomes.jsonl", HEADER, *now, {"cut": "off"}, end="")
+    written(tmp_path / "s/hunt-0/outcomes.jsonl", *shown)
+    written(tmp_path / "s/notes/other.jsonl", {"unlike": "results"})
+    found = many_of(tmp_path, capsys)
+    assert set(found) == {"s/hunt-0/outcomes.jsonl", "s/hunt-1/outcomes.jsonl"}
+    for one in found.values():
+        [row] = one["rows"]
+        assert (row["runs"], row["judged"], row["failed"]) == (4, 2, 1)
+        assert (row["failing"], row["first_seed"]) == ({"lost": 1}, {"lost": 2})
+    assert [found[f"s/hunt-{number}/outcomes.jsonl"]["program"] for number in (0, 1)] == ["", "cccc"]
+
+
+def test_a_hunt_that_went_on_is_counted_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "s/hunt-1/outcomes.jsonl"
+    written(path, HEADER, {"setting": "s", "seed": 1, "result": result(1)})
+    many_of(tmp_path, capsys)
+    with path.open("a") as file:
+        file.write(json.dumps({"setting": "s", "seed": 2, "result": result(2)}) + "\n")
+    [row] = many_of(tmp_path, capsys)["s/hunt-1/outcomes.jsonl"]["rows"]
+    assert row["runs"] == 2
+
+
+@pytest.mark.parametrize(("name", "told"), [("empty", "no run and no hunt in it; "), ("none", "no such run directory")])
+def test_a_folder_without_runs_is_told_in_one_line(
+    name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "empty").mkdir()
+    assert run_cli(["index", str(tmp_path / name)]) == 64
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1
+    assert list((tmp_path / "empty").iterdir()) == []
