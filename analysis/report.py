@@ -92,6 +92,7 @@ def _queue_page(directory: RunDirectory) -> str:
         ),
         **_timeline(directory),
         totals=asdict(verdict.totals),
+        duplicates=list(_rates(summary)),
         classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         summary=summary,
@@ -226,6 +227,14 @@ def _classes(
                 offenders=verdict.offenders.get(name, ()),
                 stories=stories.get(name, ()),
             )
+
+
+def _rates(summary: Summary) -> Iterator[tuple[str, int, float, float, float, str]]:
+    """Name, cases, and per 1,000 messages the rate and its interval, of every cause of duplicates and kind of loss."""
+    for name, rate in {**summary.duplicates, **summary.loss}.items():
+        if rate.rate is not None and rate.interval is not None:
+            low, high = 1_000 * rate.interval.low, 1_000 * rate.interval.high
+            yield name.replace("_", " "), rate.count, 1_000 * rate.rate, low, high, _per(name, summary)
 
 
 def _per(name: str, summary: Summary) -> str:

@@ -105,6 +105,7 @@ def table(who, f, ended, second, time_ns, first_index) -> pa.Table:  # noqa: ANN
         "leased_ms": pa.array(wall_ms - 1, mask=~pop_ok),
         "lease_end_ms": pa.array(wall_ms + lease_ms, mask=~pop_ok),
         "priority": pa.array((who % 10).astype(np.int16), mask=f != 0),
+        "lease_ms": pa.nulls(rows, pa.int64()),
         "error": pa.nulls(rows, pa.string()),
     }
     return pa.table(columns, schema=OPERATIONS)

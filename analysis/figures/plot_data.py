@@ -130,6 +130,19 @@ def windowed_quantiles(
     return middle_s, np.array(found, dtype=np.float64).reshape(len(present), len(probabilities)).T
 
 
-def every_nth(count: int, *, at_most: int) -> slice:
-    """A systematic sample: every n-th of ``count`` rows, with the smallest n that keeps ``at_most``."""
-    return slice(None, None, max(1, -(-count // at_most)))
+def drawn_points(data: Completions, *, at_most: int) -> tuple[NDArray[np.int64], str]:
+    """Which points of a long run are drawn, at most ``at_most``, and how they were chosen, in words; "" for all.
+
+    Half of them are a systematic sample, every n-th of all. The others are the longest and the shortest of each of
+    equal parts of the time, so that no extreme is lost.
+    """
+    if len(data) <= at_most:
+        return np.arange(len(data)), ""
+    step, parts = -(-len(data) // max(1, at_most // 2)), max(1, at_most // 4)
+    part = np.minimum(data.time_s * parts / max(float(data.time_s.max()), 1e-9), parts - 1).astype(np.int64)
+    order = np.lexsort((data.service_ms, part))
+    edges = np.flatnonzero(np.diff(part[order]))
+    extremes = order[np.concatenate([[0], edges, edges + 1, [len(order) - 1]])]
+    chosen = np.union1d(np.arange(0, len(data), step), extremes)
+    words = f"one in {step} of {len(data):,}, and the longest and the shortest of each of {parts:,} parts of the time"
+    return chosen, words

@@ -17,8 +17,8 @@ from analysis.figures.plot_data import (
     TYPES,
     Completions,
     completions,
+    drawn_points,
     end_s,
-    every_nth,
     window_s,
     windowed_quantiles,
 )
@@ -105,9 +105,9 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
     thinned = []
     for name in TYPES:
         part = data.of_type(name)
-        step = every_nth(len(part), at_most=POINTS_MAX)
-        if step.step > 1:
-            thinned.append(f"one in {step.step} of {len(part):,} {name} points is drawn")
+        step, rule = drawn_points(part, at_most=POINTS_MAX)
+        if rule:
+            thinned.append(f"of {name} points are drawn {rule}")
         axis.scatter(
             part.time_s[step],
             np.maximum(part.service_ms[step], _FLOOR_MS),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from support.analysis.runs import differing_zones, eventful_run
 
 from analysis.figures import plot_style, plots
-from analysis.figures.plot_data import every_nth, window_s, windowed_quantiles
+from analysis.figures.plot_data import completions, drawn_points, window_s, windowed_quantiles
 from analysis.figures.plots import plot_comparison, plot_run
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunDirectory
@@ -115,7 +115,9 @@ def test_points_are_bounded_and_the_figure_says_so(
     plot_run(eventful_run(tmp_path / "run").write())
     clouds = [cloud for axis in figures["latency.png"].axes for cloud in axis.collections]
     assert max(len(cloud.get_offsets()) for cloud in clouds) <= 20
-    assert "push: one in 5 of 97 ok points is drawn" in texts(figures["latency.png"]).replace("\n", " ")
+    assert "push: of ok points are drawn one in 10 of 97, and the longest" in texts(figures["latency.png"]).replace(
+        "\n", " "
+    )
 
 
 def test_a_comparison_has_a_line_and_a_bar_for_every_level_in_its_colour(
@@ -155,9 +157,18 @@ def test_quantiles_by_window_are_those_of_its_values_only() -> None:
     assert (middle_s.tolist(), p50.tolist()) == ([0.5, 2.5], [2.0, 15.0])
 
 
-@pytest.mark.parametrize(("count", "step"), [(0, 1), (10, 1), (11, 2), (100, 10), (101, 11)])
-def test_a_systematic_sample_is_the_finest_that_fits(count: int, step: int) -> None:
-    assert every_nth(count, at_most=10).step == step
+def test_the_points_that_are_drawn_are_bounded_and_keep_every_extreme(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run")
+    for number in range(1_000):
+        run.push(f"m{number}", at_ms=10 * number, took_ms={333: 900.0, 777: 0.001}.get(number, 5 + number % 3))
+    pushes = completions(RunDirectory.open(run.write()))["push"]
+    chosen, words = drawn_points(pushes, at_most=100)
+    assert (len(chosen) <= 100, len(set(chosen.tolist())) == len(chosen)) == (True, True)
+    shown = pushes.service_ms[chosen]
+    assert (shown.max(), shown.min()) == (pushes.service_ms.max(), pushes.service_ms.min())
+    assert words == "one in 20 of 1,000, and the longest and the shortest of each of 25 parts of the time"
+    chosen, words = drawn_points(pushes, at_most=1_000)
+    assert (len(chosen), words) == (1_000, "")
 
 
 @pytest.mark.parametrize(("far_ms", "lines"), [(80, ["p50 of zone a", "p50 of zone b"]), (6, [])])

@@ -71,6 +71,17 @@ def test_tables_scenario_command_and_coordinator_figures_are_there(run: Path) ->
         assert part in text, part
 
 
+def test_duplicates_stand_by_cause_with_rates_and_intervals_also_where_there_are_none(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    builder.push("m", at_ms=1)
+    builder.ack("m", builder.pop("m", at_ms=5), at_ms=9)
+    builder.pop("m", at_ms=2_000)
+    page = Page(build_report(builder.write())).text
+    table = "".join(page[page.index("Duplicates by cause") : page.index("resurrected: 1")].split())
+    for row in ("redelivered00", "concurrent00", "resurrected11,00025.3to5,572deliveredmessages", "lost00", "stuck00"):
+        assert row in table, row
+
+
 def test_a_valid_run_says_what_did_not_happen(tmp_path: Path) -> None:
     builder = RunBuilder(tmp_path / "run")
     builder.push("m", at_ms=1)
@@ -173,6 +184,25 @@ def test_a_browser_runs_no_script_but_that_of_the_timeline(run: Path, tmp_path: 
     assert "<title>taken" not in done.stdout
     assert "Content Security Policy" in done.stderr
     assert 'class="controls" hidden' not in done.stdout
+
+
+@pytest.mark.chromium
+def test_labels_of_a_page_that_lie_on_one_another_are_noticed(run: Path, tmp_path: Path) -> None:
+    path = build_report(run)
+    page = path.read_text(encoding="utf-8").replace(
+        "white-space: nowrap; }", "white-space: nowrap; left: 0 !important; }"
+    )
+    path.write_text(page, encoding="utf-8")
+    assert asked(path, tmp_path, MEASURE)["overlapping"] > 0
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_comparison_of_many_runs_can_be_read(tmp_path: Path, width: int) -> None:
+    runs = [eventful_run(tmp_path / f"a-long-name-of-run-{number}", seed=number).write() for number in range(5)]
+    told = asked(build_comparison(runs, tmp_path / "all.html"), tmp_path, MEASURE, width=width)
+    assert (told["wide"], told["prose"], told["overlapping"]) == (0, 0, 0)
+    assert told["labels"] > 20
 
 
 @pytest.mark.chromium
