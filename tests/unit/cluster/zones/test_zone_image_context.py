@@ -1,6 +1,7 @@
 """Goal: the image's build context holds the server and what it needs, the same every time. Method: unpack it."""
 
 import io
+import re
 import tarfile
 from pathlib import Path
 
@@ -63,8 +64,9 @@ def test_without_ldd_the_error_says_so(monkeypatch, tmp_path):
         needed_libraries("/x/server")
 
 
-def test_the_compose_file_uses_the_images_that_are_built_and_publishes_on_loopback_only():
-    compose = yaml.safe_load((Path(__file__).parents[4] / "docker" / "compose.yaml").read_text())
-    services = compose["services"].values()
+def test_the_compose_file_uses_the_images_that_are_built_and_publishes_on_loopback_the_ports_that_the_docs_name():
+    text = (Path(__file__).parents[4] / "docker" / "compose.yaml").read_text()
+    services = yaml.safe_load(re.sub(r"\$\{\w+:-(\d+)\}", r"\1", text))["services"].values()
     assert {service["image"] for service in services} == {default_image(), coordinator_image()}
-    assert all(port.startswith("127.0.0.1:") for service in services for port in service["ports"])
+    published = [port.rpartition(":")[0] for service in services for port in service["ports"]]
+    assert sorted(published) == [f"127.0.0.1:{base + zone}" for base in (7000, 7400, 8000) for zone in (1, 2, 3)]
