@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, TableWriter, Touched
+from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched
+from analysis.runs.tables import TableWriter
 
 EPOCH_MS = 1_700_000_000_000
 

@@ -5,7 +5,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from analysis.runs.accesses import VALUES, VALUES_NAME
-from analysis.runs.history import OPERATIONS, History, Table
+from analysis.runs.history import OPERATIONS, History
+from analysis.runs.tables import Table
 from analysis.workloads import WorkloadKind
 from engine.ports import Connection, Runtime, ServerError
 from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED

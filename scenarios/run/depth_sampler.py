@@ -1,6 +1,6 @@
 """Samples how many messages each zone's shards list, straight from the servers, while the run goes on."""
 
-from analysis.runs.history import Table
+from analysis.runs.tables import Table
 from engine.ports import PortError, Runtime
 from scenarios.queues.under_test import Depth, QueueUnderTest
 from scenarios.tasks import Halt, TaskGroup

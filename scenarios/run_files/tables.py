@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from analysis.runs.accesses import VALUES_NAME
 from analysis.runs.directory import RunInfo
-from analysis.runs.history import FINAL_STATE, OPERATIONS, MemoryTable, Table, TableWriter
+from analysis.runs.history import FINAL_STATE, OPERATIONS
+from analysis.runs.tables import MemoryTable, Table, TableWriter
 
 OPERATIONS_NAME = "operations"
 FAULTS_NAME = "faults"

@@ -11,7 +11,8 @@ from analysis.checkers.consistency.consistency import check_accesses
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
 from analysis.runs.accesses import FINAL_VALUES, VALUES
 from analysis.runs.directory import RunInfo
-from analysis.runs.history import FAULTS, OPERATIONS, History, MemoryTable, TableWriter
+from analysis.runs.history import FAULTS, OPERATIONS, History
+from analysis.runs.tables import MemoryTable, TableWriter
 from analysis.workloads import WorkloadKind
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.runs.history import OPERATIONS, History, MemoryTable, Touched
+from analysis.runs.history import OPERATIONS, History, Touched
+from analysis.runs.tables import MemoryTable
 from cluster.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from engine.dyno import AckFailure

@@ -8,7 +8,8 @@ from support.cluster.sim_lab import simulated_lab
 from support.scenarios.sim_runs import run_in_memory, small
 
 from analysis.message_classes import MessageClass
-from analysis.runs.history import OPERATIONS, History, MemoryTable
+from analysis.runs.history import OPERATIONS, History
+from analysis.runs.tables import MemoryTable
 from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
 from engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable

@@ -1,0 +1,128 @@
+"""Where the rows of one table of a run go while it is written: into a Parquet file, or into memory."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_ROWS_PER_BATCH = 512  # turned into Arrow data at once: about a millisecond of work
+
+
+class Table(Protocol):
+    """Where the rows of one table of a run go."""
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one row; columns that it does not name are null."""
+
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        """Add one row whose values are in the order of the schema."""
+
+    def close(self) -> None: ...
+
+
+class MemoryTable:
+    """``Table`` that keeps its rows: for runs that are checked at once and leave no file."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self.rows: list[tuple[Any, ...]] = []
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        self.rows.append(tuple(map(row.get, self._schema.names)))
+
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        self.rows.append(values)
+
+    def close(self) -> None:
+        pass
+
+    def batch(self, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        """The rows as Arrow data, ``columns`` only if given."""
+        names = self._schema.names
+        wanted = names if columns is None else [name for name in names if name in columns]
+        schema = pa.schema([self._schema.field(name) for name in wanted])
+        values = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(names)
+        arrays = [pa.array(values[names.index(name)], type=schema.field(name).type) for name in wanted]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class TableWriter:
+    """``Table`` that appends to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
+
+    The program that writes is the one that is measured, so ``append`` must never take long: few rows at a time become
+    Arrow data, and a thread encodes, compresses and writes each row group. What fails there is raised by a later
+    ``append`` or by ``close``. The file appears under its name only when it is closed whole; until then it is
+    ``<name>.partial``.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, *, rows_per_group: int = 16_384) -> None:
+        self._path = path
+        self._partial = path.with_name(path.name + ".partial")
+        self._schema = schema
+        self._rows_per_group = rows_per_group
+        self._rows: list[tuple[Any, ...]] = []
+        self._batches: list[pa.RecordBatch] = []
+        self._file = pq.ParquetWriter(self._partial, schema, compression="zstd", write_page_checksum=True)
+        self._writing: Future[None] | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"write-{path.stem}")
+        self.rows_written = 0
+        _record_batch([(None,) * len(schema)], schema)  # the first conversion loads pandas: not while a run is measured
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        self.append_values(tuple(map(row.get, self._schema.names)))
+
+    def append_values(self, values: tuple[Any, ...]) -> None:
+        self._rows.append(values)
+        self.rows_written += 1
+        if len(self._rows) >= min(_ROWS_PER_BATCH, self._rows_per_group):
+            self._pack()
+            if self.rows_written % self._rows_per_group < len(self._batches[-1]):
+                self._hand_over()
+
+    def _pack(self) -> None:
+        self._batches.append(_record_batch(self._rows, self._schema))
+        self._rows = []
+
+    def _hand_over(self) -> None:
+        """Let the thread write a row group; wait for the one before, so that at most one is in its hands."""
+        self._finish_writing()
+        group = pa.Table.from_batches(self._batches, schema=self._schema)
+        self._batches = []
+        self._writing = self._thread.submit(self._file.write_table, group)
+
+    def _finish_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.result()  # if this raises, it will again in close: a file with a hole must not be finished
+            self._writing = None
+
+    def close(self) -> None:
+        if not self._file.is_open:
+            return
+        try:
+            if self._rows:
+                self._pack()
+            if self._batches:
+                self._hand_over()
+            self._finish_writing()
+        finally:
+            self._thread.shutdown()
+            self._file.close()
+        self._partial.replace(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _record_batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
