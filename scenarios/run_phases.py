@@ -13,7 +13,7 @@ from scenarios.clients.recorder import Outcome
 from scenarios.faults.schedule import FaultSchedule, PlannedFault
 from scenarios.logs import LOGGER
 from scenarios.run_files.record import RunRecord
-from scenarios.run_files.tables import FAULTS_NAME, OpenTable
+from scenarios.run_files.tables import FAULTS_NAME, Tables
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt, TaskGroup, at_end
 
@@ -43,15 +43,15 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """What one run works with. ``tables`` closes, at the end, what the run has opened."""
+    """What one run works with. ``closing`` closes, at the end, what the run has opened."""
 
     scenario: Scenario
     testbed: Testbed
-    open_table: OpenTable
+    tables: Tables
     halt: Halt
     watcher: Watcher
     record: RunRecord
-    tables: ExitStack
+    closing: ExitStack
 
 
 class RunPhases(ABC):
@@ -61,13 +61,13 @@ class RunPhases(ABC):
         self._scenario = context.scenario
         self._testbed = context.testbed
         self._runtime = context.testbed.runtime
-        self._open_table = context.open_table
+        self._tables = context.tables
         self._halt = context.halt
         self._watcher = context.watcher
         self._record = context.record
         self._groups = {name: TaskGroup(self._runtime, self._halt) for name in ("progress", "faults", *groups)}
-        self._faults = FaultSchedule([], runtime=self._runtime, halt=self._halt)
-        context.tables.callback(self._write_faults)
+        self._fault_table = context.closing.enter_context(closing(context.tables(FAULTS_NAME, FAULTS)))
+        self._plan([])
         self._phase_begin_ns = self._runtime.now_ns()
 
     @abstractmethod
@@ -100,7 +100,7 @@ class RunPhases(ABC):
         """What was done so far, by operation and outcome."""
 
     def _plan(self, faults: list[PlannedFault]) -> None:
-        self._faults = FaultSchedule(faults, runtime=self._runtime, halt=self._halt)
+        self._faults = FaultSchedule(faults, table=self._fault_table, runtime=self._runtime, halt=self._halt)
 
     async def phases(self) -> None:
         self._groups["progress"].spawn(self._report_progress(), name="progress")
@@ -124,6 +124,7 @@ class RunPhases(ABC):
         self._begin_phase("load", duration_s)
         await self._prepare()
         begin_ns = runtime.now_ns() + _LEAD_NS
+        self._note("load", begin_ns)
         self._start(begin_ns)
         for fault in self._faults.faults:
             self._groups["faults"].spawn(self._faults.run(fault, load_begin_ns=begin_ns), name=fault.name)
@@ -146,6 +147,7 @@ class RunPhases(ABC):
         bound_s = self._scenario.drain.bound_s
         self._begin_phase("drain", bound_s)
         begin_ns = self._runtime.now_ns()
+        self._note("drain", begin_ns)
         quiet = 0
         while self._runtime.now_ns() - begin_ns < bound_s * 1e9 and quiet < _QUIET_READINGS:
             quiet = quiet + 1 if await self._is_drained() else 0
@@ -174,17 +176,20 @@ class RunPhases(ABC):
         name = told.get("server_name", "redis")
         return f"{name} {told.get(f'{name}_version', told.get('redis_version', 'of unknown version'))}"
 
-    def _write_faults(self) -> None:
-        with closing(self._open_table(FAULTS_NAME, FAULTS)) as table:
-            for row in self._faults.rows:
-                table.append(row)
-
     def _begin_phase(self, name: str, bound_s: float | None) -> None:
         LOGGER.info("%s begins", name)
         self._phase_begin_ns = self._runtime.now_ns()
+        self._record.phase = None
+        self._tables.note(self._record)
         self._watcher.phase(name, bound_s)
 
+    def _note(self, phase: str, begin_ns: int) -> None:
+        self._record.phase = phase, begin_ns
+        self._tables.note(self._record)
+
     async def _report_progress(self) -> None:
+        """And let the tables be cut: here no operation is half written."""
         while not await self._halt.sleep(_PROGRESS_NS):
+            self._tables.cut(self._runtime.now_ns())
             elapsed_s = (self._runtime.now_ns() - self._phase_begin_ns) / 1e9
             self._watcher.progress(elapsed_s, self._counts)

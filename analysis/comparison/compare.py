@@ -117,8 +117,8 @@ def compare(first: Path, second: Path) -> Comparison:
     series = read_series(runs[0]), read_series(runs[1])
     differs = tuple(_differences(*runs))
     return Comparison(
-        first=runs[0].run_id,
-        second=runs[1].run_id,
+        first=runs[0].name,
+        second=runs[1].name,
         first_path=runs[0].path,
         second_path=runs[1].path,
         differs=differs,

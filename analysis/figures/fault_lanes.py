@@ -13,7 +13,8 @@ from matplotlib.textpath import TextPath
 
 from analysis.figures.plot_data import NS_PER_S
 from analysis.figures.plot_style import INK, MUTED, new_figure
-from analysis.runs.directory import FaultBand, RunDirectory
+from analysis.runs.directory import RunDirectory
+from analysis.runs.fault_bands import FaultBand
 
 LANES_MAX = 14
 LANE_INCHES = 0.19

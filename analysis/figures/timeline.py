@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.figures.plot_data import NS_PER_S, TYPES, window_s
-from analysis.runs.directory import FaultBand, RunDirectory
+from analysis.runs.directory import RunDirectory
+from analysis.runs.fault_bands import FaultBand
 
 MARKS_MAX = 6_000
 ROWS_MAX = 60

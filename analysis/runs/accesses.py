@@ -1,6 +1,6 @@
 """What a run with a workload of registers, sets, locks, counters or lists adds to its history, and how to read both.
 
-``history/operations.parquet`` has the events, as in every run. ``history/values.parquet`` has one row an operation,
+The table ``operations`` has the events, as in every run. The table ``values`` has one row an operation,
 joined by ``op_id``: the key, what was written and what came back. ``final_values.parquet`` has what each zone's server
 held at rest.
 """
@@ -99,7 +99,7 @@ class AccessRun(Protocol):
 
 def accesses(run: AccessRun) -> list[Access]:
     """Every operation of a run, in the order of their begin. Raises ``RunError``."""
-    values = run.table(f"history/{VALUES_NAME}", VALUES)
+    values = run.table(VALUES_NAME, VALUES)
     told = {row["op_id"]: row for row in values.to_pylist()} if values is not None else {}
     begun: dict[int, dict[str, Any]] = {}
     found: dict[int, Access] = {}

@@ -12,12 +12,15 @@ The files are written by the same writers as those of a real run.
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched
-from analysis.runs.tables import TableWriter
+from analysis.runs.segments import SEGMENTED, segments_of, table_in
+from analysis.runs.tables import FORMAT
 
 EPOCH_MS = 1_700_000_000_000
 
@@ -209,7 +212,7 @@ class RunBuilder:
             ("final_state", FINAL_STATE, self._states),
             ("depth", DEPTH, self._depths),
         ):
-            with TableWriter(self.path / f"{name}.parquet", schema) as table:
+            with closing(table_in(self.path, name, schema)) as table:
                 for row in rows:
                     table.append(row)
         (self.path / "scenario.yaml").write_text(f"name: {self.scenario}\nlevel: {self.level}\n", encoding="utf-8")
@@ -217,7 +220,7 @@ class RunBuilder:
         return self.path
 
     def _write_history(self) -> None:
-        history = HistoryWriter(self.path / "history")
+        history = HistoryWriter(self.path)
         numbers: dict[int, int] = {}
         for time_ms, is_end, position in sorted(self._moments()):
             operation = self._operations[position]
@@ -251,6 +254,8 @@ class RunBuilder:
     def _run_info(self) -> dict[str, Any]:
         load_ns = _ns(self.load_ms)
         return {
+            "format": FORMAT,
+            "run_id": sha256(str(self.path).encode()).hexdigest()[:16],
             "zonelab_version": "0.1.0",
             "git_commit": None,
             "scenario": self.scenario,
@@ -270,6 +275,7 @@ class RunBuilder:
             "unread_zones": [],
             "queue": {"engine": "dyno", "shards": dict(self.shards)},
             "coordinators": {zone: {} for zone in self.shards.values()},
+            "segments": {name: len(segments_of(self.path, name)) for name in SEGMENTED},
             "forbid": ["lost", "stuck", "abandoned", "unexpected", "concurrent", "resurrected", "early"],
             "command": f"zonelab run {self.scenario} --level {self.level} --seed {self.seed}",
         }

@@ -2,17 +2,19 @@
 
 ::
 
-    scenario.yaml  run.json  history/operations.parquet  faults.parquet  final_state.parquet  depth.parquet  lab.log
+    run.json  scenario.yaml  lab.log  history/{operations,depth,faults,values}-000001.parquet …  final_state.parquet
     verdict.json  offenders.parquet  lateness.parquet  summary.json  plots/*.png  report.html
 
 The first row is written by the lab while it runs, the second by the analysis, which can be repeated at any time.
+``run.json`` is there first, and the tables of ``history`` are in segments: so a run can be read while it goes on, and
+after its lab was killed. Runs of format 1 have each of these tables in one file.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -21,11 +23,15 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
+from analysis.runs.fault_bands import FaultBand, fault_bands
 from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from analysis.runs.owner import Owner
+from analysis.runs.segments import SEGMENTED, segment_path, segments_of, single_file
+from analysis.runs.tables import FORMAT, FORMAT_KEY
 
 NANOSECONDS_PER_MS = 1_000_000
 ROWS_PER_BATCH = 32_768
-NO_COLOUR = "#777777"
+KILLED = "the lab was killed while it ran"
 
 
 class RunError(Exception):
@@ -81,6 +87,9 @@ def _known_class(name: object) -> object:
 class RunInfo(BaseModel):
     """``run.json``: what was run, when, on what, and how it ended.
 
+    ``format``: ``analysis.runs.tables.FORMAT`` when it was written. ``run_id``: 16 hexadecimal digits, other in every
+    run; of runs of format 1 made from their ``run.json``. ``status``: ``running`` only while its ``owner`` lives, if it
+    can be told; a run whose lab was killed is ``interrupted``. ``segments``: how many each table has, once it is over.
     ``program``: a fingerprint of all source files, those of a queue of the user's own included.
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
@@ -91,6 +100,10 @@ class RunInfo(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
+    format: int = 1
+    run_id: str = ""
+    owner: Owner | None = None
+    segments: dict[str, int] = {}
     zonelab_version: str
     git_commit: str | None = None
     program: str | None = None
@@ -104,7 +117,7 @@ class RunInfo(BaseModel):
     platform: str | None = None
     started_utc: str
     epoch_ns: int
-    status: Literal["complete", "interrupted", "failed"]
+    status: Literal["running", "complete", "interrupted", "failed"]
     error: str | None = None
     phases: dict[str, tuple[int, int]] = {}
     drained: bool = False
@@ -123,26 +136,16 @@ class RunInfo(BaseModel):
     def zone_names(self) -> tuple[str, ...]:
         return tuple(sorted({*self.queue.shards.values(), *self.coordinators, *self.unread_zones}))
 
+    @property
+    def doubt(self) -> str | None:
+        """Why the run says less than a complete one; None if it is complete."""
+        if self.status in ("complete", "running"):
+            return None if self.status == "complete" else "the run is still going on"
+        return f"the run was {self.status}" + (f": {self.error}" if self.error else "")
+
     def wall_ms(self, time_ns: int) -> int:
         """The wall clock of the run at run time ``time_ns``, in whole milliseconds."""
         return (self.epoch_ns + time_ns) // NANOSECONDS_PER_MS
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FaultBand:
-    """One fault as it was in force: columns as in ``history.FAULTS``."""
-
-    fault: str
-    kind: str
-    target: str
-    begin_ns: int
-    end_ns: int | None
-    colour: str
-    detail: str
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):  # it goes into figures and into styles of pages
-            object.__setattr__(self, "colour", NO_COLOUR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,26 +165,63 @@ class RunDirectory:
         directory = directory.resolve()
         if not (directory / "run.json").exists():
             raise RunError(f"{directory}: not a run directory: it has no run.json{_why_no_run_file(directory)}")
-        return cls(path=directory, info=_run_info(directory / "run.json"))
+        run = cls(path=directory, info=_run_info(directory / "run.json"))
+        return run._as_far_as_it_is() if run.info.status == "running" else run
+
+    def _as_far_as_it_is(self) -> Self:
+        """Who has begun says that it runs; the phase that it is in lasts until the last event that is on record."""
+        changes: dict[str, Any] = {}
+        if self.info.owner is not None and self.info.owner.is_gone():
+            changes = {"status": "interrupted", "error": KILLED}
+        if self.info.phases:
+            name, (begin_ns, end_ns) = max(self.info.phases.items(), key=lambda phase: phase[1])
+            changes["phases"] = {**self.info.phases, name: (begin_ns, max(end_ns, self._last_ns()))}
+        return type(self)(path=self.path, info=self.info.model_copy(update=changes))
+
+    def _last_ns(self) -> int:
+        """0 if nothing is on record, or cannot be read: whoever reads it will say so."""
+        with suppress(RunError, IndexError), _parquet(self.files("operations")[-1], OPERATIONS) as file:
+            metadata, column = file.metadata, OPERATIONS.names.index("time_ns")
+            groups = (metadata.row_group(number).column(column) for number in range(metadata.num_row_groups))
+            return max((int(group.statistics.max) for group in groups if group.statistics is not None), default=0)
+        return 0
 
     @property
-    def run_id(self) -> str:
-        """``<scenario>/<directory name>``, unique among the runs of one ``runs`` folder."""
+    def name(self) -> str:
+        """``<scenario>/<directory name>``, for people."""
         return f"{self.info.scenario}/{self.path.name}"
 
-    @property
-    def history_path(self) -> Path:
-        return self.path / "history" / "operations.parquet"
+    def files(self, table: str) -> list[Path]:
+        """The files of ``table`` (operations, faults, depth, values, final_state …) in the order of their rows.
+
+        Raises ``RunError`` if one is missing.
+        """
+        if table not in SEGMENTED or self.info.format == 1:
+            path = single_file(self.path, table)
+            ended = self.info.status == "complete" or table == "operations"
+            return [path] if ended or path.exists() else []
+        found = segments_of(self.path, table)
+        expected = max(len(found), self.info.segments.get(table, 0))
+        for number in range(1, expected + 1):
+            path = segment_path(self.path, table, number)
+            if path not in found:
+                raise RunError(f"{path}: {_why_missing(path)}")
+        return found
 
     def operation_rows(self) -> int:
-        with _parquet(self.history_path, OPERATIONS) as file:
-            return int(file.metadata.num_rows)
+        return sum(_rows(path, OPERATIONS) for path in self.files("operations"))
 
     def operations(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
     ) -> Iterator[pa.RecordBatch]:
         """The history in order, a batch of at most ``batch_rows`` at a time, ``columns`` only if given."""
-        return _batches(self.history_path, OPERATIONS, columns, batch_rows)
+        return self._batches("operations", OPERATIONS, columns, batch_rows)
+
+    def _batches(
+        self, table: str, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        for path in self.files(table):
+            yield from _batches(path, schema, columns, batch_rows)
 
     @property
     def final_state_known(self) -> bool:
@@ -191,8 +231,7 @@ class RunDirectory:
     def final_state_rows(self) -> int:
         if not self.final_state_known:
             return 0
-        with _parquet(self.path / "final_state.parquet", FINAL_STATE) as file:
-            return int(file.metadata.num_rows)
+        return _rows(self.path / "final_state.parquet", FINAL_STATE)
 
     def final_state(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
@@ -203,12 +242,9 @@ class RunDirectory:
         return _batches(self.path / "final_state.parquet", FINAL_STATE, columns, batch_rows)
 
     def faults(self) -> list[FaultBand]:
-        """The faults in the order of their begin; none if the run ended before the table was written."""
-        path = self.path / "faults.parquet"
-        if self.info.status != "complete" and not path.exists():
-            return []
-        rows = [FaultBand(**row) for batch in _batches(path, FAULTS, None, ROWS_PER_BATCH) for row in batch.to_pylist()]
-        return sorted(rows, key=lambda band: (band.begin_ns, band.fault))
+        """The faults in the order of their begin; none if the run ended before the first was recorded."""
+        batches = self._batches("faults", FAULTS, None, ROWS_PER_BATCH)
+        return fault_bands(row for batch in batches for row in batch.to_pylist())
 
     def depth(self) -> pa.Table:
         """Queue depth samples, columns as in ``history.DEPTH``; empty if the run ended before they were written."""
@@ -216,11 +252,10 @@ class RunDirectory:
         return DEPTH.empty_table() if found is None else found
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
-        """The table ``name`` of this directory, or None if the run ended before it was written."""
-        path = self.path / f"{name}.parquet"
-        if self.info.status != "complete" and not path.exists():
+        """The table ``name`` of this directory, or None if the run ended before any of it was written."""
+        if not self.files(name) and self.info.status != "complete":
             return None
-        batches = list(_batches(path, schema, None, ROWS_PER_BATCH))
+        batches = list(self._batches(name, schema, None, ROWS_PER_BATCH))
         return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
     def lateness(self) -> pa.Table:
@@ -247,22 +282,48 @@ class RunDirectory:
         return path
 
 
+def _rows(path: Path, schema: pa.Schema) -> int:
+    with _parquet(path, schema) as file:
+        return int(file.metadata.num_rows)
+
+
+def _why_missing(path: Path) -> str:
+    partial = path.with_name(path.name + ".partial")
+    return f"only {partial.name} is there: {KILLED}" if partial.exists() else "missing"
+
+
 def _why_no_run_file(directory: Path) -> str:
     if (directory / "history" / "operations.parquet.partial").exists():
-        return " (history/operations.parquet.partial is there: the lab was killed while it ran)"
+        return f" (history/operations.parquet.partial is there: {KILLED})"
     return ""
 
 
 def _run_info(path: Path) -> RunInfo:
     with _reading(path):
         text = path.read_text(encoding="utf-8")
+    _refuse_newer(path, text)
     try:
-        return RunInfo.model_validate_json(text)
+        info = RunInfo.model_validate_json(text)
+        return info if info.run_id else info.model_copy(update={"run_id": sha256(text.encode()).hexdigest()[:16]})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "content"
         shown = "" if first["type"] == "missing" else f", got {str(first['input'])[:60]!r}"
         raise RunError(f"{path}: {where}: {first['msg']}{shown}") from error
+
+
+def _refuse_newer(path: Path, text: str) -> None:
+    """Before anything else: what a newer program means by the other fields nobody knows."""
+    try:
+        written = json.loads(text).get("format", 1)
+    except (ValueError, AttributeError):
+        return
+    if isinstance(written, int) and written > FORMAT:
+        raise RunError(f"{path}: {_newer(written)}")
+
+
+def _newer(written: int) -> str:
+    return f"written by a newer zonelab, in format {written}; this one reads up to {FORMAT}"
 
 
 @contextmanager
@@ -271,9 +332,7 @@ def _reading(path: Path) -> Iterator[Path]:
     try:
         yield path
     except FileNotFoundError as error:
-        partial = path.with_name(path.name + ".partial")
-        why = f"only {partial.name} is there: the lab was killed while it ran" if partial.exists() else "missing"
-        raise RunError(f"{path}: {why}") from error
+        raise RunError(f"{path}: {_why_missing(path)}") from error
     except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: truncated, corrupt or unreadable: {_one_line(error)}") from error
 
@@ -286,6 +345,9 @@ def _one_line(error: Exception) -> str:
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        written = int((file.schema_arrow.metadata or {}).get(FORMAT_KEY, b"1"))
+        if written > FORMAT:
+            raise RunError(f"{path}: {_newer(written)}")
         found = set(file.schema_arrow.names)
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:

@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from analysis.runs.tables import Table, TableWriter
+from analysis.runs.segments import table_in
+from analysis.runs.tables import Table
 
 EventType = Literal["invoke", "ok", "fail", "info"]
 
@@ -173,8 +174,7 @@ class History:
 
 
 class HistoryWriter(History):
-    """``History`` in ``operations.parquet`` of ``directory``, which is made if it is not there."""
+    """``History`` in the run directory ``run``, which is made if it is not there."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        super().__init__(TableWriter(directory / "operations.parquet", OPERATIONS))
+    def __init__(self, run: Path) -> None:
+        super().__init__(table_in(run, "operations", OPERATIONS))

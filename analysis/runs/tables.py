@@ -9,6 +9,12 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+FORMAT = 2
+"""Version of a run directory: 1 had each table in one file that had no footer until the run was over."""
+
+FORMAT_KEY = b"zonelab.format"
+"""In the metadata of every file."""
+
 _ROWS_PER_BATCH = 512  # turned into Arrow data at once: about a millisecond of work
 
 
@@ -66,8 +72,10 @@ class TableWriter:
         self._rows_per_group = rows_per_group
         self._rows: list[tuple[Any, ...]] = []
         self._batches: list[pa.RecordBatch] = []
-        self._file = pq.ParquetWriter(self._partial, schema, compression="zstd", write_page_checksum=True)
+        marked = schema.with_metadata({FORMAT_KEY: str(FORMAT).encode()})
+        self._file = pq.ParquetWriter(self._partial, marked, compression="zstd", write_page_checksum=True)
         self._writing: Future[None] | None = None
+        self._finished: Future[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"write-{path.stem}")
         self.rows_written = 0
         _record_batch([(None,) * len(schema)], schema)  # the first conversion loads pandas: not while a run is measured
@@ -96,22 +104,32 @@ class TableWriter:
 
     def _finish_writing(self) -> None:
         if self._writing is not None:
-            self._writing.result()  # if this raises, it will again in close: a file with a hole must not be finished
+            self._writing.result()  # if this raises, it will again in close
             self._writing = None
 
-    def close(self) -> None:
-        if not self._file.is_open:
-            return
-        try:
+    def finish(self) -> Future[None]:
+        """Let the thread write what is left and close the file; the result raises whatever failed."""
+        if self._finished is None:
             if self._rows:
                 self._pack()
-            if self._batches:
-                self._hand_over()
-            self._finish_writing()
+            group = pa.Table.from_batches(self._batches, schema=self._schema) if self._batches else None
+            self._batches = []
+            self._finished = self._thread.submit(self._complete, self._writing, group)
+            self._thread.shutdown(wait=False)
+        return self._finished
+
+    def _complete(self, writing: Future[None] | None, group: pa.Table | None) -> None:
+        try:
+            if writing is not None:
+                writing.result()  # a file with a hole must not be finished
+            if group is not None:
+                self._file.write_table(group)
         finally:
-            self._thread.shutdown()
             self._file.close()
         self._partial.replace(self._path)
+
+    def close(self) -> None:
+        self.finish().result()
 
     def __enter__(self) -> Self:
         return self

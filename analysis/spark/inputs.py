@@ -40,7 +40,7 @@ class RunInput:
     def files(self, table: str) -> list[str]:
         """Paths or URIs of the files of ``table``, in the order of their rows."""
         root = self.directory.path
-        return [f"{self.place}/{path.relative_to(root).as_posix()}" for path in _files(self.directory, table)]
+        return [f"{self.place}/{path.relative_to(root).as_posix()}" for path in self.directory.files(table)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,8 +173,3 @@ def _must_have_queue(run: RunDirectory, *, place: str | None = None) -> None:
         raise _NotOfQueue(f"{place or run.path}: a session of zonelab up, which has no messages")
     if run.info.workload is not None:
         raise _NotOfQueue(f"{place or run.path}: its clients used no queue but {run.info.workload.kind}s")
-
-
-def _files(run: RunDirectory, table: str) -> list[Path]:
-    path = run.history_path if table == "operations" else run.path / f"{table}.parquet"
-    return [path] if path.exists() else []

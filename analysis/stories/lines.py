@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from analysis.runs.directory import FaultBand
+from analysis.runs.fault_bands import FaultBand
 
 STORIES_MAX = 3
 """Of each class so many cases are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""

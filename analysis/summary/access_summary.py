@@ -44,7 +44,7 @@ def summarise_accesses(run: Path) -> AccessSummary:
     directory = RunDirectory.open(run)
     verdict, info = load_consistency(directory), directory.info
     summary = AccessSummary(
-        run_id=directory.run_id,
+        run_id=directory.name,
         scenario=info.scenario,
         level=info.level,
         seed=info.seed,

@@ -117,7 +117,7 @@ def summarise(run: Path) -> Summary:
     load_ns = directory.info.phases.get("load", (0, last_ns))
     totals = verdict.totals
     summary = Summary(
-        run_id=directory.run_id,
+        run_id=directory.name,
         scenario=directory.info.scenario,
         level=directory.info.level,
         seed=directory.info.seed,

@@ -13,7 +13,7 @@ from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
 from scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
 from scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
 from scenarios.consistency.plan import PlannedAccess
-from scenarios.run_files.tables import OPERATIONS_NAME, OpenTable
+from scenarios.run_files.tables import OPERATIONS_NAME, Tables
 from scenarios.tasks import Halt, TaskGroup
 
 _NO_ANSWER = AccessAnswer()
@@ -22,9 +22,9 @@ _NO_ANSWER = AccessAnswer()
 class AccessRecorder(OperationRecorder):
     """Writes operations and their values; what is still open at the end is written as what it is: unknown."""
 
-    def __init__(self, open_table: OpenTable, runtime: Runtime, *, kind: WorkloadKind) -> None:
-        super().__init__(History(open_table(OPERATIONS_NAME, OPERATIONS)), runtime)
-        self._values: Table = open_table(VALUES_NAME, VALUES)
+    def __init__(self, tables: Tables, runtime: Runtime, *, kind: WorkloadKind) -> None:
+        super().__init__(History(tables(OPERATIONS_NAME, OPERATIONS)), runtime)
+        self._values: Table = tables(VALUES_NAME, VALUES)
         self._open: dict[int, Request] = {}
         self._kind = kind
         self.keys: dict[str, None] = {}

@@ -27,8 +27,8 @@ class AccessRun(RunPhases):
         scenario, workload = context.scenario, context.scenario.workload
         assert workload is not None, "a run of accesses needs a workload"
         self._kind = workload.kind
-        self._recorder = AccessRecorder(context.open_table, self._runtime, kind=workload.kind)
-        context.tables.callback(self._recorder.close)
+        self._recorder = AccessRecorder(context.tables, self._runtime, kind=workload.kind)
+        context.closing.callback(self._recorder.close)
         self._clients: dict[str, ZoneClients] = {}
         self._idle_ns: int | None = None
         self._plan(plan_faults(scenario.faults, Stage(targets=scenario, testbed=context.testbed)))
@@ -66,7 +66,7 @@ class AccessRun(RunPhases):
             await clients.close()
 
     async def _read_end_state(self) -> None:
-        with closing(self._open_table(FINAL_VALUES_NAME, FINAL_VALUES)) as table:
+        with closing(self._tables(FINAL_VALUES_NAME, FINAL_VALUES)) as table:
             for zone in self._scenario.zones:
                 try:
                     for row in await self._held(zone):

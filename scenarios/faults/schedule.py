@@ -1,10 +1,11 @@
-"""What faults of a run happen when: each begins and ends at its time, and has a row in ``faults.parquet``."""
+"""What faults of a run happen when: each begins and ends at its time, and has a row of each in the table of faults."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.runs.tables import Table
 from engine.ports import Runtime
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import Action, Stage
@@ -48,10 +49,11 @@ def plan_faults(faults: Iterable[AnyFault], stage: Stage) -> list[PlannedFault]:
 
 
 class FaultSchedule:
-    """Makes the faults of a run happen and keeps a row of each for ``faults.parquet``."""
+    """Makes the faults of a run happen. ``table`` gets a row when one begins, and a completed one when it has ended."""
 
-    def __init__(self, faults: Iterable[PlannedFault], *, runtime: Runtime, halt: Halt) -> None:
+    def __init__(self, faults: Iterable[PlannedFault], *, table: Table, runtime: Runtime, halt: Halt) -> None:
         self._faults = tuple(faults)
+        self._table = table
         self._runtime = runtime
         self._halt = halt
         self._active: dict[str, PlannedFault] = {}
@@ -60,11 +62,6 @@ class FaultSchedule:
     @property
     def faults(self) -> tuple[PlannedFault, ...]:
         return self._faults
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """As in ``analysis.runs.history.FAULTS``, in order of begin."""
-        return list(self._rows.values())
 
     async def run(self, fault: PlannedFault, *, load_begin_ns: int) -> None:
         """Let one fault begin and end at its times. If the run is halted it stays as it is, for ``heal``."""
@@ -89,7 +86,7 @@ class FaultSchedule:
         return any(other.holds & fault.holds for other in self._active.values())
 
     async def _begin(self, fault: PlannedFault) -> None:
-        self._rows[fault.name] = {
+        row = {
             "fault": fault.name,
             "kind": fault.kind,
             "target": fault.target,
@@ -98,10 +95,12 @@ class FaultSchedule:
             "colour": fault.colour,
             "detail": fault.detail,
         }
+        self._table.append(row)
+        self._rows[fault.name] = row
         self._active[fault.name] = fault
         await fault.action.begin()
 
     async def _end(self, fault: PlannedFault) -> None:
         await fault.action.end()
         del self._active[fault.name]
-        self._rows[fault.name]["end_ns"] = self._runtime.now_ns()
+        self._table.append({**self._rows.pop(fault.name), "end_ns": self._runtime.now_ns()})

@@ -12,7 +12,7 @@ from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.queue_run import QueueRun
 from scenarios.run_files.record import RunRecord
-from scenarios.run_files.tables import OpenTable
+from scenarios.run_files.tables import Tables
 from scenarios.run_phases import RunContext, Watcher
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt, at_end
@@ -21,7 +21,7 @@ from scenarios.tasks import Halt, at_end
 async def carry_out(
     scenario: Scenario,
     testbed: Testbed,
-    open_table: OpenTable,
+    tables: Tables,
     *,
     halt: Halt,
     watcher: Watcher,
@@ -37,15 +37,15 @@ async def carry_out(
         try:
             watcher.phase("set-up", None)
             await testbed.start()
-            with ExitStack() as tables:
+            with ExitStack() as closing:
                 context = RunContext(
                     scenario=scenario,
                     testbed=testbed,
-                    open_table=open_table,
+                    tables=tables,
                     halt=halt,
                     watcher=watcher,
                     record=record,
-                    tables=tables,
+                    closing=closing,
                 )
                 run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
                 await run.phases()

@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from scenarios.logs import logging_to
 from scenarios.run_files.directory import create_run_directory
 from scenarios.run_files.record import RunRecord
-from scenarios.run_files.run_json import write_run
+from scenarios.run_files.run_json import RunFile
+from scenarios.run_files.tables import FileTables
 from scenarios.spec.reading import RESOLVED_NAME, write_scenario
 from scenarios.spec.scenario import Scenario
 
@@ -18,34 +18,50 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a run early and in order."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Happened:
-    """A run that is over. ``where``: the arm, what the zones were, and whatever else only this arm can tell."""
+class RunWriter:
+    """The directory of a run while it goes on: ``begin`` first, then ``tables``."""
 
-    record: RunRecord
-    epoch_ns: int
-    where: Mapping[str, Any]
+    def __init__(
+        self, directory: Path, scenario: Scenario, *, started: datetime, command: str, segment_ns: int
+    ) -> None:
+        self.tables = FileTables(directory, segment_ns, on_note=self._note)
+        self._directory = directory
+        self._scenario = scenario
+        self._started = started
+        self._command = command
+        self._file: RunFile | None = None
+
+    def begin(self, *, epoch_ns: int, where: Mapping[str, Any]) -> None:
+        """Write ``run.json`` and the scenario. ``where``: the arm, and what the zones are."""
+        self._file = RunFile(
+            self._directory,
+            self._scenario,
+            started=self._started,
+            command=self._command,
+            epoch_ns=epoch_ns,
+            where=where,
+        )
+        write_scenario(self._scenario, self._directory / RESOLVED_NAME)
+
+    def end(self, record: RunRecord, *, told: Mapping[str, Any]) -> None:
+        """``told``: what only this arm can tell, and only now."""
+        assert self._file is not None, "a run that has not begun cannot end"
+        self._file.ended(record, segments=self.tables.segments, told=told)
+
+    def _note(self, record: RunRecord) -> None:
+        assert self._file is not None, "a run that has not begun has no phases"
+        self._file.running(record)
 
 
 def run_in_directory(
-    scenario: Scenario, *, runs: Path, command: str, run: Callable[[Path], Happened]
+    scenario: Scenario, *, runs: Path, command: str, segment_ns: int, run: Callable[[RunWriter], RunRecord]
 ) -> tuple[Path, RunRecord]:
-    """Let ``run`` write its tables into a new directory under ``runs``, and write the scenario, log and ``run.json``.
+    """Let ``run`` fill a new directory under ``runs``, log included.
 
-    Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    ``segment_ns``: how much of run time a lab that is killed may lose. Raises ``OSError`` if the directory cannot be
+    made or ``run.json`` cannot be written.
     """
     started = datetime.now(UTC)
     directory = create_run_directory(runs, scenario, started)
-    write_scenario(scenario, directory / RESOLVED_NAME)
     with logging_to(directory / "lab.log"):
-        done = run(directory)
-        write_run(
-            directory,
-            scenario,
-            done.record,
-            started=started,
-            epoch_ns=done.epoch_ns,
-            command=command,
-            where=done.where,
-        )
-    return directory, done.record
+        return directory, run(RunWriter(directory, scenario, started=started, command=command, segment_ns=segment_ns))

@@ -17,13 +17,15 @@ from scenarios.clients.recorder import Outcome
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.carry_out import carry_out
-from scenarios.run.in_directory import ENDING, Happened, run_in_directory
+from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from scenarios.run.network_settings import network_options
 from scenarios.run_files.record import RunRecord
-from scenarios.run_files.tables import files_in
 from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt
+
+SEGMENT_NS = 5_000_000_000
+"""A lab that is killed loses what happened in the last of so long, and the time to the next look (0.2 s)."""
 
 
 def run_on_servers(
@@ -41,20 +43,21 @@ def run_on_servers(
     left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
     """
 
-    def run(directory: Path) -> Happened:
+    def run(writer: RunWriter) -> RunRecord:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(scenario, kind, directory, watcher, make_queue))
+            return runner.run(_run(scenario, kind, writer, watcher, make_queue))
 
-    return run_in_directory(scenario, runs=runs, command=command, run=run)
+    return run_in_directory(scenario, runs=runs, command=command, segment_ns=SEGMENT_NS, run=run)
 
 
 async def _run(
-    scenario: Scenario, kind: ZoneKind, directory: Path, watcher: Watcher, make_queue: MakeQueue
-) -> Happened:
+    scenario: Scenario, kind: ZoneKind, writer: RunWriter, watcher: Watcher, make_queue: MakeQueue
+) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
         zones(kind.value, scenario.servers, persistence=scenario.persistence), RealSettings(**network_options(scenario))
     )
+    writer.begin(epoch_ns=testbed.epoch_ns, where={"arm": Arm.REAL, "zones": kind})
     halt = Halt(testbed.runtime)
     phase = _Phase(watcher)
     main = asyncio.current_task()
@@ -71,23 +74,20 @@ async def _run(
     with _signals(end):
         stalls.start()
         try:
-            record = await carry_out(
-                scenario, testbed, files_in(directory), halt=halt, watcher=phase, make_queue=make_queue
-            )
+            record = await carry_out(scenario, testbed, writer.tables, halt=halt, watcher=phase, make_queue=make_queue)
         except asyncio.CancelledError:
             if not halt.interrupted:
                 raise
             record = RunRecord(status="interrupted", error="interrupted by the user")
         finally:
             stalls.stop()
-    where = {
-        "arm": Arm.REAL,
-        "zones": kind,
+    told = {
         "longest_stall_ms": round(stalls.longest_ms, 1),
         "stall_p99_ms": round(stalls.p99_ms, 2),
         "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
     }
-    return Happened(record=record, epoch_ns=testbed.epoch_ns, where=where)
+    writer.end(record, told=told)
+    return record
 
 
 @contextmanager

@@ -28,11 +28,11 @@ class QueueRun(RunPhases):
 
     def __init__(self, context: RunContext, make_queue: MakeQueue) -> None:
         super().__init__(context, groups=("sampler", "load", "consumers", "services"))
-        scenario, open_table, tables = context.scenario, context.open_table, context.tables
+        scenario, tables, closed_later = context.scenario, context.tables, context.closing
         self._queue = make_queue(context.testbed, scenario)
         context.record.shards = dict(self._queue.shards)
-        history = tables.enter_context(closing(History(open_table(OPERATIONS_NAME, OPERATIONS))))
-        self._depth_table = tables.enter_context(closing(open_table(DEPTH_NAME, DEPTH)))
+        history = closed_later.enter_context(closing(History(tables(OPERATIONS_NAME, OPERATIONS))))
+        self._depth_table = closed_later.enter_context(closing(tables(DEPTH_NAME, DEPTH)))
         self._recorder = Recorder(history, self._runtime, clock=context.testbed.clock)
         self._consumers = Consumers(
             settings=scenario.consumers,
@@ -117,7 +117,7 @@ class QueueRun(RunPhases):
         await self._groups["sampler"].dismiss()
 
     async def _read_end_state(self) -> None:
-        with closing(self._open_table(FINAL_STATE_NAME, FINAL_STATE)) as table:
+        with closing(self._tables(FINAL_STATE_NAME, FINAL_STATE)) as table:
             for zone in self._scenario.zones:
                 try:
                     async for row in self._queue.final_state(zone):

@@ -21,11 +21,11 @@ from scenarios.clients.recorder import Outcome
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.carry_out import carry_out
-from scenarios.run.in_directory import ENDING, Happened, run_in_directory
+from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from scenarios.run.network_settings import network_options
 from scenarios.run_files.record import RunRecord
 from scenarios.run_files.run_json import identity
-from scenarios.run_files.tables import MemoryRun, MemoryTables, OpenTable, files_in
+from scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
 from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt
@@ -34,6 +34,9 @@ SIMULATED = "simulated"
 
 ROUND_TRIP_NS = 40_000
 """Between a coordinator and the server of its own machine, all counted on the way there: that is one event less."""
+
+SEGMENT_NS = 60_000_000_000
+"""Of virtual time, which equal runs divide equally; it passes in some seconds."""
 
 Observe = Callable[[SimCluster], Testbed]
 """Puts something between a run and its cluster that sees what happens and changes nothing."""
@@ -65,19 +68,24 @@ def _unheeded(halt: Halt) -> AbstractContextManager[None]:
 
 def simulate(
     scenario: Scenario,
-    open_table: OpenTable,
+    tables: Tables,
     *,
     watcher: Watcher | None = None,
     make_queue: MakeQueue = queue_under_test,
     observe: Observe | None = None,
     keep_trace: bool = False,
+    begun: Callable[[SimCluster], None] = lambda cluster: None,
     on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
 ) -> Simulated:
-    """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt."""
+    """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt.
+
+    ``begun`` is called before anything happens.
+    """
     cluster = SimCluster(scenario.servers, settings_of(scenario, keep_trace=keep_trace))
+    begun(cluster)
     testbed = cluster if observe is None else observe(cluster)
     halt = Halt(testbed.runtime)
-    run = carry_out(scenario, testbed, open_table, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
+    run = carry_out(scenario, testbed, tables, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
     with on_signals(halt):
         record = cluster.runtime.run_until_complete(run)
     runtime = cluster.runtime
@@ -110,24 +118,21 @@ def run_in_sim(
     Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
     """
 
-    def run(directory: Path) -> Happened:
+    def run(writer: RunWriter) -> RunRecord:
+        where = {"arm": Arm.SIM, "zones": SIMULATED, "tie_break": scenario.simulation.tie_break}
         done = simulate(
             scenario,
-            files_in(directory),
+            writer.tables,
             watcher=watcher,
             make_queue=make_queue,
             observe=observe,
+            begun=lambda cluster: writer.begin(epoch_ns=cluster.epoch_ns, where=where),
             on_signals=_ending,
         )
-        where = {
-            "arm": Arm.SIM,
-            "zones": SIMULATED,
-            "tie_break": scenario.simulation.tie_break,
-            "trace_hash": done.trace_hash,
-        }
-        return Happened(record=done.record, epoch_ns=done.epoch_ns, where=where)
+        writer.end(done.record, told={"trace_hash": done.trace_hash})
+        return done.record
 
-    return run_in_directory(scenario, runs=runs, command=command, run=run)
+    return run_in_directory(scenario, runs=runs, command=command, segment_ns=SEGMENT_NS, run=run)
 
 
 def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:

@@ -8,7 +8,10 @@ Status = Literal["complete", "interrupted", "failed"]
 
 @dataclass(kw_only=True)
 class RunRecord:
-    """What a run leaves behind beside its tables; see ``analysis.runs.directory.RunInfo`` for the meaning."""
+    """What a run leaves behind beside its tables; see ``analysis.runs.directory.RunInfo`` for the meaning.
+
+    ``phase``: the one that it is in, and the run time of its begin.
+    """
 
     status: Status = "complete"
     error: str | None = None
@@ -17,4 +20,5 @@ class RunRecord:
     drained: bool = False
     unread_zones: list[str] = field(default_factory=list)
     shards: dict[str, str] = field(default_factory=dict)
+    phase: tuple[str, int] | None = None
     coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -1,36 +1,67 @@
 """``run.json``: what was run, where, when, and how it ended; read by ``analysis.runs.directory.RunInfo``."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from analysis.runs.owner import Owner
+from analysis.runs.tables import FORMAT
 from scenarios.run_files.directory import environment, program_fingerprint, write_json
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload
 
 
-def write_run(
-    directory: Path,
-    scenario: Scenario,
-    record: RunRecord,
-    *,
-    started: datetime,
-    epoch_ns: int,
-    command: str,
-    where: Mapping[str, Any],
-) -> None:
-    """``where``: the arm, what the zones were, and whatever else only this arm can tell. Raises ``OSError``."""
-    value = {
-        **environment(),
-        "program": program_fingerprint(factory=scenario.queue.factory),
-        **identity(scenario, record, epoch_ns=epoch_ns),
-        **where,
-        "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "command": command,
-    }
-    write_json(directory / "run.json", value)
+class RunFile:
+    """``run.json`` of one run: there from the run's begin on, and written anew whenever more of the run is known.
+
+    ``run_id`` tells the run from every other. ``where``: the arm, what the zones are, and whatever else only this arm
+    can tell. Every method raises ``OSError``.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        scenario: Scenario,
+        *,
+        started: datetime,
+        command: str,
+        epoch_ns: int,
+        where: Mapping[str, Any],
+    ) -> None:
+        self._path = directory / "run.json"
+        self._scenario = scenario
+        self._epoch_ns = epoch_ns
+        self._where = dict(where)
+        self._head = {
+            "format": FORMAT,
+            "run_id": secrets.token_hex(8),
+            **environment(),
+            "program": program_fingerprint(factory=scenario.queue.factory),
+            "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+            "command": command,
+        }
+        owner = Owner.current()
+        self._owner = None if owner is None else owner.model_dump()
+        self.running(RunRecord())
+
+    def running(self, record: RunRecord) -> None:
+        """The run goes on; the phase that it is in has no end yet."""
+        value = identity(self._scenario, record, epoch_ns=self._epoch_ns)
+        if record.phase is not None:
+            name, begin_ns = record.phase
+            value["phases"] = {**record.phases, name: (begin_ns, begin_ns)}
+        self._write({**value, "status": "running", "owner": self._owner})
+
+    def ended(self, record: RunRecord, *, segments: Mapping[str, int], told: Mapping[str, Any]) -> None:
+        """``told``: what the arm can tell when all is over."""
+        value = identity(self._scenario, record, epoch_ns=self._epoch_ns)
+        self._write({**value, **told, "segments": segments})
+
+    def _write(self, value: Mapping[str, Any]) -> None:
+        write_json(self._path, {**self._head, **self._where, **value})
 
 
 def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[str, Any]:

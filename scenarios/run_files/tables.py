@@ -3,33 +3,64 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from analysis.runs.accesses import VALUES_NAME
 from analysis.runs.directory import RunInfo
 from analysis.runs.history import FINAL_STATE, OPERATIONS
-from analysis.runs.tables import MemoryTable, Table, TableWriter
+from analysis.runs.segments import SegmentedTable, table_in
+from analysis.runs.tables import MemoryTable, Table
+from scenarios.run_files.record import RunRecord
 
 OPERATIONS_NAME = "operations"
 FAULTS_NAME = "faults"
 FINAL_STATE_NAME = "final_state"
 DEPTH_NAME = "depth"
 
-OpenTable = Callable[[str, pa.Schema], Table]
-"""Makes the table of a name; whoever asks for it closes it."""
+
+class Tables(Protocol):
+    """Makes the tables of a run. Whoever asks for one closes it."""
+
+    def __call__(self, name: str, schema: pa.Schema) -> Table: ...
+    def cut(self, now_ns: int) -> None:
+        """What is in the tables by now may be made readable for others. Never called while an event is written."""
+
+    def note(self, record: RunRecord) -> None:
+        """More is known of the run: its shards, or the phase that begins."""
 
 
-def files_in(directory: Path) -> OpenTable:
-    """Tables as the Parquet files of a run directory."""
+@dataclass(slots=True)
+class FileTables:
+    """Tables as the Parquet files of a run directory; those that are written while it goes on are in segments.
 
-    def open_table(name: str, schema: pa.Schema) -> Table:
-        folder = directory / "history" if name in (OPERATIONS_NAME, VALUES_NAME) else directory
-        folder.mkdir(parents=True, exist_ok=True)
-        return TableWriter(folder / f"{name}.parquet", schema)
+    ``segment_ns``: how much of run time the last segment may hold. ``on_note`` is called with what is known of the run.
+    """
 
-    return open_table
+    directory: Path
+    segment_ns: int
+    on_note: Callable[[RunRecord], None] = field(default=lambda record: None)
+    _segmented: dict[str, SegmentedTable] = field(default_factory=dict)
+
+    def __call__(self, name: str, schema: pa.Schema) -> Table:
+        table = table_in(self.directory, name, schema, segment_ns=self.segment_ns)
+        if isinstance(table, SegmentedTable):
+            self._segmented[name] = table
+        return table
+
+    def cut(self, now_ns: int) -> None:
+        """All of them as soon as one is due: so faults, depths and operations of the same time can be read together."""
+        due = [name for name, table in self._segmented.items() if table.is_due(now_ns)]
+        if due:
+            for table in self._segmented.values():
+                table.cut()
+
+    def note(self, record: RunRecord) -> None:
+        self.on_note(record)
+
+    @property
+    def segments(self) -> dict[str, int]:
+        return {name: table.segments for name, table in self._segmented.items()}
 
 
 @dataclass(slots=True)
@@ -40,6 +71,12 @@ class MemoryTables:
 
     def __call__(self, name: str, schema: pa.Schema) -> MemoryTable:
         return self.tables.setdefault(name, MemoryTable(schema))
+
+    def cut(self, now_ns: int) -> None:
+        pass
+
+    def note(self, record: RunRecord) -> None:
+        pass
 
 
 def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str, Any]]:
@@ -62,7 +99,7 @@ class MemoryRun:
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
         """As ``analysis.runs.directory.RunDirectory.table``."""
-        table = self.tables.tables.get(name.rpartition("/")[2])
+        table = self.tables.tables.get(name)
         return None if table is None else pa.Table.from_batches([table.batch()])
 
     def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]:

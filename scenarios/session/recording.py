@@ -16,6 +16,7 @@ import yaml
 
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.runs.manual_session import SAMPLES, VERBS
+from analysis.runs.owner import Owner
 from cluster.real.zones.waiting import in_thread
 from cluster.topology.topology import placed
 from scenarios.run_files.directory import create_run_directory, environment, write_json
@@ -66,6 +67,7 @@ class Recording:
                 "data_centres": {} if settings.layout.flat else placed(settings.layout),
             },
             "command": settings.command,
+            "owner": None if (owner := Owner.current()) is None else owner.model_dump(),
             "forbid": [],
         }
         (self.directory / "history").mkdir()
@@ -76,7 +78,7 @@ class Recording:
         self._save_faults()
         self._save_verbs()
         self._save_samples(self._samples)
-        self._write_run(status="interrupted", error="the session had not ended when this was written")
+        self._write_run(status="running", error=None)
 
     def now_ns(self) -> int:
         """Run time."""

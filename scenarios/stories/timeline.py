@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.runs.directory import FaultBand
+from analysis.runs.fault_bands import fault_bands
 from analysis.runs.history import FAULTS
 from analysis.stories.lines import Line, fault_lines
 from cluster.connections.failures import ZoneFailure
@@ -28,7 +28,7 @@ def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
 
 
 def lines_of_faults(tables: MemoryTables) -> Iterator[Line]:
-    return fault_lines(FaultBand(**row) for row in rows(tables, FAULTS_NAME, FAULTS.names))
+    return fault_lines(fault_bands(rows(tables, FAULTS_NAME, FAULTS.names)))
 
 
 def command_lines(commands: Iterable[Sent]) -> Iterator[Line]:

@@ -130,10 +130,13 @@ class Line:
 def _rows(trial: QueueTrial) -> dict[str, list[str]]:
     """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter.
 
-    A column that older histories lack is left out of a row in which it is null.
+    A column that older histories lack is left out of a row in which it is null. A fault that has ended has the row that
+    tells so, and no other, as it had when there was none at its begin.
     """
-    tables = sorted(trial.tables.tables.items())
-    return {name: [json.dumps(_said(name, row), default=str) for row in table.rows] for name, table in tables}
+    tables = {name: table.rows for name, table in sorted(trial.tables.tables.items())}
+    if FAULTS_NAME in tables:
+        tables[FAULTS_NAME] = list({row[0]: row for row in tables[FAULTS_NAME]}.values())
+    return {name: [json.dumps(_said(name, row), default=str) for row in rows] for name, rows in tables.items()}
 
 
 def _said(name: str, row: Sequence[Any]) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.scenarios.short_runs import run_short, scenario_file, zonelab
+from support.scenarios.short_runs import run_short, scenario_file, table_rows, zonelab
 
 from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.cli.main import run_cli
@@ -32,12 +32,11 @@ def without_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def intended(run: str) -> list[tuple[Any, ...]]:
-    import pyarrow.parquet as pq
 
     begin_ns = json.loads((Path(run) / "run.json").read_text())["phases"]["load"][0]
     return sorted(
         (row["message_id"], row["intended_ns"] - begin_ns)
-        for row in pq.read_table(Path(run) / "history" / "operations.parquet").to_pylist()
+        for row in table_rows(Path(run), "operations")
         if (row["f"], row["type"]) == ("push", "invoke")
     )
 

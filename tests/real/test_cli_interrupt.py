@@ -1,4 +1,5 @@
 """Goal: Ctrl-C at any moment ends a run in order: its record is written, nothing is left running, the verdict is open.
+And of a run whose lab is killed everything but the last seconds can be read.
 
 Method: the command line as a subprocess with a temporary directory of its own, signalled when it names a phase.
 """
@@ -7,12 +8,18 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from support.scenarios.short_runs import scenario_file, servers_of, zonelab_command
 
+from analysis.runs.directory import KILLED, RunDirectory
+from analysis.runs.segments import segments_of
+
 pytestmark = pytest.mark.real
+
+SEGMENT_WAIT_S = 60
 
 
 def interrupted(directory: Path, *, phase: str, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
@@ -63,3 +70,42 @@ def test_an_interruption_during_set_up_leaves_nothing(tmp_path: Path) -> None:
     assert "Traceback" not in err
     run = (tmp_path / "runs" / "short" / "latest").resolve()
     assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
+
+
+def test_of_a_run_whose_lab_is_killed_all_but_the_last_segment_can_be_read(tmp_path: Path) -> None:
+    servers = tmp_path / "servers"
+    servers.mkdir()
+    kill = {"kind": "kill", "zone": "b", "at_s": 1, "for_s": 500}
+    path = scenario_file(tmp_path, load={"duration_s": 600}, faults=[kill])
+    with subprocess.Popen(
+        zonelab_command("run", str(path)),
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(servers)},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        run = _with_segment(tmp_path / "runs" / "short" / "latest", process)
+        assert RunDirectory.open(run).info.status == "running"
+        process.kill()
+    directory = RunDirectory.open(run)
+    assert (directory.info.status, directory.info.error) == ("interrupted", KILLED)
+    assert [(fault.kind, fault.end_ns) for fault in directory.faults()] == [("kill", None)]
+    begin_ns, end_ns = directory.info.phases["load"]
+    assert end_ns - begin_ns > 3_000_000_000
+    for verb, code in (("check", 2), ("report", 0), ("analyze", 0)):
+        done = subprocess.run(
+            zonelab_command(verb, str(run)), cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == code, done.stderr
+    verdict = json.loads((run / "verdict.json").read_text())
+    assert verdict["totals"]["delivered"] > 0
+    assert (verdict["counts"]["lost"], verdict["counts"]["stuck"]) == (0, 0)
+    assert f"the run was interrupted: {KILLED}" in verdict["reasons"]
+
+
+def _with_segment(latest: Path, lab: subprocess.Popen[bytes]) -> Path:
+    deadline_s = time.monotonic() + SEGMENT_WAIT_S
+    while not segments_of(latest, "operations"):
+        assert lab.poll() is None, f"the lab ended with {lab.returncode}"
+        assert time.monotonic() < deadline_s, "no segment was closed"
+        time.sleep(0.05)
+    return latest.resolve()

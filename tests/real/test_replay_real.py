@@ -6,9 +6,8 @@ Method: one found in simulation is replayed through the command line; what the s
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
-from support.scenarios.short_runs import scenario_file, zonelab
+from support.scenarios.short_runs import scenario_file, table_rows, zonelab
 from support.scenarios.sim_runs import SMALL
 
 from scenarios.spec.reading import load_scenario
@@ -30,11 +29,11 @@ def test_a_counterexample_replays_its_operations_and_faults_on_real_servers(tmp_
     assert told["same"] is None
     directory = tmp_path / told["run"]
     assert json.loads((directory / "run.json").read_text())["arm"] == "real"
-    faults = pq.read_table(directory / "faults.parquet").to_pylist()
+    faults = table_rows(directory, "faults")
     assert [fault["kind"] for fault in faults] == [
         fault.kind for fault in sorted(scenario.faults, key=lambda f: f.at_s)
     ]
-    rows = pq.read_table(directory / "history" / "operations.parquet").to_pylist()
+    rows = table_rows(directory, "operations")
     pushed = {row["message_id"]: row for row in rows if (row["f"], row["type"]) == ("push", "invoke")}
     assert set(pushed) == {operation.id for operation in scenario.load.operations}
     begin_ns = json.loads((directory / "run.json").read_text())["phases"]["load"][0]

@@ -76,8 +76,8 @@ def test_an_exception_in_the_middle_ends_the_run_as_failed_and_the_record_can_be
     failed(run, "ZeroDivisionError: planted in zone b")
     assert nothing_is_left(servers)
     assert "drain" not in run.phases
-    assert run.table("history/operations.parquet")
-    assert {row["zone"] for row in run.table("depth.parquet")} <= {"a", "b", "c"}
+    assert run.table("operations")
+    assert {row["zone"] for row in run.table("depth")} <= {"a", "b", "c"}
 
 
 def test_a_failure_during_a_fault_ends_with_no_server_left_dead_or_paused(tmp_path: Path, servers: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_failure_during_a_fault_ends_with_no_server_left_dead_or_paused(tmp_pa
     ]
     run = run_short(tmp_path, make_queue=breaks_late, faults=faults, load={"duration_s": 4})
     failed(run, "ZeroDivisionError: planted")
-    assert [row["end_ns"] for row in run.table("faults.parquet")] == [None, None]
+    assert [row["end_ns"] for row in run.table("faults")] == [None, None]
     assert nothing_is_left(servers)
 
 

@@ -28,7 +28,7 @@ def run_with(directory: Path, fault: dict[str, Any], **changes: Any) -> Ran:
 
 def band(run: Ran) -> tuple[float, float]:
     """Begin and end of the only fault, in seconds from the start of the load."""
-    (row,) = run.table("faults.parquet")
+    (row,) = run.table("faults")
     begin_ns = run.json("run.json")["phases"]["load"][0]
     return (row["begin_ns"] - begin_ns) / 1e9, (row["end_ns"] - begin_ns) / 1e9
 
@@ -39,7 +39,7 @@ def outcomes(run: Ran, zone: str, f: str, *, margin_s: float = 0.3) -> set[str]:
     first, last = band(run)
     return {
         row["type"]
-        for row in run.table("history/operations.parquet")
+        for row in run.table("operations")
         if (row["zone"], row["f"]) == (zone, f)
         and row["type"] != "invoke"
         and first + margin_s < (row["invoke_ns"] - begin_ns) / 1e9 < last - margin_s
@@ -71,7 +71,7 @@ CATALOGUE = [
 def test_every_fault_is_recorded_with_its_name_its_times_and_its_colour(tmp_path: Path) -> None:
     run = run_short(tmp_path, load={"duration_s": 7}, faults=[fault for fault, _ in CATALOGUE])
     assert (run.record.status, run.record.error) == ("complete", None)
-    rows = {row["fault"]: row for row in run.table("faults.parquet")}
+    rows = {row["fault"]: row for row in run.table("faults")}
     assert list(rows) == [f"{index}:{fault['kind']} {target}" for index, (fault, target) in enumerate(CATALOGUE)]
     begin_ns = run.json("run.json")["phases"]["load"][0]
     for row, (fault, target) in zip(rows.values(), CATALOGUE, strict=True):
@@ -87,7 +87,7 @@ def test_a_service_ends_and_another_takes_its_place(tmp_path: Path, how: str) ->
     run = run_with(tmp_path, crash, queue={"factory": FACTORY}, topology={"zones": ["a"]}, level="DC_ONE")
     assert (run.record.status, run.record.error, run.record.drained) == ("complete", None, True)
     begin_ns = run.json("run.json")["phases"]["load"][0]
-    operations = run.table("history/operations.parquet")
+    operations = run.table("operations")
     acks = [(row["time_ns"] - begin_ns) / 1e9 for row in operations if (row["f"], row["type"]) == ("ack", "ok")]
     assert min(acks) < band(run)[0]
     assert max(acks) > band(run)[1]
@@ -114,7 +114,7 @@ def test_the_depth_of_a_paused_zone_is_unknown_and_known_again_afterwards(tmp_pa
     run = run_with(tmp_path, {"kind": "pause", "zone": "b"})
     begin_ns = run.json("run.json")["phases"]["load"][0]
     first, last = band(run)
-    samples = [((row["time_ns"] - begin_ns) / 1e9, row) for row in run.table("depth.parquet")]
+    samples = [((row["time_ns"] - begin_ns) / 1e9, row) for row in run.table("depth")]
     inside = [row["waiting"] for time_s, row in samples if row["zone"] == "b" and first < time_s < last - 0.3]
     assert inside
     assert set(inside) == {None}
@@ -128,7 +128,7 @@ def test_a_zone_without_memory_confirms_no_push_at_dc_one_until_it_has_some(tmp_
     assert outcomes(run, "b", "push") == {"info"}  # the other zones have it
     assert outcomes(run, "a", "push") == {"ok"}
     begin_ns, last_s = run.json("run.json")["phases"]["load"][0], band(run)[1]
-    operations = run.table("history/operations.parquet")
+    operations = run.table("operations")
     pushes = [row for row in operations if (row["zone"], row["f"]) == ("b", "push") and row["type"] != "invoke"]
     assert {row["type"] for row in pushes if (row["invoke_ns"] - begin_ns) / 1e9 > last_s} == {"ok"}
 
@@ -151,7 +151,7 @@ def test_a_lag_slows_the_quorum_of_the_zone_that_has_it_and_ends_with_the_fault(
     begin_ns = run.json("run.json")["phases"]["load"][0]
     first, last = band(run)
     latency_ms: dict[bool, list[float]] = {True: [], False: []}
-    for row in run.table("history/operations.parquet"):
+    for row in run.table("operations"):
         if (row["zone"], row["f"], row["type"]) == ("b", "push", "ok"):
             invoked_s = (row["invoke_ns"] - begin_ns) / 1e9
             if first < invoked_s < last - 0.5 or invoked_s < first - 0.3:
@@ -168,7 +168,7 @@ def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_p
         consumers={"per_zone": 2, "processing": "constant:100ms"},
         queue={"unack_ms": 3000, "unack_interval_ms": 200},
     )
-    processes = {row["process"] for row in run.table("history/operations.parquet")}
+    processes = {row["process"] for row in run.table("operations")}
     assert {name for name in processes if name.startswith("consumer-b")} == {
         "consumer-b-0",
         "consumer-b-1",
@@ -184,14 +184,14 @@ def test_a_coordinator_that_crashed_refuses_its_clients_and_no_others(tmp_path: 
     run = run_with(tmp_path, {"kind": "coordinator_crash", "zone": "b"}, level="DC_QUORUM")
     assert outcomes(run, "b", "push") == outcomes(run, "b", "pop") == {"fail"}
     assert outcomes(run, "a", "push") == {"ok"}
-    errors = {row["error"] for row in run.table("history/operations.parquet") if row["zone"] == "b" and row["error"]}
+    errors = {row["error"] for row in run.table("operations") if row["zone"] == "b" and row["error"]}
     assert COORDINATOR_DOWN in errors
 
 
 def test_a_producer_that_crashed_pushes_nothing_and_another_takes_its_place(tmp_path: Path) -> None:
     run = run_with(tmp_path, {"kind": "producer_crash", "zone": "b"})
     assert outcomes(run, "b", "push") == set()
-    pushed = {row["process"] for row in run.table("history/operations.parquet") if row["f"] == "push"}
+    pushed = {row["process"] for row in run.table("operations") if row["f"] == "push"}
     assert pushed == {"producer-a", "producer-b", "producer-b.2", "producer-c"}
 
 

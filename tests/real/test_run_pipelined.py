@@ -33,7 +33,7 @@ def test_what_a_crashed_consumer_had_leased_is_delivered_again_on_real_servers(t
 def test_the_end_state_of_what_nobody_consumes_is_read_from_every_zone(tmp_path):
     queue = {**V2, "unack_ms": 400, "unack_interval_ms": 100}
     ran = run_short(tmp_path, queue=queue, consumers={"per_zone": 0}, drain={"bound_s": 1}, load={"duration_s": 1})
-    rows = ran.table("final_state.parquet")
+    rows = ran.table("final_state")
     waiting, stored = (
         [sorted(row["message_id"] for row in rows if (row["zone"], row["place"]) == (zone, place)) for zone in "abc"]
         for place in ("queue", "payload")

@@ -52,10 +52,9 @@ def test_the_run_directory_is_complete_and_says_how_to_repeat_the_run(tmp_path: 
     assert names == {
         "scenario.yaml",
         "run.json",
-        "history/operations.parquet",
-        "faults.parquet",
+        "history/operations-000001.parquet",
+        "history/depth-000001.parquet",
         "final_state.parquet",
-        "depth.parquet",
         "lab.log",
     }
     told = run.json("run.json")
@@ -85,7 +84,7 @@ def test_two_runs_of_one_seed_push_the_same_messages_at_the_same_times(tmp_path:
         plans.append(
             [
                 (row["message_id"], row["intended_ns"] - begin_ns, row["priority"])
-                for row in run.table("history/operations.parquet")
+                for row in run.table("operations")
                 if (row["f"], row["type"]) == ("push", "invoke")
             ]
         )

@@ -116,8 +116,8 @@ def _tally(done: Iterable[Access]) -> dict[str, dict[str, int]]:
 
 
 def _doubts(info: RunInfo, done: list[Access], at_rest: Held | None, counts: dict[str, int]) -> Iterator[str]:
-    if info.status != "complete":
-        yield f"the run was {info.status}" + (f": {info.error}" if info.error else "")
+    if info.doubt is not None:
+        yield info.doubt
     for zone in info.unread_zones:
         yield f"the end state of zone {zone} could not be read"
     if at_rest is None:

@@ -214,8 +214,8 @@ def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
 def _doubts(run: Recorded, totals: Totals) -> list[str]:
     info: RunInfo = run.info
     doubts = [f"the end state of zone {zone} could not be read" for zone in info.unread_zones]
-    if info.status != "complete":
-        doubts.insert(0, f"the run was {info.status}" + (f": {info.error}" if info.error else ""))
+    if info.doubt is not None:
+        doubts.insert(0, info.doubt)
     if not run.final_state_known:
         doubts.append("no end state was recorded")
     if not totals.pushed:

@@ -1,6 +1,7 @@
 """Runs of registers, sets, locks, counters and lists made by hand, in memory and as files of a run directory."""
 
 import json
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from analysis.checkers.consistency.consistency import check_accesses
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
 from analysis.runs.accesses import FINAL_VALUES, VALUES
 from analysis.runs.directory import RunInfo
-from analysis.runs.history import FAULTS, OPERATIONS, History
-from analysis.runs.tables import MemoryTable, TableWriter
+from analysis.runs.history import OPERATIONS, History
+from analysis.runs.segments import table_in
+from analysis.runs.tables import FORMAT, MemoryTable
 from analysis.workloads import WorkloadKind
 
 
@@ -76,6 +78,7 @@ class Story:
 
     def info(self) -> dict[str, Any]:
         return {
+            "format": FORMAT,
             "zonelab_version": "0",
             "scenario": "told",
             "level": "DC_QUORUM",
@@ -115,12 +118,11 @@ class Story:
         (path / "run.json").write_text(json.dumps(self.info()))
         (path / "scenario.yaml").write_text("name: told\n")
         self.record(
-            TableWriter(path / "history" / "operations.parquet", OPERATIONS),
-            TableWriter(path / "history" / "values.parquet", VALUES),
+            table_in(path, "operations", OPERATIONS),
+            table_in(path, "values", VALUES),
         )
-        TableWriter(path / "faults.parquet", FAULTS).close()
         if self.rest is not None:
-            with TableWriter(path / "final_values.parquet", FINAL_VALUES) as table:
+            with closing(table_in(path, "final_values", FINAL_VALUES)) as table:
                 for row in self.rest:
                     table.append_values(row)
         return path

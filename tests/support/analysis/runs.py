@@ -47,7 +47,7 @@ def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_
 
 def as_written_before(path: Path) -> Path:
     """The run with a history as it was before columns were added to it."""
-    history = path / "history" / "operations.parquet"
+    history = path / "history" / "operations-000001.parquet"
     pq.write_table(pq.read_table(history).drop_columns(list(ADDED)), history)
     return path
 

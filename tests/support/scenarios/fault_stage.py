@@ -55,9 +55,10 @@ def ran(**changes: Any) -> tuple[list[dict[str, Any]], Verdict]:
 
 
 def rows(tables: MemoryTables, name: str) -> list[dict[str, Any]]:
+    """Of a fault that has ended the row of its end alone."""
     schema = {OPERATIONS_NAME: OPERATIONS, FAULTS_NAME: FAULTS}[name]
     found: list[dict[str, Any]] = tables(name, schema).batch(None).to_pylist()
-    return found
+    return list({row["fault"]: row for row in found}.values()) if name == FAULTS_NAME else found
 
 
 def violated(verdict: Verdict) -> set[MessageClass]:

@@ -13,6 +13,7 @@ import yaml
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
+from analysis.runs.directory import RunDirectory
 from scenarios.arms import ZoneKind
 from scenarios.clients.recorder import Outcome
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -35,6 +36,13 @@ SHORT: dict[str, Any] = {
     "consumers": {"per_zone": 3, "batch": 2, "wait_ms": 100, "processing": "exponential:2ms"},
     "drain": {"bound_s": 25},
 }
+
+
+def table_rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of a table of a run directory; of a fault that has ended the row of its end alone."""
+    files = RunDirectory.open(run).files(name)
+    rows: list[dict[str, Any]] = [row for path in files for row in pq.read_table(path).to_pylist()]
+    return list({row["fault"]: row for row in rows}.values()) if name == "faults" else rows
 
 
 @dataclass
@@ -61,8 +69,7 @@ class Ran:
         return check(self.directory)
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = pq.read_table(self.directory / name).to_pylist()
-        return rows
+        return table_rows(self.directory, name)
 
     def json(self, name: str) -> Any:
         return json.loads((self.directory / name).read_text())

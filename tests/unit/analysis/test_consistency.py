@@ -325,7 +325,7 @@ def test_a_run_of_a_queue_is_refused(tmp_path):
 
 def test_a_truncated_values_file_is_one_line_that_names_it(tmp_path):
     run = good().directory(tmp_path / "told" / "1")
-    path = run / "history" / "values.parquet"
+    path = run / "history" / "values-000001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(RunError, match=r"values\.parquet: truncated, corrupt or unreadable"):
+    with pytest.raises(RunError, match=r"values-000001\.parquet: truncated, corrupt or unreadable"):
         check_consistency(run)

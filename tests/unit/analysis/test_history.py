@@ -11,7 +11,7 @@ from analysis.runs.tables import TableWriter
 
 
 def read(directory: Path) -> list[dict[str, object]]:
-    return pq.read_table(directory / "operations.parquet").to_pylist()
+    return pq.read_table(directory / "history" / "operations-000001.parquet").to_pylist()
 
 
 def test_an_operation_is_an_invocation_and_a_completion_joined_by_its_number(tmp_path: Path) -> None:

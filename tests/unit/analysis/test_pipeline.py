@@ -50,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def unusable(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("unusable")
     broken = eventful_run(folder / "broken").write()
-    history = broken / "history" / "operations.parquet"
+    history = broken / "history" / "operations-000001.parquet"
     history.write_bytes(history.read_bytes()[:-100])
     registers = eventful_run(folder / "registers").write(
         workload={"kind": "register", "forbid": [], "budget_configurations": 1}
@@ -226,9 +226,9 @@ def test_with_nothing_that_can_be_used_spark_does_not_start(
     monkeypatch: pytest.MonkeyPatch, unusable: list[Path], runs: list[Path]
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(RunError, match=r"operations\.parquet: truncated.*; .*used no queue"):
+    with pytest.raises(RunError, match=r"operations-0+1\.parquet: truncated.*; .*used no queue"):
         aggregate(unusable)
-    with pytest.raises(RunError, match=r"operations\.parquet: truncated.* \(left out: 1 broken\)"):
+    with pytest.raises(RunError, match=r"operations-0+1\.parquet: truncated.* \(left out: 1 broken\)"):
         aggregate([*runs, *unusable], strict=True)
     with pytest.raises(NoRunFound, match="no run was found"):
         aggregate([])

@@ -11,8 +11,9 @@ from support.analysis.runs import eventful_run
 from analysis.checkers.queue.queue import check
 from analysis.message_classes import FORBIDDEN_DEFAULT
 from analysis.runs.directory import RunDirectory, RunError
-from analysis.runs.history import HistoryWriter
 from analysis.summary.queue_summary import load_summary, load_verdict, summarise
+
+HISTORY = "history/operations-000001.parquet"
 
 
 @pytest.fixture
@@ -38,20 +39,20 @@ def flip_bytes_of_a_page(path: Path) -> None:
 
 
 BREAKAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no history": (lambda run: (run / "history/operations.parquet").unlink(), r"operations\.parquet: missing"),
-    "history cut off": (lambda run: truncate(run / "history/operations.parquet"), r"operations\.parquet: truncated"),
-    "history empty": (lambda run: (run / "history/operations.parquet").write_bytes(b""), r"operations\.parquet: trunc"),
+    "no history": (lambda run: (run / HISTORY).unlink(), r"operations-000001\.parquet: missing"),
+    "history cut off": (lambda run: truncate(run / HISTORY), r"operations-000001\.parquet: truncated"),
+    "history empty": (lambda run: (run / HISTORY).write_bytes(b""), r"operations-000001\.parquet: trunc"),
     "history corrupt": (
-        lambda run: flip_bytes_of_a_page(run / "history/operations.parquet"),
-        r"operations\.parquet: truncated, corrupt or unreadable",
+        lambda run: flip_bytes_of_a_page(run / HISTORY),
+        r"operations-000001\.parquet: truncated, corrupt or unreadable",
     ),
     "history of another table": (
-        lambda run: (run / "depth.parquet").replace(run / "history/operations.parquet"),
-        r"operations\.parquet: not written by this version: column index",
+        lambda run: (run / "history/depth-000001.parquet").replace(run / HISTORY),
+        r"operations-000001\.parquet: not written by this version: column index",
     ),
     "lab killed": (
-        lambda run: (run / "history/operations.parquet").replace(run / "history/operations.parquet.partial"),
-        r"operations\.parquet: only operations\.parquet\.partial is there: the lab was killed",
+        lambda run: (run / HISTORY).replace(run / f"{HISTORY}.partial"),
+        r"operations-000001\.parquet: only operations-000001\.parquet\.partial is there: the lab was killed",
     ),
     "no end state": (lambda run: (run / "final_state.parquet").unlink(), r"final_state\.parquet: missing"),
     "end state cut off": (lambda run: truncate(run / "final_state.parquet"), r"final_state\.parquet: truncated"),
@@ -72,7 +73,7 @@ def test_a_broken_run_is_one_line_that_names_the_file_and_leaves_no_verdict(run:
         check(run)
     assert "\n" not in str(caught.value)
     assert str(run.parent) in str(caught.value)
-    left = {path.name for path in run.rglob("*") if path.suffix == ".partial"} - {"operations.parquet.partial"}
+    left = {path.name for path in run.rglob("*") if path.suffix == ".partial"} - {"operations-000001.parquet.partial"}
     assert left == set()
     assert not (run / "verdict.json").exists()
 
@@ -84,11 +85,13 @@ def test_a_missing_directory_and_a_file_are_told_apart(run: Path, tmp_path: Path
         RunDirectory.open(run / "run.json")
 
 
-def test_a_killed_lab_is_recognised_before_run_json_was_written(tmp_path: Path) -> None:
-    history = HistoryWriter(tmp_path / "history")
-    with pytest.raises(RunError, match=r"no run\.json \(history/operations\.parquet\.partial is there: the lab was k"):
+def test_a_killed_lab_of_before_segments_is_recognised_before_run_json_was_written(tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / "operations.parquet.partial").touch()
+    with pytest.raises(
+        RunError, match=r"no run\.json \(history/operations\.parquet\.partial is there: the lab was killed"
+    ):
         RunDirectory.open(tmp_path)
-    history.close()
 
 
 def test_a_broken_verdict_or_summary_is_named(run: Path) -> None:

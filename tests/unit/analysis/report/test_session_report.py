@@ -9,7 +9,7 @@ import json
 import pytest
 
 from analysis.report import build_report
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import KILLED, RunDirectory, RunError
 from analysis.runs.manual_session import by_zone, samples, verbs, zone_summaries
 from scenarios.session.recording import SAMPLES_MAX, Recording
 from scenarios.session.settings import checked_settings
@@ -86,8 +86,12 @@ def test_the_page_shows_faults_verbs_and_figures_and_escapes_them(recording):
 
 def test_a_session_whose_supervisor_was_killed_is_reported_up_to_its_last_words(recording):
     used(recording)
+    told = json.loads((recording.directory / "run.json").read_text())
+    assert RunDirectory.open(recording.directory).info.status == "running"
+    gone = {**told["owner"], "start_ticks": told["owner"]["start_ticks"] - 1}
+    (recording.directory / "run.json").write_text(json.dumps({**told, "owner": gone}))
     run = RunDirectory.open(recording.directory)
-    assert run.info.status == "interrupted"
+    assert (run.info.status, run.info.error) == ("interrupted", KILLED)
     assert [band.fault for band in run.faults()] == ["1:kill b", "2:cut <a>"]
     assert len(samples(run)) >= 2
     assert "Interrupted" in build_report(recording.directory).read_text()

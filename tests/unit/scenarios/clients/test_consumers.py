@@ -118,7 +118,7 @@ class Stage:
         self.runtime.run_until_complete(self.consumers.stop())
         self.history.close()
         assert self.halt.error is None
-        table = pq.read_table(self._directory / "operations.parquet").to_pylist()
+        table = pq.read_table(self._directory / "history" / "operations-000001.parquet").to_pylist()
         return [(row["process"], row["f"], row["type"], row["message_id"], row["error"]) for row in table]
 
 

@@ -184,7 +184,7 @@ def rows_of_a_run(
     runtime.run_until_complete(run())
     assert halt.error is None
     history.close()
-    rows: list[dict[str, object]] = pq.read_table(tmp_path / "operations.parquet").to_pylist()
+    rows: list[dict[str, object]] = pq.read_table(tmp_path / "history" / "operations-000001.parquet").to_pylist()
     return rows
 
 

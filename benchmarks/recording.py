@@ -1,0 +1,72 @@
+"""What recording a history in segments costs beside recording it in one file: rows a second and the longest pause.
+
+Both write the same operations in turns in the same run; the segments are cut at every ``--cut-rows`` rows, which is far
+oftener than runs do. The least time of each counts, since a busy machine only adds.
+
+    .venv/bin/python benchmarks/recording.py [--operations 200000] [--turns 5] [--cut-rows 20000]
+"""
+
+import argparse
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from environment import environment
+
+from analysis.runs.history import OPERATIONS, History, Touched
+from analysis.runs.segments import SegmentedTable
+from analysis.runs.tables import Table, TableWriter
+
+
+def record(table: Table, *, operations: int, cut_rows: int) -> tuple[float, float]:
+    """Seconds in all, and the longest of one operation, the cut included."""
+    history, longest_s = History(table), 0.0
+    begin_s = perf_counter()
+    for number in range(operations):
+        before_s = perf_counter()
+        touched = [Touched(message_id=f"m{number}", shard="a", priority=0)]
+        op = history.invoke(time_ns=number, process="p", zone="a", f="push", messages=touched)
+        history.complete(op, time_ns=number, type="ok")
+        if isinstance(table, SegmentedTable) and number % (cut_rows // 2) == 0:
+            table.cut()
+        longest_s = max(longest_s, perf_counter() - before_s)
+    history.close()
+    return perf_counter() - begin_s, longest_s
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operations", type=int, default=200_000)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--cut-rows", type=int, default=20_000)
+    given = parser.parse_args()
+    measured: dict[str, list[tuple[float, float]]] = {"one file": [], "segments": []}
+    for turn in range(given.turns):
+        with TemporaryDirectory(prefix="zonelab-recording-") as folder:
+            run = Path(folder) / str(turn)
+            run.mkdir()
+            tables: dict[str, Table] = {
+                "one file": TableWriter(run / "operations.parquet", OPERATIONS),
+                "segments": SegmentedTable(run, "operations", OPERATIONS, segment_ns=1),
+            }
+            for name, table in tables.items():
+                measured[name].append(record(table, operations=given.operations, cut_rows=given.cut_rows))
+    rows = 2 * given.operations
+    told = {
+        name: {
+            "rows_per_s": round(rows / min(total_s for total_s, _ in turns)),
+            "longest_pause_ms": round(1_000 * min(longest_s for _, longest_s in turns), 1),
+        }
+        for name, turns in measured.items()
+    }
+    ratio = told["segments"]["rows_per_s"] / told["one file"]["rows_per_s"]
+    print(
+        json.dumps(
+            {"benchmark": "recording", **environment(), **vars(given), **told, "ratio": round(ratio, 3)}, indent=1
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
