@@ -76,7 +76,7 @@ def test_without_any_run_one_line_says_what_a_run_is(runs: Path) -> None:
 def test_runs_on_another_file_system_give_the_same_counts(runs: Path) -> None:
     broken = runs / "broken"
     shutil.copytree(runs / "two", broken)
-    (broken / "history" / "operations.parquet").write_bytes(b"PAR1")
+    (broken / "history" / "operations-000001.parquet").write_bytes(b"PAR1")
     mounted = {"spark.hadoop.fs.viewfs.mounttable.lab.link./runs": f"file://{runs}"}
     given = ["viewfs://lab/runs/*o*", "viewfs://lab/runs/nowhere/*", "s3a://bucket/runs/*", runs / "one"]
     aggregates = aggregate(given, master="local[1]", settings=mounted)
