@@ -91,6 +91,7 @@ def sweep(
     set_: Overrides = None,
     queue: OwnQueue = None,
     directory: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario in simulation under every combination of settings, with the same seeds, and compare these.
@@ -101,6 +102,7 @@ def sweep(
     from scenarios.many_runs.where import Where
     from scenarios.sweep.settings import settings_of
     from scenarios.sweep.sweep import Sweep
+    from scenarios.verbs.judged_studies import sweep_suite
     from scenarios.verbs.sweep import run_sweep, sweep_command
 
     overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
@@ -112,6 +114,8 @@ def sweep(
     done = run_sweep(
         Sweep(settings=settings, messages=drawn), seeds=seeds, where=where, runs=directory, command=command
     )
+    if junit is not None:
+        junit.write(sweep_suite(done, {setting.name: setting.scenario.forbidden for setting in settings}))
     show(done, as_json=as_json)
     if done.problems:
         raise LabError(done.problems[0])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scenarios.studies.ablation_report import AblationReport
     from scenarios.studies.matrix_report import MatrixReport
     from scenarios.studies.option_report import OptionReport
+    from scenarios.sweep.result import SweepResult
 
 
 def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
@@ -56,6 +57,24 @@ def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Ca
     lines = [f"{name} in {_share(found['failing'], cell['runs'])}: {MEANING_OF[name]}", f"seed {found['first_seed']}"]
     lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
     return Case.of(group, case, Outcome.FAILURE, *lines)
+
+
+def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> Suite:
+    """One case for each setting and class that is ``forbidden`` in it."""
+    group = f"zonelab.sweep.{done.scenario}"
+    cases = [_all_run(group, sum(row.runs for row in done.rows), complete=done.complete, command=done.command)]
+    for row in done.rows:
+        name = f"{group}.{row.setting}"
+        for one in dict.fromkeys(forbidden[row.setting]):
+            hits = row.runs_with.get(one, 0)
+            told = f"{one} in {_share(hits, row.runs)}: {MEANING_OF[one]}", f"again: {done.command}"
+            cases.append(Case.of(name, one, Outcome.FAILURE, *(told if hits else ())))
+        if row.undecided:
+            told = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
+            cases.append(Case.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
+        for seed, why in row.problems.items():
+            cases.append(Case.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
+    return Suite(verb="sweep", command=done.command, cases=cases)
 
 
 def ablation_suite(report: "AblationReport") -> Suite:

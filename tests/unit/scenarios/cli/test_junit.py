@@ -22,7 +22,7 @@ from scenarios.terminal.junit import JUnitFile
 from scenarios.verbs.judged_studies import hunt_suite
 
 HOSTILE = '<script>alert("x")</script>&\'"]]>\x1b[31m\x00'
-JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "matrix", "ablate", "compare"}
+JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare"}
 
 
 def lossy(path: Path, *, scenario: str = "synthetic") -> RunBuilder:
@@ -190,6 +190,19 @@ def test_two_runs_that_nobody_can_tell_apart_are_skipped(tmp_path: Path, monkeyp
         lossy(Path(name)).write()
     assert run_cli(["compare", "one", "two", "--junit", "out.xml"]) == 0
     assert {how for how, _ in cases(Path("out.xml")).values()} == {"skipped"}
+
+
+def test_a_sweep_has_a_case_a_setting_and_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["sweep", "zone-wiped", "--vary", "level=DC_ONE,DC_QUORUM", "--runs", "1", "--draw", "--messages", "20"]
+    assert run_cli([*words, "--set", "checks.forbid=[lost, redelivered]", "--junit", "out.xml"]) == 0
+    root = ElementTree.parse("out.xml").getroot()
+    judged = {(one.attrib["classname"], one.attrib["name"]) for one in root.iter("testcase")}
+    assert judged >= {
+        (f"zonelab.sweep.zone-wiped.level={level}", name)
+        for level in ("DC_ONE", "DC_QUORUM")
+        for name in ("lost", "redelivered")
+    }
 
 
 def workflow_scripts(text: str) -> list[str]:
