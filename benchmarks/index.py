@@ -1,7 +1,7 @@
 """How long the index of many runs takes, and a further run, beside reading one file of each run.
 
-``python benchmarks/index.py [--runs 1000]`` makes so many runs in a temporary folder: copies of one checked run by hand
-with seeds, programs and verdicts of their own. It prints medians of five of: ``zonelab index`` without an index of
+``python benchmarks/index.py [--runs 1000] [--turns 5]`` makes so many runs in a temporary folder: copies of one checked
+run by hand with seeds, programs and verdicts of their own. It prints medians of: ``zonelab index`` without an index of
 before, again with one more run, again with nothing new, each as a program of its own and as the work in it alone; and
 of reading every ``run.json``, to which all are compared.
 """
@@ -26,7 +26,6 @@ from analysis.runs.builder import RunBuilder
 from analysis.summary.queue_summary import summarise
 from scenarios.verbs.index import index_runs
 
-TURNS = 5
 MESSAGES = 50
 PROGRAMS = 10
 FILES = ("run.json", "verdict.json", "summary.json")
@@ -73,14 +72,16 @@ def as_program(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000)
-    runs = parser.parse_args().runs
+    parser.add_argument("--turns", type=int, default=5)
+    options = parser.parse_args()
+    runs = options.runs
     print(json.dumps(environment()))
     with TemporaryDirectory(prefix="zonelab-index-") as place:
         folder, model, made = Path(place) / "runs", model_run(Path(place) / "model"), runs
         for number in range(runs):
             copy_of(model, folder, number)
         times: dict[str, list[tuple[float, float]]] = {}
-        for _ in range(TURNS):
+        for _ in range(options.turns):
             reading = took_s(lambda: [path.read_bytes() for path in folder.glob("*/*/run.json")])
             times.setdefault("reading every run.json", []).append(reading)
             for kind, work in (("as a program", as_program), ("the work alone", index_runs)):

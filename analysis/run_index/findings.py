@@ -10,7 +10,6 @@ from enum import StrEnum
 
 from analysis.run_index.many_runs import ManyRuns
 from analysis.run_index.run_line import RunLine
-from analysis.statistics import proportion_interval
 
 RARE_BELOW = 0.05
 CHANCE_BELOW = 0.05
@@ -158,6 +157,8 @@ def findings(evidence: Mapping[Experiment, Sequence[Evidence]]) -> list[Finding]
 
 
 def _finding(experiment: Experiment, name: str, programs: Sequence[Evidence]) -> Finding:
+    from analysis.statistics import proportion_interval  # scipy: slow to import, not needed without a finding
+
     judging = [one for one in programs if one.could_show(name)]
     showing = [index for index, one in enumerate(judging) if one.hits.get(name)]
     first, last = judging[showing[0]], judging[showing[-1]]

@@ -11,7 +11,6 @@ from analysis.pages import Script, environment, write_whole
 from analysis.run_index.findings import RULES, Status
 from analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
 from analysis.run_index.run_line import RunLine
-from analysis.statistics import proportion_interval
 
 RUNS_MAX = 2_000
 """So many runs are on the page, the newest; a page of more would open slowly. All are in the JSON file."""
@@ -66,6 +65,8 @@ def _many_rows(index: Index) -> Iterator[dict[str, Any]]:
 
 
 def _interval(hits: int, runs: int) -> str:
+    from analysis.statistics import proportion_interval  # as in findings
+
     interval = proportion_interval(hits, runs)
     return f"{interval.low:.2%} to {interval.high:.2%}"
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analysis.runs.directory import RunDirectory, RunError, RunInfo
+if TYPE_CHECKING:
+    from analysis.runs.directory import RunInfo
 
 _FILES = ("run.json", "verdict.json", "summary.json")
 _WITH_VALUE = ("--seed", "--dir", "--level", "--on", "--junit")
@@ -79,17 +80,21 @@ def digest_of(run: Path) -> str:
 
 def line_of(run: Path, *, place: str, digest: str) -> RunLine:
     """What the files of ``run`` tell; a line with a problem if they cannot be read."""
+    from analysis.runs.directory import RunDirectory, RunError  # not needed where nothing is new, and slow to import
+
     try:
-        return _line(RunDirectory.open(run), place=place, digest=digest)
+        return _line(run, RunDirectory.open(run).info, place=place, digest=digest)
     except RunError as error:
         problem = str(error).replace(f"{run.resolve()}/", "").removeprefix(f"{run.resolve()}: ")
+    except OSError as error:
+        problem = f"{Path(error.filename or run).name}: {error.strerror or error}"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"verdict.json or summary.json: not as zonelab writes it: {type(error).__name__} {error}"
     return RunLine(place=place, digest=digest, problem=problem)
 
 
-def _line(run: RunDirectory, *, place: str, digest: str) -> RunLine:
-    info, verdict, summary = run.info, _told(run.path / "verdict.json"), _told(run.path / "summary.json")
+def _line(run: Path, info: "RunInfo", *, place: str, digest: str) -> RunLine:
+    verdict, summary = _told(run / "verdict.json"), _told(run / "summary.json")
     counts = {str(name): int(count) for name, count in verdict.get("counts", {}).items() if count}
     forbidden = [name for name in verdict.get("forbid", ()) if name not in verdict.get("not_judged", ())]
     broken = sum(bool(counts.get(name)) for name in set(verdict.get("forbid", ())))
@@ -111,11 +116,11 @@ def _line(run: RunDirectory, *, place: str, digest: str) -> RunLine:
         judged=tuple(dict.fromkeys(forbidden)),
         counts=counts,
         figures=dict(_figures(summary)),
-        report=(run.path / "report.html").exists(),
+        report=(run / "report.html").exists(),
     )
 
 
-def setting_of(info: RunInfo) -> str:
+def setting_of(info: "RunInfo") -> str:
     """The words of the run's command line that change what is tried, but for scenario, level, arm and seed."""
     try:
         words = shlex.split(info.command)
@@ -131,15 +136,13 @@ def setting_of(info: RunInfo) -> str:
 
 
 def _told(path: Path) -> Mapping[str, Any]:
-    """What a file tells; nothing if it is not there. Raises ``RunError``."""
+    """What a file tells; nothing if it is not there. Raises ``OSError``, ``ValueError`` and ``TypeError``."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path.name}: truncated, corrupt or unreadable: {' '.join(str(error).split())}") from error
     if not isinstance(told, dict):
-        raise RunError(f"{path.name}: not as zonelab writes it")
+        raise TypeError(f"{path.name}: a mapping is what it should have")
     return told
 
 

@@ -87,7 +87,9 @@ def _violated(result: Mapping[str, Any]) -> Mapping[str, int] | None:
     if isinstance(result.get("violated"), dict):
         return dict(result["violated"])
     cases = result.get("cases")
-    return {name: cases[name] for name in _FORBIDDEN if name in cases} if isinstance(cases, dict) else None
+    if not isinstance(cases, dict):
+        return None
+    return {name: cases[name] for name in _FORBIDDEN if name in cases and result.get("valid") is False}
 
 
 def _rows(results: Iterable[tuple[str, int, Mapping[str, Any]]]) -> Iterator[SettingRow]:
@@ -103,7 +105,7 @@ def _rows(results: Iterable[tuple[str, int, Mapping[str, Any]]]) -> Iterator[Set
             setting=setting,
             runs=len(shown),
             judged=sum(_is_judged(result) for _, result in shown),
-            failed=sum(bool(result["violated"]) for _, result in shown),
+            failed=sum(bool(result["violated"]) or result.get("valid") is False for _, result in shown),
             failing={name: len(seeds) for name, seeds in failing.items()},
             first_seed={name: seeds[0] for name, seeds in failing.items()},
         )
@@ -111,7 +113,7 @@ def _rows(results: Iterable[tuple[str, int, Mapping[str, Any]]]) -> Iterator[Set
 
 def _is_judged(result: Mapping[str, Any]) -> bool:
     """Whether there is a verdict of true or false, and the run was the same twice if it was made twice."""
-    if result["violated"]:
+    if result["violated"] or result.get("valid") is False:
         return True
     lacking = any(result.get(name) for name in ("error", "problem", "difference"))
     return not lacking and result.get("valid", True) is True

@@ -136,6 +136,14 @@ def test_a_page_that_does_not_escape_is_seen(tmp_path: Path, monkeypatch: pytest
         test_everything_that_a_run_can_name_is_escaped(tmp_path)
 
 
+def test_a_page_that_is_full_says_what_it_leaves_out(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page, "RUNS_MAX", 1)
+    indexed(folder)
+    text = Page(folder / "index.html").text
+    assert "1 older are in index.json only." in text
+    assert len(json.loads((folder / "index.json").read_text())["runs"]) == 2
+
+
 def test_a_full_disk_leaves_the_index_of_before(folder: Path, monkeypatch: pytest.MonkeyPatch):
     indexed(folder)
     before = {path.name: path.read_bytes() for path in folder.glob("index.*")}

@@ -44,6 +44,19 @@ def test_a_hunt_has_its_denominators_whichever_version_wrote_it(tmp_path: Path, 
     assert [found[f"s/hunt-{number}/outcomes.jsonl"]["program"] for number in (0, 1)] == ["", "cccc"]
 
 
+def test_a_sweep_counts_what_made_its_runs_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    told = [
+        {"valid": False, "cases": {"lost": 2, "redelivered": 5}},
+        {"valid": True, "cases": {"stuck": 1}},
+        {"valid": False, "cases": {"orphan": 1}},
+        {"valid": None, "cases": {}, "problem": "no room"},
+    ]
+    lines = [{"setting": "level=DC_ONE", "seed": seed, "result": one} for seed, one in enumerate(told, start=1)]
+    written(tmp_path / "s/sweep-1/results.jsonl", HEADER, *lines)
+    [row] = many_of(tmp_path, capsys)["s/sweep-1/results.jsonl"]["rows"]
+    assert (row["runs"], row["judged"], row["failed"], row["failing"]) == (4, 3, 2, {"lost": 1})
+
+
 def test_a_hunt_that_went_on_is_counted_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "s/hunt-1/outcomes.jsonl"
     written(path, HEADER, {"setting": "s", "seed": 1, "result": result(1)})
