@@ -49,6 +49,13 @@ Overrides = Annotated[
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Run on Spark instead: local[2], spark://HOST:PORT, yarn, …; the results are the same."
+    ),
+]
+Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]
 SeedFrom = Annotated[int, typer.Option(min=0, help="The first seed.")]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 

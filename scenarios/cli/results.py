@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scenarios.cli.exits import EXITS, LabError
-from scenarios.cli.options import AsJson, AsJUnit, RunPath, run_directory, spark_settings
+from scenarios.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json, show
 
@@ -104,9 +104,7 @@ def analyze(
     *,
     master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
-    ] = None,
+    conf: Conf = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,17 +12,32 @@ from scenarios.cli.options import (
     AsJson,
     AsJUnit,
     AtLevel,
+    Conf,
     Jobs,
+    Master,
     Overrides,
     OwnQueue,
     Page,
     RunsDirectory,
     SeedFrom,
     Source,
+    spark_settings,
     with_own_queue,
 )
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
+
+if TYPE_CHECKING:
+    from scenarios.many_runs.where import Where
+
+
+def _where(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
+    from scenarios.many_runs.where import Where
+
+    settings = spark_settings(conf)
+    if settings and master is None:
+        raise NotAccepted("--conf: got a setting of Spark; accepted: with --master only")
+    return Where(jobs=jobs, master=master, settings=settings)
 
 
 def hunt(
@@ -30,6 +45,8 @@ def hunt(
     *,
     runs: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 1000,
     jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
     seed_from: SeedFrom = 1,
     messages: Annotated[int, typer.Option(min=1, help="About how many messages each run pushes.")] = 100,
     level: AtLevel = None,
@@ -47,14 +64,13 @@ def hunt(
     it was interrupted, 3 if the lab failed.
     """
     from scenarios.hunt.seeds import HuntTarget
-    from scenarios.many_runs.where import Where
     from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
     from scenarios.verbs.judged_studies import hunt_suite
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
-    seeds, where = range(seed_from, seed_from + runs), Where(jobs=jobs)
+    seeds, where = range(seed_from, seed_from + runs), _where(jobs, master, conf)
     command = hunt_command(
         scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
     )
@@ -81,6 +97,8 @@ def sweep(
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting.")] = 100,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
     draw: Annotated[
         bool, typer.Option("--draw", help="Each seed draws its faults, load and more, as in a hunt.")
     ] = False,
@@ -99,7 +117,6 @@ def sweep(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
     interrupted, 3 if the lab failed.
     """
-    from scenarios.many_runs.where import Where
     from scenarios.sweep.settings import settings_of
     from scenarios.sweep.sweep import Sweep
     from scenarios.verbs.judged_studies import sweep_suite
@@ -107,7 +124,7 @@ def sweep(
 
     overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
     settings = settings_of(scenario, vary=vary or (), overrides=overrides)
-    seeds, where, drawn = range(seed_from, seed_from + runs), Where(jobs=jobs), messages if draw else None
+    seeds, where, drawn = range(seed_from, seed_from + runs), _where(jobs, master, conf), messages if draw else None
     command = sweep_command(
         scenario, vary=vary or (), seeds=seeds, where=where, messages=drawn, overrides=overrides, runs=directory
     )
@@ -151,6 +168,8 @@ def matrix(
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each cell of the table.")] = 30,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
     out: Page = None,
     files: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where counterexamples are written.")] = Path(
         "runs/matrix"
@@ -179,7 +198,6 @@ def matrix(
     Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
     """
     from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
-    from scenarios.many_runs.where import Where
     from scenarios.spec.engines import ENGINES, known_engine
     from scenarios.studies.matrix import chosen
     from scenarios.studies.matrix_report import fill_matrix
@@ -211,7 +229,7 @@ def matrix(
         files=files,
         shrink_runs=shrink_runs,
         state=state,
-        where=Where(jobs=jobs),
+        where=_where(jobs, master, conf),
     )
     if junit is not None:
         junit.write(matrix_suite(report))
@@ -226,6 +244,8 @@ def ablate(
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
     off: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Switch off this mechanism only; several as NAME,NAME. May be repeated."),
@@ -244,7 +264,6 @@ def ablate(
 
     Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
     """
-    from scenarios.many_runs.where import Where
     from scenarios.spec.engines import ENGINES
     from scenarios.studies.ablated_queue import parse_ablation
     from scenarios.studies.ablation import conditions_of, each_off
@@ -265,7 +284,7 @@ def ablate(
         if not conditions_of(ablation):
             useful = ", ".join(one.name for one in each_off(engine))
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
-    seeds, where = range(seed_from, seed_from + runs), Where(jobs=jobs)
+    seeds, where = range(seed_from, seed_from + runs), _where(jobs, master, conf)
     if options:
         report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where)
     else:

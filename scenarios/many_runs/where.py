@@ -1,7 +1,7 @@
 """Where runs are made, as a command line says it, and the words of that command line."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scenarios.many_runs.processes import Processes
 from scenarios.many_runs.task import Workers
@@ -9,17 +9,28 @@ from scenarios.many_runs.task import Workers
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Where:
-    """In ``jobs`` processes."""
+    """In ``jobs`` processes; or on a Spark ``master``, with ``settings`` of Spark."""
 
     jobs: int = 1
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def workers(self) -> Workers:
-        return Processes(self.jobs)
+        if self.master is None:
+            return Processes(self.jobs)
+        from scenarios.many_runs.spark import OnSpark  # which takes half a second to import
+
+        return OnSpark(master=self.master, settings=self.settings)
 
     @property
     def words(self) -> Sequence[str]:
-        return ["--jobs", str(self.jobs)]
+        if self.master is None:
+            return ["--jobs", str(self.jobs)]
+        words = ["--master", self.master]
+        for name, value in self.settings.items():
+            words += ["--conf", f"{name}={value}"]
+        return words
 
 
 HERE = Where()

@@ -1,0 +1,176 @@
+"""Tasks on Spark: on this machine with ``local[2]``, or on whatever a master has.
+
+Small jobs from a few threads, so that results arrive while others are made. Spark makes the tasks of a lost executor
+again on another one. A worker that cannot import zonelab, or is otherwise than this process, ends the whole.
+"""
+
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+
+from analysis.spark.session import JavaMissing, SparkFailed, spark_session
+from scenarios.many_runs.environment import Environment
+from scenarios.many_runs.spark_worker import Part, make_part
+from scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
+
+_JOBS_AT_ONCE = 3
+"""While the last part of one job is made, those of the next take the free places."""
+
+_PART_S = 2.0
+"""A part should take about so long: then what Spark does for it, some ten milliseconds, does not matter."""
+
+_PART_TASKS_MAX = 64
+_NO_EXECUTOR_S = 60.0
+_LOOK_S = 1.0
+
+_WITHOUT_ZONELAB = re.compile(r"No module named '(?:analysis|cluster|engine|scenarios)\b[^']*'")
+_WITHOUT_PYTHON = re.compile(r"Cannot run program \"[^\"]*\"|PYTHON_VERSION_MISMATCH[^\n]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnSpark:
+    """``Workers`` of a Spark ``master``. ``settings``: of Spark, as ``spark-submit --conf`` has them."""
+
+    master: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def finished(
+        self, run: Callable[[Subject], Result], tasks: Sequence[Task[Subject]], here: Environment
+    ) -> Generator[Finished[Result], None, None]:
+        if not tasks:
+            return
+        with ExitStack() as stack:
+            stack.enter_context(_as_before())
+            try:
+                session = stack.enter_context(
+                    spark_session(master=self.master, app_name="zonelab runs", brief=True, settings=self.settings)
+                )
+            except (JavaMissing, SparkFailed) as error:
+                raise ManyRunsFailed(str(error)) from error
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark has put its own in this place
+            jobs: _Jobs[Subject, Result] = _Jobs(session.sparkContext, pickle.dumps(run), here, deque(tasks))
+            yield from jobs.finished()
+
+
+@contextmanager
+def _as_before() -> Iterator[None]:
+    """Workers are of this Python unless the environment says which; afterwards everything is as it was."""
+    said, handler = os.environ.get("PYSPARK_PYTHON"), signal.getsignal(signal.SIGINT)
+    os.environ["PYSPARK_PYTHON"] = said or sys.executable
+    try:
+        yield
+    finally:
+        if said is None:
+            del os.environ["PYSPARK_PYTHON"]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+@dataclass(slots=True)
+class _Jobs(Generic[Subject, Result]):
+    """``alone``: tasks of jobs that failed as a whole, each of which gets a job to itself, to see which it was."""
+
+    context: SparkContext
+    packed_run: bytes
+    here: Environment
+    waiting: deque[Task[Subject]]
+    alone: deque[Task[Subject]] = field(default_factory=deque)
+    running: dict[Future[list[Part]], list[Task[Subject]]] = field(default_factory=dict)
+    part_tasks: int = 1
+
+    def finished(self) -> Iterator[Finished[Result]]:
+        with ThreadPoolExecutor(_JOBS_AT_ONCE) as threads:
+            try:
+                begun_s, ended = time.monotonic(), False
+                while self.waiting or self.alone or self.running:
+                    while len(self.running) < _JOBS_AT_ONCE and (self.waiting or self.alone):
+                        tasks = self._next_tasks()
+                        self.running[threads.submit(self._job, tasks)] = tasks
+                    done, _ = wait(self.running, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+                    ended = ended or bool(done)
+                    if not ended and time.monotonic() - begun_s > _NO_EXECUTOR_S:
+                        self._require_executor()
+                    for job in done:
+                        yield from self._results(job, self.running.pop(job))
+            finally:
+                with suppress(Py4JError):
+                    self.context.cancelAllJobs()
+
+    def _next_tasks(self) -> list[Task[Subject]]:
+        if self.alone:
+            return [self.alone.popleft()]
+        left = len(self.waiting) // (self._slots * _JOBS_AT_ONCE)  # the last jobs are small, so that they end together
+        count = self._slots * max(1, min(self.part_tasks, left))
+        return [self.waiting.popleft() for _ in range(min(count, len(self.waiting)))]
+
+    @property
+    def _slots(self) -> int:
+        return max(1, self.context.defaultParallelism)
+
+    def _job(self, tasks: Sequence[Task[Subject]]) -> list[Part]:
+        slots = min(self._slots, len(tasks))
+        packed = [pickle.dumps(list(tasks[place::slots])) for place in range(slots)]
+        make = partial(make_part, self.packed_run, [path for path in sys.path if path], self.here)
+        return self.context.parallelize(packed, slots).map(make).collect()
+
+    def _results(self, job: Future[list[Part]], tasks: Sequence[Task[Subject]]) -> Iterator[Finished[Result]]:
+        error = job.exception()
+        if error is not None:
+            self._require_workers(error)
+            if len(tasks) > 1:
+                self.alone += tasks
+            else:
+                yield Finished(key=tasks[0].key, error=_line(error))
+            return
+        parts = job.result()
+        for part in parts:
+            if part.different is not None:
+                raise ManyRunsFailed(f"a worker on {part.host} would make another experiment: {part.different}")
+            yield from part.finished
+        each_s = max(part.each_s for part in parts)
+        self.part_tasks = max(1, min(_PART_TASKS_MAX, round(_PART_S / max(each_s, 1e-3))))
+
+    def _require_workers(self, error: BaseException) -> None:
+        """Raise if the failure is not of the tasks."""
+        said = str(error)
+        if (lacking := _WITHOUT_ZONELAB.search(said)) is not None:
+            raise ManyRunsFailed(f"a Spark worker has no zonelab, or another version of it: {lacking[0]}")
+        if (lacking := _WITHOUT_PYTHON.search(said)) is not None:
+            raise ManyRunsFailed(f"a Spark worker has no Python that fits (see PYSPARK_PYTHON): {lacking[0]}")
+        try:
+            stopped = bool(_scala(self.context).isStopped())
+        except Py4JError:
+            stopped = True
+        if stopped:
+            raise ManyRunsFailed(f"Spark has ended before the last run: {_line(error)}")
+
+    def _require_executor(self) -> None:
+        infos = _scala(self.context).statusTracker().getExecutorInfos()
+        if not str(self.context.master).startswith("local") and len(infos) <= 1:  # the driver is one of them
+            raise ManyRunsFailed(f"{self.context.master} gave no executor in {_NO_EXECUTOR_S:.0f} s")
+
+
+def _scala(context: SparkContext) -> Any:
+    return context._jsc.sc()
+
+
+def _line(error: BaseException) -> str:
+    """Of Java's many lines the one that says what went wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): \S", line)]
+    return (said or lines or [type(error).__name__])[-1 if said else 0][:300]
