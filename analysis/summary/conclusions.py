@@ -102,8 +102,15 @@ def _unjudged(result: Result) -> bool:
     summary = result.summary
     if (not summary.overloaded and summary.has_consumers) or set(result.verdict.violated) != {MessageClass.STUCK}:
         return False
-    zones = RunDirectory.open(result.directory).info.zone_names
-    return all(sorted(listing) == list(zones) for listing in _listings(result.directory, MessageClass.STUCK))
+    stuck, waiting = _stuck(result)
+    return stuck == waiting
+
+
+def _stuck(result: Result) -> tuple[int, int]:
+    """Stuck messages, and how many of them every zone lists, as it does what waits for consumers."""
+    zones = list(RunDirectory.open(result.directory).info.zone_names)
+    listings = _listings(result.directory, MessageClass.STUCK)
+    return len(listings), sum(sorted(listing) == zones for listing in listings)
 
 
 def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
@@ -127,7 +134,19 @@ def _unserved(results: Sequence[Result]) -> Iterator[str]:
                 f"there were {row.deliveries:,} deliveries"
                 for row in result.summary.overloaded
             )
-            yield f"{result.title}: overloaded were {zones}. What is stuck there says nothing about the level."
+            yield f"{result.title}: overloaded were {zones}. {_explained(*_stuck(result))}".rstrip()
+
+
+def _explained(stuck: int, waiting: int) -> str:
+    """What overload says of stuck messages, of which every zone lists those that are ``waiting``."""
+    if not stuck:
+        return ""
+    if stuck == waiting:
+        return "What is stuck there says nothing about the level."
+    return (
+        f"That can explain {waiting:,} of {stuck:,} stuck messages, those that every zone lists, and not the "
+        f"{stuck - waiting:,} that a zone misses."
+    )
 
 
 def _missing(results: Sequence[Result]) -> str:

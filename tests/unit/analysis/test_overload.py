@@ -3,6 +3,7 @@
 Method: runs made by hand in which one thing at a time is otherwise, and one simulated run of each kind.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,23 @@ def test_what_could_not_be_served_breaks_no_promise(
     out = capsys.readouterr().out
     assert said in out
     assert "broke the promise" not in out
+
+
+def test_overload_and_a_death_are_told_apart_by_who_lists_what_is_stuck(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """A zone whose server died early in the load misses messages, whether or not consumers keep up with the rest."""
+    load = {**SMALL["load"], "duration_s": 2, "rate_per_s": 250}
+    faults = [{"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.4}]
+    consumers = {**SMALL["consumers"], "per_zone": 1}
+    changes = {"name": "both", "load": load, "faults": faults, "consumers": consumers, "drain": {"bound_s": 1}}
+    file = scenario_file(tmp_path, **{**SMALL, **changes, "replication": {"time_factor": 0.01}})
+    assert run_cli(["run", str(file), "--on", "sim", "--dir", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "broke the promise" in out
+    told = re.search(r"overloaded were .* can explain ([\d,]+) of ([\d,]+) stuck messages.* not the ([\d,]+) that", out)
+    assert told, out
+    waiting, stuck, missing = (int(figure.replace(",", "")) for figure in told.groups())
+    assert waiting + missing == stuck
+    assert min(waiting, missing) > 0
+    assert f"{stuck:,} stuck" in out
