@@ -14,6 +14,7 @@ from typing import Any
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
 from analysis.checkers.verdict import Offender, Validity, Verdict
 from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
+from analysis.figures.rate_plot import plot_rates
 from analysis.figures.session_plot import plot_session
 from analysis.figures.timeline import timeline
 from analysis.figures.timeline_svg import picture
@@ -41,6 +42,7 @@ _ALT = {
     "latency.png": "Latency of every operation over time",
     "latency-cdf.png": "Distribution of latency by operation",
     "lateness.png": "Distribution of lateness",
+    "rates.png": "Operations per second over time, by outcome",
     "depth.png": "Queue depth of every zone over time",
     "duplicates-and-losses.png": "Duplicates by cause and losses",
     "session.png": "Commands, errors and latency of every zone over time",
@@ -83,7 +85,7 @@ def _queue_page(directory: RunDirectory) -> str:
         "report.html",
         directory,
         title=_verdict_title(directory, verdict.valid),
-        figures=plot_run(directory.path),
+        figures=[*plot_run(directory.path), plot_rates(directory)],
         verdict=verdict,
         word=_WORDS[verdict.valid],
         plain=queue_words(verdict, summary, directory.info, directory.faults()),
@@ -107,7 +109,7 @@ def _access_page(directory: RunDirectory) -> str:
         "access_report.html",
         directory,
         title=_verdict_title(directory, verdict.valid),
-        figures=plot_accesses(directory.path),
+        figures=[*plot_accesses(directory.path), plot_rates(directory)],
         verdict=verdict,
         word=_WORDS[verdict.valid],
         plain=access_words(verdict, operations, directory.info, directory.faults()),

@@ -14,6 +14,7 @@ from support.analysis.runs import differing_zones, eventful_run
 from analysis.figures import plot_style, plots
 from analysis.figures.plot_data import completions, drawn_points, window_s, windowed_quantiles
 from analysis.figures.plots import plot_comparison, plot_run
+from analysis.figures.rate_plot import plot_rates, rates
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunDirectory
 
@@ -143,7 +144,27 @@ def test_runs_of_one_level_are_told_apart(tmp_path: Path) -> None:
 def test_an_empty_run_can_be_drawn(tmp_path: Path) -> None:
     run = RunBuilder(tmp_path / "run").write()
     assert len(plot_run(run)) == 4
+    assert plot_rates(RunDirectory.open(run)).exists()
     assert len(plot_comparison([run], tmp_path / "compared")) == 3
+
+
+def test_rates_are_per_second_by_outcome_and_add_up_to_every_operation(
+    tmp_path: Path, figures: dict[str, Figure]
+) -> None:
+    run = RunBuilder(tmp_path / "run", load_ms=2_000)
+    for number in range(40):
+        run.push(f"m{number}", at_ms=50 * number, outcome="fail" if 20 <= number < 25 else "ok")
+    run.push("late", at_ms=1_999.5, took_ms=0.5, outcome="info", error="Indeterminate: no quorum")
+    directory = RunDirectory.open(run.write())
+    found = rates(completions(directory)["push"], length_s=2.0, width_s=0.5)
+    assert {kind: per_s.tolist() for kind, (_, per_s) in found.items()} == {
+        "ok": [20, 20, 10, 20],
+        "fail": [0, 0, 10, 0],
+        "info": [0, 0, 0, 2],
+    }
+    plot_rates(directory)
+    assert "per second" in texts(figures["rates.png"])
+    assert "kill" not in texts(figures["rates.png"])
 
 
 @pytest.mark.parametrize(("length_s", "width_s"), [(0.9, 0.02), (14.3, 0.5), (60, 1), (90, 2), (3_600, 100)])

@@ -32,7 +32,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> No
     assert page.strays == []
     assert not {"link", "iframe", "object"} & {tag for tag, _ in page.tags}
     sources = [image["src"] or "" for image in page.named("img")]
-    assert len(sources) == 4
+    assert len(sources) == 5
     for source in sources:
         kind, data = source.split(",", 1)
         assert kind == "data:image/png;base64"
@@ -107,9 +107,7 @@ def test_everything_that_a_run_can_name_is_escaped(tmp_path: Path) -> None:
 
 
 def test_a_page_that_forgets_to_escape_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "analysis.report.Environment", lambda **options: Environment(**{**options, "autoescape": False})
-    )
+    monkeypatch.setattr("analysis.pages.Environment", lambda **options: Environment(**{**options, "autoescape": False}))
     builder = RunBuilder(tmp_path / "run", scenario="<script>document.title = 'taken'</script>")
     builder.push("<img src=x onerror=alert(1)>", at_ms=1)
     path = build_report(builder.write())

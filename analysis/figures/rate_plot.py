@@ -1,0 +1,50 @@
+"""How many operations ended in each second of a run, by outcome."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.figures import plot_style as style
+from analysis.figures.fault_lanes import figure_over_time
+from analysis.figures.plot_data import TYPES, Completions, Floats, completions, end_s, window_s
+from analysis.runs.directory import RunDirectory
+
+_FIRST = ("push", "pop", "ack")
+
+
+def plot_rates(run: RunDirectory) -> Path:
+    """Draw ``plots/rates.png`` of ``run``: a panel an operation, a line an outcome, with fault bands.
+
+    Raises ``RunError``.
+    """
+    data = completions(run)
+    shown = [f for f in _FIRST if f in data] or sorted(data)
+    length_s = end_s(run, data)
+    width_s = window_s(length_s)
+    figure, axes = figure_over_time(run, end_s=length_s, rows=max(1, len(shown)), height=1.7)
+    for f, axis in zip(shown, axes, strict=False):
+        for kind, (middle_s, per_s) in rates(data[f], length_s=length_s, width_s=width_s).items():
+            axis.plot(middle_s, per_s, drawstyle="steps-mid", color=style.TYPE_COLOURS[kind], label=kind, linewidth=1.6)
+        axis.set_ylim(bottom=0)
+        style.label(axis, y="per second", panel=f)
+    style.legend_above(figure, axes[0])
+    counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
+    notes = [
+        f"Operations that ended, per second, over windows of {width_s:g} s, by outcome. Dotted line: the load ends."
+    ]
+    style.title(figure, "Rates", [run], sample=f"n = {counts or 0}", notes=notes)
+    return style.save(figure, run.path / "plots" / "rates.png")
+
+
+def rates(data: Completions, *, length_s: float, width_s: float) -> Mapping[str, tuple[Floats, Floats]]:
+    """Of each outcome that occurs the middle of every window and how many operations ended in it, per second."""
+    windows = int(np.ceil(length_s / width_s))
+    middle_s = (np.arange(windows, dtype=np.float64) + 0.5) * np.float64(width_s)
+    found = {}
+    for kind in TYPES:
+        window: NDArray[np.int64] = np.minimum(data.of_type(kind).time_s // width_s, windows - 1).astype(np.int64)
+        if len(window):
+            found[kind] = middle_s, np.bincount(window, minlength=windows) / width_s
+    return found
