@@ -145,7 +145,14 @@ class RunBar(_Bars):
         if self._begun is None and done > self._before:
             self._begun = done, self._now_s()
         if done % max(1, total // LINES) == 0:
-            self._line(f"{self._title}: {done:,} of {total:,} runs", note, separator=", ")
+            self._line(f"{self._title}: {done:,} of {total:,} runs", note, self._left(done, total), separator=", ")
+
+    def _left(self, done: int, total: int) -> str:
+        """For a log: a terminal shows it beside its bar."""
+        if self._begun is None or self._now_s() - self._begun[1] < MEASURED_S or done <= self._begun[0]:
+            return ""
+        left_s = (total - done) * (self._now_s() - self._begun[1]) / (done - self._begun[0])
+        return f"about {left_s:,.0f} s left" if left_s >= LONG_S else ""
 
     def _say_how_long(self, done: int, total: int, before: int, begin_s: float) -> None:
         """On a terminal, too: what is left, by what the first runs took."""

@@ -19,6 +19,17 @@ def test_a_bar_says_after_the_first_runs_how_long_the_rest_takes(
     assert [line for line in capsys.readouterr().err.splitlines() if "more runs" in line] == said
 
 
+def test_where_there_is_no_terminal_lines_say_how_much_time_is_left(capsys: pytest.CaptureFixture[str]):
+    now_s = 0.0
+    with RunBar("steady", total=40, now_s=lambda: now_s) as bar:
+        for done in range(1, 41):
+            now_s = float(done)
+            bar.show(done, 40)
+    counts = [line for line in capsys.readouterr().err.splitlines() if " of " in line]
+    assert counts[4] == "steady: 20 of 40 runs, about 20 s left"
+    assert counts[-1] == "steady: 40 of 40 runs"
+
+
 @pytest.mark.parametrize(
     ("scenarios", "said"),
     [
