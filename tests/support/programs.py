@@ -14,11 +14,11 @@ PATIENCE_S = 90.0
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T]) -> T:
+def until(condition: Callable[[], T], *, patience_s: float = PATIENCE_S) -> T:
     """Wait until ``condition()`` holds, and return what it gave; fails if it never does."""
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + patience_s
     while not (found := condition()):
-        assert time.monotonic() < deadline_s, f"waited {PATIENCE_S:g} s in vain"
+        assert time.monotonic() < deadline_s, f"waited {patience_s:g} s in vain"
         time.sleep(0.02)
     return found
 
