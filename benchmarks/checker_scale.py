@@ -1,20 +1,28 @@
-"""How fast the queue checker is, and how much memory it takes, on a history of a million messages.
+"""How fast both checkers are, and how much memory they take, on a history of millions of rows.
 
-    python benchmarks/checker_scale.py [--messages 1000000]
+    python benchmarks/checker_scale.py [--messages 1000000] [--plant nothing|needles|every] [--spark]
 
 Writes a synthetic run (six events a message, every hundredth message delivered twice) to a temporary directory,
 then checks it in a process of its own and reports rows/s and peak memory. Because machines differ, the time is
 also given as a ratio to reading the whole history file with pyarrow, measured in the same run.
+
+``--plant every``: of a thousand messages one shows each class. ``needles``: in the whole run one message is lost, one
+early, one concurrent. ``--spark``: ``zonelab analyze`` too; then both must find the same cases. Memory is that of the
+process and all its children, looked at every 0.2 s, shared pages counted once for each.
 """
 
 import argparse
 import json
+import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,51 +30,90 @@ import pyarrow.parquet as pq
 
 from analysis.runs.builder import EPOCH_MS, RunBuilder
 from analysis.runs.history import OPERATIONS
+from analysis.runs.segments import segment_path
 
 MESSAGES_PER_CHUNK = 50_000
 MS = 1_000_000
 EVENTS = (("push", "invoke"), ("push", "ok"), ("pop", "invoke"), ("pop", "ok"), ("ack", "invoke"), ("ack", "ok"))
 AFTER_PUSH_MS = (0, 3, 90, 104, 120, 124)
 REDELIVERED = (("invoke", 200), ("ok", 205))
+UNACKED = ("lost", "stuck", "abandoned", "dead_letter")
+
+
+FATES = (
+    "lost", "stuck", "abandoned", "recovered", "unexpected", "early", "concurrent", "resurrected", "zombie_ack",
+    "orphan", "phantom", "priority_inversion", "dead_letter",
+)  # fmt: skip
+"""In the order of the last three digits of the messages that show them, from 1 on."""
+
+NEEDLES = ("lost", "early", "concurrent")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--messages", type=int, default=1_000_000)
-    options.add_argument("--measure", choices=("check", "summarise", "read", "nothing"), help=argparse.SUPPRESS)
+    options.add_argument("--plant", choices=("nothing", "needles", "every"), default="nothing")
+    options.add_argument("--spark", action="store_true")
+    options.add_argument("--measure", choices=tuple(MEASURED), help=argparse.SUPPRESS)
     options.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.measure:
         print(json.dumps(measure(given.measure, given.run)))
         return
     with tempfile.TemporaryDirectory(prefix="zonelab-scale-") as folder:
-        run = write_run(Path(folder) / "run", messages=given.messages)
-        results = {what: in_own_process(what, run) for what in ("nothing", "read", "check", "summarise")}
-        report(given.messages, pq.read_metadata(run / "history" / "operations.parquet").num_rows, results)
+        run = write_run(Path(folder) / "run", messages=given.messages, plant=given.plant)
+        wanted = [what for what in MEASURED if what != "analyze" or given.spark]
+        results = {what: in_own_process(what, run) for what in wanted}
+        report(given.messages, pq.read_metadata(segment_path(run, "operations", 1)).num_rows, results)
+        found = [results[what]["found"] for what in ("check", "analyze") if what in results]
+        if any(one != found[0] for one in found) or (given.plant == "needles" and not set(NEEDLES) <= set(found[0])):
+            raise SystemExit(f"the checkers do not find what is there: {found}")
 
 
-def write_run(path: Path, *, messages: int) -> Path:
+def write_run(path: Path, *, messages: int, plant: str) -> Path:
     builder = RunBuilder(path, load_ms=messages / 10)
+    shown = {f"message-{who:09d}": name for who, name in enumerate(fate_names(np.arange(messages), plant)) if name}
+    for message_id, name in shown.items():
+        places = {"stuck": "queue", "phantom": "unack", "dead_letter": "dead"}
+        if name in places:
+            builder.listed(message_id, zone="a", place=places[name])
+        if name in ("stuck", "orphan", "dead_letter"):
+            builder.payload(message_id, zone="a")
     builder.write()
-    with pq.ParquetWriter(path / "history" / "operations.parquet", OPERATIONS, compression="zstd") as file:
+    segment = segment_path(path, "operations", 1)
+    segment.parent.mkdir(exist_ok=True)
+    with pq.ParquetWriter(segment, OPERATIONS, compression="zstd") as file:
         index = 0
         for begin in range(0, messages, MESSAGES_PER_CHUNK):
-            columns = chunk(np.arange(begin, min(begin + MESSAGES_PER_CHUNK, messages)), first_index=index)
+            columns = chunk(np.arange(begin, min(begin + MESSAGES_PER_CHUNK, messages)), plant, first_index=index)
             index += columns.num_rows
             file.write_table(columns, row_group_size=16_384)
     return path
 
 
-def chunk(message: np.ndarray, *, first_index: int) -> pa.Table:
+def fate_names(message: np.ndarray, plant: str) -> list[str]:
+    """What each message is to show, or an empty string."""
+    named = np.array(["", *FATES])
+    if plant == "every":
+        return named[np.where(message % 1_000 <= len(FATES), message % 1_000, 0)].tolist()
+    needles = {1 + 7_000 * place: name for place, name in enumerate(NEEDLES)} if plant == "needles" else {}
+    return [needles.get(who, "") for who in message.tolist()]
+
+
+def chunk(message: np.ndarray, plant: str, *, first_index: int) -> pa.Table:
     """All events of ``message`` in the order of time; a message is pushed every 100 us."""
-    twice = message % 100 == 0
-    kinds = [
-        (f, kind, message, np.full(len(message), delay_ms))
-        for (f, kind), delay_ms in zip(EVENTS, AFTER_PUSH_MS, strict=False)
-    ]
-    # Their first lease ends after 60 ms, so the second delivery is legal, and only that one is acked.
+    fate = np.array(fate_names(message, plant))
+    twice = (message % 100 == 0) | np.isin(fate, ("concurrent", "resurrected"))
+    # A message that is to be passed over is popped after others of its shard and due time were served.
+    late_ms = 20 * (fate == "priority_inversion")
+    delays_ms = dict(zip(EVENTS, AFTER_PUSH_MS, strict=True))
+    kinds = []
+    for (f, kind), delay_ms in delays_ms.items():
+        kept = ~np.isin(fate, {"push": ("unexpected",), "pop": ("lost", "stuck")}.get(f, UNACKED))
+        # Of two deliveries only the second is acked; it is legal where the first lease ended after 60 ms.
+        moved_ms = late_ms * (f != "push") + 100 * (f == "ack") * ((message % 100 == 0) | (fate == "concurrent"))
+        kinds.append((f, kind, message[kept], (delay_ms + moved_ms)[kept]))
     kinds += [("pop", kind, message[twice], np.full(twice.sum(), delay_ms)) for kind, delay_ms in REDELIVERED]
-    kinds[4:6] = [(f, kind, ids, delay_ms + 100 * twice) for f, kind, ids, delay_ms in kinds[4:6]]
     who = np.concatenate([ids for _, _, ids, _ in kinds])
     f = np.concatenate([np.full(len(ids), ("push", "pop", "ack").index(f)) for f, _, ids, _ in kinds])
     ended = np.concatenate([np.full(len(ids), kind == "ok") for _, kind, ids, _ in kinds])
@@ -75,17 +122,20 @@ def chunk(message: np.ndarray, *, first_index: int) -> pa.Table:
     time_ns = who * (MS // 10) + delay_ms * MS
     order = np.argsort(time_ns, kind="stable")
     who, f, ended, second, time_ns = (column[order] for column in (who, f, ended, second, time_ns))
-    return table(who, f, ended, second, time_ns, first_index)
+    return table(who, f, ended, second, time_ns, fate[who - message[0]], first_index)
 
 
-def table(who, f, ended, second, time_ns, first_index) -> pa.Table:  # noqa: ANN001
+def table(who, f, ended, second, time_ns, fate, first_index) -> pa.Table:  # noqa: ANN001
     rows = len(who)
     op_id = who * 8 + f + second * 2
     pop_ok = (f == 1) & ended
     wall_ms = time_ns // MS + EPOCH_MS
     ids = pa.array(np.char.add("message-", np.char.zfill(who.astype(str), 9)))
     zone = pa.DictionaryArray.from_arrays(pa.array((who % 3).astype(np.int32)), ["a", "b", "c"])
-    lease_ms = np.where(who % 100 == 0, 60, 1_000)
+    lease_ms = np.select([who % 100 == 0, fate == "zombie_ack"], [60, 10], 1_000)
+    due_ms = who // 10 + 100 + 50 * (fate == "early") + EPOCH_MS
+    in_doubt = ended & (f == 0) & (fate == "recovered")
+    priority = np.where(fate == "priority_inversion", 0, who % 10)
     columns = {
         "index": first_index + np.arange(rows),
         "time_ns": time_ns,
@@ -94,62 +144,96 @@ def table(who, f, ended, second, time_ns, first_index) -> pa.Table:  # noqa: ANN
         "process": zone,
         "zone": zone,
         "f": pa.DictionaryArray.from_arrays(pa.array(f.astype(np.int32)), ["push", "pop", "ack"]),
-        "type": pa.DictionaryArray.from_arrays(pa.array(ended.astype(np.int32)), ["invoke", "ok"]),
+        "type": pa.DictionaryArray.from_arrays(pa.array(ended.astype(np.int32) + in_doubt), ["invoke", "ok", "info"]),
         "op_id": op_id,
         "message_id": pa.array(ids.to_numpy(zero_copy_only=False), mask=(f == 1) & ~ended),
         "key": pa.nulls(rows, pa.string()),
         "shard": zone,
         "delivery": pa.array(who * 8 + 1 + second * 2, mask=f == 0),
-        "due_ms": pa.array(who // 10 + 100 + EPOCH_MS, mask=~((f == 0) & ended)),
+        "due_ms": pa.array(due_ms, mask=~((f == 0) & ended)),
         "lease_start_ms": pa.array(wall_ms - 3, mask=~pop_ok),
         "leased_ms": pa.array(wall_ms - 1, mask=~pop_ok),
         "lease_end_ms": pa.array(wall_ms + lease_ms, mask=~pop_ok),
-        "priority": pa.array((who % 10).astype(np.int16), mask=f != 0),
+        "priority": pa.array(priority.astype(np.int16), mask=f != 0),
         "lease_ms": pa.nulls(rows, pa.int64()),
         "error": pa.nulls(rows, pa.string()),
     }
     return pa.table(columns, schema=OPERATIONS)
 
 
-def in_own_process(what: str, run: Path) -> dict[str, float]:
+def in_own_process(what: str, run: Path) -> dict[str, Any]:
     command = [sys.executable, __file__, "--measure", what, "--run", str(run)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    begin, used, peak_mb = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN), 0.0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            peak_mb = max(peak_mb, resident_mb(process.pid))
+            time.sleep(0.2)
+        told = json.loads(process.stdout.read())
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor_s = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    return {"seconds": time.perf_counter() - begin, "processor_s": processor_s, "peak_mb": peak_mb, **told}
 
 
-def measure(what: str, run: Path) -> dict[str, float]:
-    begin = time.perf_counter()
-    if what == "read":
-        with pq.ParquetFile(run / "history" / "operations.parquet") as file:
-            for _ in file.iter_batches():
-                pass
-    elif what == "check":
-        from analysis.checkers.queue.queue import check
-
-        begin = time.perf_counter()
-        verdict = check(run)
-        if verdict.valid is not True:
-            raise SystemExit(f"the synthetic run must be valid, got {verdict.reasons}")
-    elif what == "summarise":
-        from analysis.summary.queue_summary import summarise
-
-        begin = time.perf_counter()
-        summarise(run)
-    return {"seconds": time.perf_counter() - begin, "peak_mb": peak_rss_mb()}
+def resident_mb(pid: int) -> float:
+    """Memory of a process and its descendants."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    found = re.search(r"VmRSS:\s*(\d+) kB", status)
+    return (int(found[1]) / 1024 if found else 0.0) + sum(resident_mb(int(child)) for child in children)
 
 
-def peak_rss_mb() -> float:
-    """Peak resident memory of this process; ``getrusage`` would carry over the parent's peak."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1)) / 1024
+def check_it(run: Path) -> dict[str, int]:
+    from analysis.checkers.queue.queue import check
+
+    return {name: count for name, count in check(run).counts.items() if count}
 
 
-def report(messages: int, rows: int, results: dict[str, dict[str, float]]) -> None:
-    reading_s = results["read"]["seconds"]
-    print(f"{messages:,} messages, {rows:,} history rows")
+def analyze_it(run: Path) -> dict[str, int]:
+    from analysis.spark.pipeline import aggregate
+
+    (found,) = aggregate([run]).settings
+    return {name: count for name, count in found.counts.items() if count}
+
+
+def summarise_it(run: Path) -> None:
+    from analysis.summary.queue_summary import summarise
+
+    summarise(run)
+
+
+def read_it(run: Path) -> None:
+    with pq.ParquetFile(segment_path(run, "operations", 1)) as file:
+        for _ in file.iter_batches():
+            pass
+
+
+MEASURED: dict[str, Callable[[Path], dict[str, int] | None]] = {
+    "nothing": lambda run: None,
+    "read": read_it,
+    "check": check_it,
+    "summarise": summarise_it,
+    "analyze": analyze_it,
+}
+
+
+def measure(what: str, run: Path) -> dict[str, Any]:
+    return {"found": MEASURED[what](run), "load": os.getloadavg()[0]}
+
+
+def report(messages: int, rows: int, results: dict[str, dict[str, Any]]) -> None:
+    """Processor seconds say more than seconds by the clock do where others use the machine."""
+    nothing, reading_s = results["nothing"], results["read"]["processor_s"] - results["nothing"]["processor_s"]
+    print(f"{messages:,} messages, {rows:,} history rows; begin of a Python process included")
     for what, result in results.items():
-        speed = f"{rows / result['seconds'] / 1e6:6.2f} M rows/s" if what != "nothing" else " " * 15
-        ratio = f"{result['seconds'] / reading_s:5.1f} x reading" if what != "nothing" else ""
-        print(f"{what:10} {result['seconds']:7.2f} s {speed}  peak {result['peak_mb']:6.0f} MB  {ratio}")
+        ratio = (result["processor_s"] - nothing["processor_s"]) / reading_s
+        print(
+            f"{what:10} {result['seconds']:7.2f} s {result['processor_s']:7.2f} processor s  "
+            f"peak {result['peak_mb']:6.0f} MB  {ratio:5.1f} x reading  load {result['load']:.1f}"
+        )
+    print(results["check"]["found"])
 
 
 if __name__ == "__main__":
