@@ -44,7 +44,7 @@ class Index:
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "runs": [asdict(line) for line in self.runs],
+            "runs": [line.to_json() for line in self.runs],
             "many_runs": [asdict(one) for one in self.many],
             "findings": [asdict(one) for one in self.findings],
             "rules": {str(status): words for status, words in RULES.items()},

@@ -93,5 +93,5 @@ def _side_by_side(first: RunLine, second: RunLine) -> list[tuple[str, float | No
 
 
 def _data(line: RunLine) -> dict[str, Any]:
-    """What the script needs of a run."""
-    return {"place": line.place, "counts": line.counts, "figures": line.figures}
+    """What the script needs of a run; pairs keep the order of the figures, of which a mapping is sorted on its way."""
+    return {"place": line.place, "counts": list(line.counts.items()), "figures": list(line.figures.items())}

@@ -30,9 +30,10 @@
     const body = table.querySelector("tbody");
     body.replaceChildren();
     for (const part of ["counts", "figures"]) {
-      for (const name of new Set(two.flatMap((run) => Object.keys(run[part])))) {
+      const told = two.map((run) => new Map(run[part]));
+      for (const name of new Set(told.flatMap((values) => [...values.keys()]))) {
         const missing = part === "counts" ? 0 : undefined;
-        const values = two.map((run) => run[part][name] ?? missing);
+        const values = told.map((one) => one.get(name) ?? missing);
         const row = document.createElement("tr");
         cell(row, "th", name.replaceAll("_", " "), "");
         values.forEach((value) => cell(row, "td", shown(value), "n"));
