@@ -85,7 +85,8 @@ def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
     words = getattr(error, "format_message", None)
     if words is not None:
         path = getattr(getattr(error, "ctx", None), "command_path", "zonelab")
-        return [f"{_with_value(words(), error)} (try: {path} --help)"], EXIT_USAGE
+        told = " ".join(_with_value(words(), error).split())  # choices come on lines of their own
+        return [f"{told} (try: {path} --help)"], EXIT_USAGE
     traceback.print_exception(error)
     return [f"this is a bug in zonelab: {type(error).__name__}: {error}"], EXIT_LAB_FAILED
 
