@@ -124,6 +124,17 @@ def empirical_cdf(sample: ArrayLike, *, points: int) -> tuple[NDArray[np.float64
     return values[ranks], (ranks + 1) / values.size
 
 
+def distribution_margin(count: int, *, confidence: float = 0.95) -> float:
+    """How far an empirical distribution function of ``count`` values may lie from the true one, anywhere.
+
+    The inequality of Dvoretzky, Kiefer and Wolfowitz with the constant of Massart (Annals of Probability 18, 1990): it
+    holds for every distribution and for all places at once.
+    """
+    if count < 1:
+        raise ValueError(f"count must be >= 1, got {count}")
+    return float(np.sqrt(np.log(2 / (1 - confidence)) / (2 * count)))
+
+
 def _binomial_quantile(share: float, trials: int, probability: float) -> int:
     """The smallest number of successes whose cumulative probability is at least ``share``."""
     near = max(0, int(np.ceil(special.bdtrik(share, trials, probability)))) if trials else 0

@@ -8,23 +8,18 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
 
 from analysis.figures.plot_data import NS_PER_S
-from analysis.figures.plot_style import INK, MUTED, new_figure
+from analysis.figures.plot_style import BESIDE_PANELS, INK, MUTED, WIDTH, new_figure
+from analysis.figures.text_layout import POINTS_PER_INCH, width_points
 from analysis.runs.directory import RunDirectory
 from analysis.runs.fault_bands import FaultBand
 
 LANES_MAX = 14
 LANE_INCHES = 0.19
-WIDTH = 10.5
 
 _FONT_POINTS = 8.0
 _GAP_POINTS = 8.0
-_PANEL_SHARE = 0.9
-"""Of the width of a figure, at least so much is a panel's."""
-
 _BAR = 0.22
 """Height of a bar, as a share of its lane."""
 
@@ -41,11 +36,23 @@ class Labelled:
     label_s: float
 
 
-def figure_over_time(run: RunDirectory, *, end_s: float, rows: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of ``rows`` panels over run time, with the faults and the end of the load; and its panels."""
-    placed = lanes(run.faults(), end_s=end_s, width_inches=_PANEL_SHARE * WIDTH)
+def figure_over_time(
+    run: RunDirectory,
+    *,
+    end_s: float,
+    rows: int,
+    height: float,
+    width: float = WIDTH,
+    faults: Sequence[FaultBand] | None = None,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of ``rows`` panels over run time, with the faults and the end of the load; and its panels.
+
+    ``faults``: those to be shown, if not those of ``run``.
+    """
+    shown = run.faults() if faults is None else faults
+    placed = lanes(shown, end_s=end_s, width_inches=width - BESIDE_PANELS)
     strip = LANE_INCHES * _lane_count(placed)
-    figure, axes = new_figure(rows=rows, height=height, width=WIDTH, strip=strip, sharex=True)
+    figure, axes = new_figure(rows=rows, height=height, width=width, strip=strip, sharex=True)
     axes[0].set_xlim(0, end_s)
     if placed:
         _draw_strip(axes.pop(0), placed)
@@ -60,14 +67,14 @@ def figure_over_time(run: RunDirectory, *, end_s: float, rows: int, height: floa
 
 def lanes(faults: Sequence[FaultBand], *, end_s: float, width_inches: float) -> list[Labelled]:
     """Each fault in the first lane where neither its bar nor its label touches another's; in the order of begin."""
-    s_per_point = end_s / (72 * width_inches)
+    s_per_point = end_s / (POINTS_PER_INCH * width_inches)
     free_s: list[float] = []
     placed = []
     for fault in faults:
         begin_s = min(fault.begin_ns / NS_PER_S, end_s)
         until_s = min(end_s if fault.end_ns is None else fault.end_ns / NS_PER_S, end_s)
         text = fault.fault.split(":", 1)[-1]
-        long_s = _points(text) * s_per_point
+        long_s = width_points(text, size=_FONT_POINTS) * s_per_point
         label_s = max(0.0, min(begin_s, end_s - long_s))
         lane = next((lane for lane, free in enumerate(free_s) if free <= label_s), len(free_s))
         free_s += [0.0] * (lane + 1 - len(free_s))
@@ -99,10 +106,3 @@ def _draw_bands(axis: Axes, placed: Sequence[Labelled]) -> None:
         axis.axvspan(one.begin_s, one.until_s, color=one.colour, alpha=0.13, linewidth=0, zorder=0)
         for edge_s in (one.begin_s, one.until_s):
             axis.axvline(edge_s, color=one.colour, alpha=0.55, linewidth=0.8, zorder=0)
-
-
-def _points(text: str) -> float:
-    """How wide the label is, in points."""
-    if not text.strip():
-        return 0.0
-    return float(TextPath((0, 0), text, size=_FONT_POINTS, prop=FontProperties()).get_extents().x1)

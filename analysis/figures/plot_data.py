@@ -1,7 +1,7 @@
 """What the figures show, read from run directories: completions by operation, depth samples, lateness."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 NS_PER_S = 1_000_000_000
 TYPES = ("ok", "fail", "info")
+OPERATIONS = ("push", "pop", "ack")
 _COLUMNS = ("index", "time_ns", "invoke_ns", "intended_ns", "zone", "f", "type")
 _NICE_STEPS = (1, 2, 5)
 
@@ -67,6 +68,12 @@ def completions(run: RunDirectory) -> Mapping[str, Completions]:
         f: Completions(**{name: _joined(chunks, name) for name in _ARRAYS}, zones=tuple(zones))
         for f, chunks in parts.items()
     }
+
+
+def operations_shown(data: Iterable[Mapping[str, Completions]]) -> list[str]:
+    """The operations that have panels: those of a queue, or whatever else clients did."""
+    found = {f for of_run in data for f in of_run}
+    return [f for f in OPERATIONS if f in found] or sorted(found)
 
 
 def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[Any]]:

@@ -2,23 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from analysis.comparison.samples import zones_differ
 from analysis.figures import plot_style as style
 from analysis.figures.fault_lanes import figure_over_time
+from analysis.figures.kinds.distribution_plots import plot_lateness
+from analysis.figures.kinds.lines import lines_of
 from analysis.figures.plot_data import (
     NS_PER_S,
+    OPERATIONS,
     TYPES,
     Completions,
     completions,
     drawn_points,
     end_s,
+    operations_shown,
     window_s,
     windowed_quantiles,
 )
@@ -28,10 +32,8 @@ from analysis.summary.queue_summary import Rate, load_summary, load_verdict
 
 POINTS_MAX = 6_000  # per panel and type; more would only make the file larger and the cloud denser
 CDF_POINTS = 1_000
-_OPERATIONS = ("push", "pop", "ack")
 _CAUSES = ("redelivered", "concurrent", "resurrected")
 _LOSSES = ("lost", "stuck", "abandoned")
-_MESSAGE_SHARE = "share of messages at or below"
 _FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 
 
@@ -44,7 +46,7 @@ def plot_run(run: Path) -> list[Path]:
     return [
         plot_latency(directory, data, folder / "latency.png"),
         plot_latency_cdf(_by_zone(data), [directory], folder / "latency-cdf.png"),
-        plot_lateness([directory], folder / "lateness.png"),
+        plot_lateness(lines_of([directory]), folder / "lateness.png", may_be_empty=True),
         plot_depth(directory, folder / "depth.png"),
     ]
 
@@ -68,7 +70,7 @@ def plot_comparison(runs: Sequence[Path], folder: Path) -> list[Path]:
     return [
         plot_outcomes(directories, folder / "duplicates-and-losses.png"),
         plot_latency_cdf(data, directories, folder / "latency-cdf.png"),
-        plot_lateness(directories, folder / "lateness.png"),
+        plot_lateness(lines_of(directories), folder / "lateness.png", may_be_empty=True),
     ]
 
 
@@ -80,11 +82,11 @@ def labels(runs: Sequence[RunDirectory]) -> list[str]:
     return [f"{run.info.level} {run.path.name}" for run in runs]
 
 
-def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path) -> Path:
+def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path, *, width: float = style.WIDTH) -> Path:
     """Raw latency of every operation over time, coloured by outcome, with quantiles and fault bands."""
-    shown = [f for f in _OPERATIONS if f in data] or sorted(data)
+    shown = operations_shown([data])
     length_s = end_s(run, data)
-    figure, axes = figure_over_time(run, end_s=length_s, rows=max(1, len(shown)), height=2.7)
+    figure, axes = figure_over_time(run, end_s=length_s, rows=max(1, len(shown)), height=2.7, width=width)
     width_s = window_s(length_s)
     notes = [
         f"p50 and p99 of ok completions over windows of {width_s:g} s. Latency runs from invocation to completion; "
@@ -128,7 +130,7 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
         axis.plot(
             middle_s, np.maximum(p99, _FLOOR_MS), color=style.INK, linewidth=1.2, linestyle="--", label="p99", zorder=4
         )
-    _log_ms(axis, "y")
+    style.log_ms(axis, "y")
     return ", ".join(thinned)
 
 
@@ -143,16 +145,6 @@ def _zone_lines(axis: Axes, ok: Completions, width_s: float) -> None:
         axis.plot(middle_s, np.maximum(p50, _FLOOR_MS), linewidth=1.2, color=colour, label=label, zorder=5)
 
 
-def _log_ms(axis: Axes, which: Literal["x", "y"]) -> None:
-    """A logarithmic axis with plain numbers, and enough of them when it spans little more than a decade."""
-    (axis.set_yscale if which == "y" else axis.set_xscale)("log")
-    ticks, (low, high) = (axis.yaxis, axis.get_ylim()) if which == "y" else (axis.xaxis, axis.get_xlim())
-    steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
-    ticks.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
-    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ticks.set_minor_formatter(NullFormatter())
-
-
 def _by_zone(data: Mapping[str, Completions]) -> dict[str, dict[str, Completions]]:
     zones = sorted({zone for part in data.values() for zone in part.zones})
     return {f"zone {zone}": {f: part.of_zone(zone) for f, part in data.items()} for zone in zones}
@@ -160,9 +152,9 @@ def _by_zone(data: Mapping[str, Completions]) -> dict[str, dict[str, Completions
 
 def plot_latency_cdf(data: Mapping[str, Mapping[str, Completions]], runs: Sequence[RunDirectory], path: Path) -> Path:
     """Distribution of service latency by operation, a line a run (or zone); response latency dotted."""
-    figure, axes = style.new_figure(columns=len(_OPERATIONS), height=3.6, sharey=True)
+    figure, axes = style.new_figure(columns=len(OPERATIONS), height=3.6, sharey=True)
     total = 0
-    for f, axis in zip(_OPERATIONS, axes, strict=True):
+    for f, axis in zip(OPERATIONS, axes, strict=True):
         sizes = []
         for position, (name, parts) in enumerate(data.items()):
             ok = parts[f].of_type("ok") if f in parts else None
@@ -175,7 +167,7 @@ def plot_latency_cdf(data: Mapping[str, Mapping[str, Completions]], runs: Sequen
             response_ms = ok.response_ms[~np.isnan(ok.response_ms)]
             if response_ms.size:
                 _cdf_line(axis, response_ms, color=colour, linestyle=":", linewidth=1.2)
-        _log_ms(axis, "x")
+        style.log_ms(axis, "x")
         style.label(axis, x="latency (ms)", panel=f"{f}, n = {' / '.join(sizes) or 0}")
     _share_axis(axes[0])
     style.legend_above(figure, *axes)
@@ -202,50 +194,13 @@ def _share_axis(axis: Axes) -> None:
     axis.set_ylabel("share of operations at or below", fontsize=9.5, color=style.INK)
 
 
-def plot_lateness(runs: Sequence[RunDirectory], path: Path) -> Path:
-    """Distribution of the time from due to first delivery: a line a run, or a line a zone for one run."""
-    figure, (axis,) = style.new_figure(height=3.6, width=8)
-    lines, total = _lateness(runs), 0
-    for position, (name, values_ms, counts) in enumerate(lines):
-        total += int(counts.sum())
-        share = np.cumsum(counts) / counts.sum()
-        shown = f"{name} (n = {int(counts.sum()):,})"
-        axis.step(values_ms, share, where="post", color=_line_colour(name, runs, position), linewidth=1.7, label=shown)
-    axis.axvline(0, color=style.MUTED, linewidth=0.9)
-    axis.set_xscale("symlog", linthresh=10)
-    axis.set_xlim(left=min([-1.0, *(float(values_ms[0]) for _, values_ms, _ in lines)]))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    _share_axis(axis)
-    style.label(axis, x="lateness of the first delivery (ms, linear up to 10; below 0 is early)", y=_MESSAGE_SHARE)
-    style.legend(axis, loc="lower right")
-    style.title(figure, "Lateness", runs, sample=f"n = {total:,} messages")
-    return style.save(figure, path)
-
-
-def _lateness(runs: Sequence[RunDirectory]) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
-    found = []
-    for name, run in zip(labels(runs), runs, strict=True):
-        load_verdict(run)
-        table = run.lateness()
-        zones = table["zone"].to_numpy(zero_copy_only=False)
-        groups = (
-            [(f"zone {zone}", zones == zone) for zone in np.unique(zones)] if len(runs) == 1 else [(name, zones != "")]
-        )
-        for shown, mask in groups:
-            values_ms, positions = np.unique(table["lateness_ms"].to_numpy()[mask], return_inverse=True)
-            counts = np.bincount(positions, table["deliveries"].to_numpy()[mask])
-            if counts.size:
-                found.append((shown, values_ms, counts))
-    return found
-
-
-def plot_depth(run: RunDirectory, path: Path) -> Path:
+def plot_depth(run: RunDirectory, path: Path, *, width: float = style.WIDTH) -> Path:
     """Waiting and leased messages of every zone over time; a gap where the zone did not answer."""
     table = run.depth()
     zones = table["zone"].to_pylist()
     time_s = table["time_ns"].to_numpy() / NS_PER_S
     length_s = max(float(time_s.max(initial=0)), end_s(run, {}))
-    figure, axes = figure_over_time(run, end_s=length_s, rows=2, height=2.4)
+    figure, axes = figure_over_time(run, end_s=length_s, rows=2, height=2.4, width=width)
     for column, axis in zip(("waiting", "leased"), axes, strict=True):
         depth = table[column].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN: a gap
         for position, zone in enumerate(sorted(set(zones))):

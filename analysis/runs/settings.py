@@ -1,6 +1,7 @@
 """What a run was made with, as values by name: from ``run.json`` and from its scenario file."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -13,6 +14,9 @@ _OF_RUN = (
 _TOLD = ("name", "about", "arm", "level", "seed")
 """Values of the scenario file that do not matter, or that run.json tells as well."""
 
+_LIKE = ("seed", "status", "scenario.yaml found")
+"""What runs of one setting may differ in."""
+
 
 def settings_of(run: RunDirectory) -> dict[str, Any]:
     """The settings of ``run``: those of the scenario file by their dotted path, lists as one value.
@@ -22,6 +26,22 @@ def settings_of(run: RunDirectory) -> dict[str, Any]:
     of_run = {name: getattr(run.info, name) for name in _OF_RUN}
     of_file = {path: value for path, value in _scenario_values(run).items() if path not in _TOLD}
     return of_run | {f"scenario.yaml {path}": value for path, value in of_file.items()}
+
+
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings that are not the same in all of ``settings``, but for those that runs of one setting differ in.
+
+    Another commit of the same sources is no other setting.
+    """
+    names = dict.fromkeys(name for one in settings for name in one if not name.startswith(_LIKE))
+    found = [name for name in names if len({value_text(one.get(name)) for one in settings}) > 1]
+    same_sources = "program" not in found and all(one.get("program") for one in settings)
+    return [name for name in found if not (same_sources and name == "git_commit")]
+
+
+def value_text(value: Any) -> str:
+    """A value in one way, by which values are equal or not."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
 def _scenario_values(run: RunDirectory) -> dict[str, Any]:

@@ -1,14 +1,10 @@
 """Which runs may be added up: those that differ in nothing but their seed."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.runs.directory import RunDirectory
-from analysis.runs.settings import settings_of
-
-_LIKE = ("seed", "status", "scenario.yaml found")
-"""What runs of one group may differ in."""
+from analysis.runs.settings import differing, settings_of, value_text
 
 _NAMED_MAX = 6
 _CHARACTERS_MAX = 40
@@ -20,8 +16,8 @@ def grouped(runs: Sequence[RunDirectory]) -> tuple[list[str], dict[str, str]]:
     Raises ``RunError``.
     """
     settings = [settings_of(run) for run in runs]
-    unlike = _unlike(settings)
-    values = [tuple(_text(one.get(name)) for name in unlike) for one in settings]
+    unlike = differing(settings)
+    values = [tuple(value_text(one.get(name)) for name in unlike) for one in settings]
     several = _several(settings, values)
     names: dict[tuple[str, ...], str] = {}
     told: dict[str, str] = {}
@@ -32,11 +28,6 @@ def grouped(runs: Sequence[RunDirectory]) -> tuple[list[str], dict[str, str]]:
             names[value] = f"{level} #{number}" if several[level] else level
             told[names[value]] = _differences(one, settings, [name for name in unlike if name != "level"])
     return [names[value] for value in values], told if len(told) > 1 else {}
-
-
-def _unlike(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    names = dict.fromkeys(name for one in settings for name in one if not name.startswith(_LIKE))
-    return [name for name in names if len({_text(one.get(name)) for one in settings}) > 1]
 
 
 def _several(settings: Sequence[Mapping[str, Any]], values: Sequence[tuple[str, ...]]) -> dict[str, bool]:
@@ -59,11 +50,7 @@ def _shown(one: Mapping[str, Any], settings: Sequence[Mapping[str, Any]], unlike
 
 def _value(value: Any, all_values: Sequence[Any]) -> str:
     """A value that is too long to be shown has a number."""
-    text = _text(value)
+    text = value_text(value)
     if len(text) <= _CHARACTERS_MAX and not text.startswith(("[", "{")):
         return text
-    return f"#{list(dict.fromkeys(map(_text, all_values))).index(text) + 1}"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    return f"#{list(dict.fromkeys(map(value_text, all_values))).index(text) + 1}"

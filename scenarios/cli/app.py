@@ -50,7 +50,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, runs.replay),
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
     "Decide": (studies.matrix, studies.ablate),
-    "Look": (results.check, results.report, results.compare, results.index, results.analyze),
+    "Look": (results.check, results.report, results.plot, results.compare, results.index, results.analyze),
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.heal, session.down, session.image),
 }.items():
     for _verb in _verbs:

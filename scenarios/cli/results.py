@@ -1,4 +1,4 @@
-"""The verbs that look at run directories: ``zonelab check``, ``compare``, ``report``, ``index`` and ``analyze``."""
+"""The verbs that look at run directories, such as ``zonelab check``, ``compare``, ``plot`` and ``index``."""
 
 import shlex
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analysis.figures.kinds.names import Format, Kind
 from scenarios.cli.exits import EXITS, LabError
 from scenarios.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
 from scenarios.errors import NotAccepted
@@ -95,6 +96,38 @@ def index(
     from scenarios.verbs.index import index_runs
 
     show(index_runs(run_directory(runs)), as_json=as_json)
+
+
+def plot(
+    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
+    *,
+    kind: Annotated[Kind, typer.Option(help="What to show.")],
+    format_: Annotated[
+        Format | None, typer.Option("--format", help="What to write; as --out ends if not given, or else png.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to; KIND.FORMAT in this directory if not given.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What tells lines apart: zone, seed, run, level, or any setting."),
+    ] = None,
+    width: Annotated[
+        float, typer.Option(min=3, max=20, help="Inches; a column of a paper has about 3.5, a page 7.")
+    ] = 10.5,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a figure of one run or several, for a page or a paper: units, sample sizes and intervals are in it.
+
+    Runs that differ in their seed alone are one line, each counted once; equal input makes equal files.
+    """
+    from scenarios.verbs.plot import plotted
+
+    path = plotted([run_directory(one) for one in run], kind, format_=format_, out=out, by=by, width=width)
+    if as_json:
+        print_json({"plot": str(path)})
+    else:
+        typer.echo(path)
 
 
 def analyze(

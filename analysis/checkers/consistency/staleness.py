@@ -9,7 +9,7 @@ Probabilistically bounded staleness, PVLDB 5, 2012.)
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -57,18 +57,28 @@ class Versions:
         return [self.confirmed[low + place] for place in np.flatnonzero(self._begins[low:high] > span[1]).tolist()]
 
 
+def reads_with_newer(accesses: Sequence[Access]) -> Iterator[tuple[Access, list[Access]]]:
+    """Every answered read of one register, with the updates that it missed, in the order of confirmation."""
+    versions = Versions(accesses)
+    for read in (one for one in accesses if one.f == "read" and one.ok):
+        yield read, versions.newer(read.result, at=read.begin)
+
+
+def staleness_ms(read: Access, newer: Sequence[Access]) -> float:
+    """How stale the read is in time; 0 if it missed nothing."""
+    return (read.begin_ns - (newer[0].end_ns or 0)) / 1e6 if newer else 0.0
+
+
 def check_staleness(keys: Mapping[str, Sequence[Access]], findings: Findings) -> None:
     reads: Counter[str] = Counter()
     behind_ms: dict[str, list[float]] = defaultdict(list)
     behind_versions: dict[str, list[int]] = defaultdict(list)
     for key, accesses in keys.items():
-        versions = Versions(accesses)
-        for read in (one for one in accesses if one.f == "read" and one.ok):
-            newer = versions.newer(read.result, at=read.begin)
+        for read, newer in reads_with_newer(accesses):
             for place in (read.zone, EVERYWHERE):
                 reads[place] += 1
                 if newer:
-                    behind_ms[place].append((read.begin_ns - (newer[0].end_ns or 0)) / 1e6)
+                    behind_ms[place].append(staleness_ms(read, newer))
                     behind_versions[place].append(len(newer))
             if newer:
                 detail = f"{behind_ms[EVERYWHERE][-1]:.1f} ms and {len(newer)} versions behind"

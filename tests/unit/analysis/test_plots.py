@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from support.analysis.figures import kept_figures
 from support.analysis.runs import differing_zones, eventful_run
 
 from analysis.figures import plot_style, plots
@@ -23,16 +24,7 @@ LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM")
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
-    """The figures drawn during a test, by file name."""
-    drawn: dict[str, Figure] = {}
-    save = plot_style.save
-
-    def keep(figure: Figure, path: Path) -> Path:
-        drawn[path.name] = figure
-        return save(figure, path)
-
-    monkeypatch.setattr(plot_style, "save", keep)
-    return drawn
+    return kept_figures(monkeypatch)
 
 
 def size(path: Path) -> tuple[int, int]:

@@ -1,0 +1,240 @@
+"""Figures over run time for runs beside each other: latency, rate and depth, a line a setting or zone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.figures import plot_style as style
+from analysis.figures.fault_lanes import figure_over_time
+from analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
+from analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in, part_of
+from analysis.figures.plot_data import NS_PER_S, Completions, completions, end_s, operations_shown, window_s
+from analysis.runs.directory import RunDirectory
+from analysis.runs.fault_bands import FaultBand
+from analysis.statistics import quantile_interval
+
+Data = Mapping[Path, Mapping[str, Completions]]
+Panel = Callable[[Axes, str], Sequence[Curve]]
+
+_FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
+_QUANTILES = ((0.5, "p50", "-"), (0.99, "p99", "--"))
+_OUTCOMES = (("ok", ("ok",), "-"), ("not ok", ("fail", "info"), "--"))
+_DEPTHS = ("waiting", "leased")
+_SAME_FAULT = 0.02  # of the length of a run: faults that begin or end further apart are not the same
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Windows:
+    """Run time cut into windows of one width, but for the last, which ends with the longest run."""
+
+    width_s: float
+    end_s: float
+
+    @classmethod
+    def over(cls, length_s: float) -> Self:
+        return cls(width_s=window_s(length_s), end_s=length_s)
+
+    @property
+    def edges_s(self) -> Floats:
+        inner = np.arange(int(np.ceil(self.end_s / self.width_s - 1e-9))) * self.width_s
+        return np.append(inner, self.end_s)
+
+    @property
+    def middles_s(self) -> Floats:
+        edges = self.edges_s
+        return (edges[:-1] + edges[1:]) / 2
+
+    def places(self, time_s: Floats) -> Floats:
+        """In which window each time lies."""
+        return np.clip(np.searchsorted(self.edges_s, time_s, side="right") - 1, 0, len(self.edges_s) - 2)
+
+    def split(self, time_s: Floats, values: Floats) -> list[Floats]:
+        """The values of each window."""
+        places = self.places(time_s)
+        order = np.argsort(places, kind="stable")
+        return np.split(values[order], np.searchsorted(places[order], np.arange(1, len(self.edges_s) - 1)))
+
+    def rates(self, time_s: Floats, *, until_s: float) -> Floats:
+        """Events a second in each window; NaN in windows that begin when the run has ended, at ``until_s``."""
+        edges = self.edges_s
+        found: Floats = np.histogram(time_s, edges)[0] / np.diff(edges)
+        return np.where(edges[:-1] < until_s, found, np.nan)
+
+    def means(self, time_s: Floats, values: Floats) -> Floats:
+        """The mean of each window; NaN where there is no value."""
+        return np.array([np.mean(part) if len(part) else np.nan for part in self.split(time_s, values)])
+
+
+def quantile_curve(line: Line, samples: Sequence[Completions], probability: float, windows: Windows) -> Curve:
+    """The quantile of service latency (ms) in each window, with its interval."""
+    parts = [windows.split(one.time_s, one.service_ms.astype(np.float64)) for one in samples]
+    rows = [
+        np.array([max(_FLOOR_MS, np.quantile(part, probability)) if len(part) else np.nan for part in of_run])
+        for of_run in parts
+    ]
+    count = sum(len(one) for one in samples)
+    if len(line.runs) > 1 or not parts:
+        return median_of_runs(line.label, windows.middles_s, rows, n=count)
+    low, high = bounds([quantile_interval(part, probability) for part in parts[0]])
+    return Curve(name=line.label, x=windows.middles_s, y=rows[0], low=np.maximum(low, _FLOOR_MS), high=high, n=count)
+
+
+def rate_curve(line: Line, events: Sequence[tuple[Floats, float]], windows: Windows) -> Curve:
+    """Events a second in each window; ``events``: of each run their times and its end, in seconds."""
+    rows = [windows.rates(time_s, until_s=until_s) for time_s, until_s in events]
+    return median_of_runs(line.label, windows.middles_s, rows, n=sum(len(time_s) for time_s, _ in events))
+
+
+def plot_latency_lines(lines: Lines, path: Path, *, width: float) -> Path:
+    """Median and 99th percentile of ok completions in windows of run time. Raises ``RunError``."""
+    data = _data(lines)
+    windows = _windows(lines.runs, data)
+
+    def panel(axis: Axes, f: str) -> Sequence[Curve]:
+        curves = []
+        for position, line in enumerate(lines.lines):
+            samples = confirmed_of(line, data, f)
+            for probability, name, dashes in _QUANTILES:
+                curves.append(quantile_curve(line, samples, probability, windows))
+                draw(axis, curves[-1], position, linestyle=dashes, label=f"{curves[-1].label} {name}")
+        style.log_ms(axis, "y")
+        return curves[::2]
+
+    note = (
+        f"ok completions over windows of {windows.width_s:g} s; latency from invocation to completion. The band of one "
+        "run: distribution-free 95 % interval of the window's quantile, where it has enough values."
+    )
+    figure = _Figure(lines=lines, windows=windows, width=width, headline="Latency over time", note=note)
+    return figure.drawn(operations_shown(data.values()), panel, path, y="latency (ms)", what="completed operations")
+
+
+def plot_rate(lines: Lines, path: Path, *, width: float) -> Path:
+    """Completions a second in windows of run time, ok and not. Raises ``RunError``."""
+    data = _data(lines)
+    windows = _windows(lines.runs, data)
+
+    def panel(axis: Axes, f: str) -> Sequence[Curve]:
+        curves = []
+        for position, line in enumerate(lines.lines):
+            for name, types, dashes in _OUTCOMES:
+                events = [(_times_s(line, run, f, types, data), end_s(run, data[run.path])) for run in line.runs]
+                curves.append(rate_curve(line, events, windows))
+                draw(axis, curves[-1], position, linestyle=dashes, label=f"{curves[-1].label} {name}")
+        axis.set_ylim(bottom=0)
+        return [replace(ok, n=ok.n + others.n) for ok, others in zip(curves[::2], curves[1::2], strict=True)]
+
+    note = (
+        f"Completions over windows of {windows.width_s:g} s; not ok: failed, or nobody knows. A line of one run has no "
+        "interval: it is a count."
+    )
+    figure = _Figure(lines=lines, windows=windows, width=width, headline="Rate over time", note=note)
+    return figure.drawn(operations_shown(data.values()), panel, path, y="operations/s", what="completed operations")
+
+
+def plot_depth_lines(lines: Lines, path: Path, *, width: float) -> Path:
+    """Waiting and leased messages in windows of run time, all zones together unless a line is of one. ``RunError``."""
+    windows = _windows(lines.runs, {})
+
+    def panel(axis: Axes, column: str) -> Sequence[Curve]:
+        curves = []
+        for position, line in enumerate(lines.lines):
+            curves.append(depth_curve(line, column, windows))
+            draw(axis, curves[-1], position)
+        axis.set_ylim(bottom=0)
+        return curves
+
+    note = (
+        f"Means over windows of {windows.width_s:g} s of the ids that zones list for their own shards, summed over "
+        "zones. A gap: a zone did not answer. A line of one run has no interval: it is a count."
+    )
+    figure = _Figure(lines=lines, windows=windows, width=width, headline="Queue depth", note=note)
+    return figure.drawn(_DEPTHS, panel, path, y="messages", what="samples of depth")
+
+
+def depth_curve(line: Line, column: str, windows: Windows) -> Curve:
+    rows, count = [], 0
+    for run in line.runs:
+        table = run.depth()
+        zones = np.array(table["zone"].to_pylist(), dtype=object)
+        chosen = [line.zone] if line.zone is not None else sorted(set(zones.tolist()))
+        time_s = table["time_ns"].to_numpy() / NS_PER_S
+        depth = table[column].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN: a gap
+        count += int(np.isin(zones, chosen).sum())
+        of_zones = [windows.means(time_s[zones == zone], depth[zones == zone]) for zone in chosen]
+        rows.append(np.sum(of_zones, axis=0) if of_zones else np.full(len(windows.middles_s), np.nan))
+    return median_of_runs(line.label, windows.middles_s, rows, n=count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Figure:
+    """What the figures of this module share: panels over run time, fault bands, legend, notes."""
+
+    lines: Lines
+    windows: Windows
+    width: float
+    headline: str
+    note: str
+
+    def drawn(self, shown: Sequence[str], panel: Panel, path: Path, *, y: str, what: str) -> Path:
+        runs, notes = self.lines.runs, [self.note, *self._notes()]
+        faults = shared_faults(runs, length_s=self.windows.end_s)
+        height = 2.4 if self.width > 4 else 1.8
+        figure, axes = figure_over_time(
+            runs[0],
+            end_s=self.windows.end_s,
+            rows=max(1, len(shown)),
+            height=height,
+            width=self.width,
+            faults=faults or [],
+        )
+        total = 0
+        for name, axis in zip(shown, axes, strict=False):
+            curves = panel(axis, name)
+            total += sum(curve.n for curve in curves)
+            style.label(axis, y=y, panel=f"{name}, {sizes(curves)}")
+        if not total:
+            raise nothing_in(self.lines, what)
+        if faults is None:
+            notes.append("The faults of these runs differ: none is shown.")
+        style.legend_above(figure, axes[0])
+        style.title(figure, self.headline, runs, sample=f"n = {total:,} {what}", notes=notes)
+        return style.save(figure, path)
+
+    def _notes(self) -> list[str]:
+        several = any(len(line.runs) > 1 for line in self.lines.lines)
+        return [*([OF_RUNS] if several else []), "Dotted line: the load ends.", *self.lines.notes]
+
+
+def shared_faults(runs: Sequence[RunDirectory], *, length_s: float) -> list[FaultBand] | None:
+    """The faults of the first run if all runs have the same at the same times, or nearly; None if they have not."""
+    first, *others = (run.faults() for run in runs)
+    apart_ns = _SAME_FAULT * length_s * NS_PER_S
+    alike = all(
+        len(other) == len(first)
+        and all(
+            (one.kind, one.target) == (two.kind, two.target)
+            and abs(one.begin_ns - two.begin_ns) <= apart_ns
+            and abs((one.end_ns or 0) - (two.end_ns or 0)) <= apart_ns
+            for one, two in zip(first, other, strict=True)
+        )
+        for other in others
+    )
+    return first if alike else None
+
+
+def _data(lines: Lines) -> Data:
+    return {run.path: completions(run) for run in lines.runs}
+
+
+def _windows(runs: Sequence[RunDirectory], data: Data) -> Windows:
+    return Windows.over(max(end_s(run, data.get(run.path, {})) for run in runs))
+
+
+def _times_s(line: Line, run: RunDirectory, f: str, types: Sequence[str], data: Data) -> Floats:
+    """When operations ``f`` of ``run`` ended in one of ``types``; a run without any has a rate, too: none a second."""
+    part = part_of(line, data[run.path], f)
+    return np.empty(0) if part is None else np.concatenate([part.of_type(one).time_s for one in types])
