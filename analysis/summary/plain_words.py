@@ -72,9 +72,9 @@ def access_words(
 
 
 def _setting(info: RunInfo, faults: Sequence[FaultBand], load_s: float) -> str:
-    kinds = ", ".join(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults[:_FAULTS_NAMED]))
-    more = f" and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
-    disturbed = f"with {len(faults)} fault{'s' * (len(faults) != 1)} ({kinds}{more})" if faults else "without a fault"
+    kinds = list(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults))
+    named = ", ".join(kinds[:_FAULTS_NAMED]) + (", …" if len(kinds) > _FAULTS_NAMED else "")
+    disturbed = f"with {len(faults)} fault{'s' * (len(faults) != 1)} ({named})" if faults else "without a fault"
     return f"in {load_s:,.1f} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
 
 

@@ -55,6 +55,13 @@ def test_an_invalid_run_names_what_happened_with_its_share_and_the_faults(tmp_pa
     assert again == "1 times a message that was finished was handed out again."
 
 
+def test_faults_are_counted_and_each_kind_is_named_once_the_first_five(tmp_path: Path) -> None:
+    run = good(tmp_path / "run")
+    for number in range(14):
+        run.fault("kill", "abcdefg"[number % 7], begin_ms=number, end_ms=number + 1)
+    assert words(run.write())[1].endswith("with 14 faults (kill a, kill b, kill c, kill d, kill e, …).")
+
+
 def test_what_cannot_be_told_is_said_with_its_reason(tmp_path: Path) -> None:
     headline, _, reason, *_ = words(good(tmp_path / "run").write(status="interrupted"))
     assert headline == "This run cannot tell whether its promises were kept."
