@@ -1,15 +1,10 @@
 """The figures of many runs, made of rows of integers (``analysis.spark.counts``), whoever counted them."""
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.latency_buckets import BucketCount, merged, quantiles_ms
 from analysis.message_classes import DUPLICATE_CAUSES
@@ -79,18 +74,6 @@ class Aggregates:
     differs: Mapping[str, str]
     left_out: Mapping[str, LeftOut]
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write ``aggregates.json`` and one Parquet file a table into ``folder``; returns the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        tables: dict[str, tuple[Any, ...]] = {"operations": self.operations, "settings": self.settings}
-        paths = [folder / "aggregates.json"]
-        rows = {name: [asdict(row) for row in table] for name, table in tables.items()}
-        paths[0].write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-        for name, table in rows.items():
-            paths.append(folder / f"{name}.parquet")
-            pq.write_table(_table(table), paths[-1])
-        return paths
-
 
 def operation_figures(rows: Iterable[Row]) -> Iterator[OperationFigures]:
     """Figures of rows of counts with the keys setting, f, zone and, perhaps, second; sorted by these.
@@ -147,23 +130,3 @@ def _cases(rows: Iterable[Row], name: str) -> Counter[Any]:
 def _quantiles(rows: Iterable[Row]) -> dict[str, float]:
     counts = (BucketCount(row["bucket"], row["cases"], row["largest_ns"]) for row in rows if row["bucket"] is not None)
     return quantiles_ms(merged([counts]))
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """All columns that any row has; a row without one, such as a push without lateness, holds null there."""
-    flat = [_flat(row) for row in rows]
-    names = dict.fromkeys(name for row in flat for name in row)
-    return pa.table({name: [row.get(name) for row in flat] for name in names})
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested names joined by ``_``, free-form maps as JSON: a table that any tool can read."""
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "errors":
-            flat[name] = json.dumps(value)
-        elif isinstance(value, Mapping):
-            flat.update({f"{name}_{inner}": item for inner, item in _flat(value).items()})
-        elif name != "delivery":
-            flat[name] = value
-    return flat

@@ -15,7 +15,11 @@ def grouped(runs: Sequence[RunDirectory]) -> tuple[list[str], dict[str, str]]:
 
     Raises ``RunError``.
     """
-    settings = [settings_of(run) for run in runs]
+    return grouped_settings([settings_of(run) for run in runs])
+
+
+def grouped_settings(settings: Sequence[Mapping[str, Any]]) -> tuple[list[str], dict[str, str]]:
+    """``grouped`` of runs of which nothing but the settings is at hand."""
     unlike = differing(settings)
     values = [tuple(value_text(one.get(name)) for name in unlike) for one in settings]
     several = _several(settings, values)

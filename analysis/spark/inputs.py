@@ -1,7 +1,8 @@
 """Which runs are meant by paths, patterns and URIs, and which of them can be used.
 
 A run is a directory with a ``run.json``. Whatever else a pattern matches, such as a hunt, a counterexample or a page,
-is no run and nothing is said of it. A run that several names lead to, as ``latest`` does, is one run.
+is no run and nothing is said of it. Links to a run, such as
+``latest``, and copies of it are one run.
 """
 
 from collections import Counter
@@ -21,6 +22,7 @@ _BESIDE = ("run.json", "scenario.yaml")
 
 _NO_QUEUE = "no queue"
 _MISSING = "missing"
+_RUNNING = "running"
 _KINDS = {"killed while it ran": "cut off", "newer zonelab": "too new"}
 """By what an error of ``analysis.runs.directory`` says."""
 
@@ -33,6 +35,7 @@ class NoRunFound(RunError):
 class RunInput:
     """A run that can be used. ``place``: its path or URI. ``directory``: the run, or a copy without its tables."""
 
+    run_id: str
     place: str
     directory: RunDirectory
     rows: int
@@ -45,7 +48,7 @@ class RunInput:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut:
-    """What cannot be used. ``kind``: missing, broken, cut off, too new or no queue. ``why``: one line that names it."""
+    """What cannot be used. ``kind``: missing, broken, cut off, too new, running or no queue. ``why``: one line."""
 
     kind: str
     why: str
@@ -59,11 +62,19 @@ class Inputs:
     left_out: Mapping[str, LeftOut]
 
     def and_also(self, other: Self) -> Self:
-        return replace(self, runs=[*self.runs, *other.runs], left_out={**self.left_out, **other.left_out})
+        known = {run.run_id for run in self.runs}
+        new = [run for run in other.runs if run.run_id not in known]
+        return replace(self, runs=[*self.runs, *new], left_out={**self.left_out, **other.left_out})
+
+    def finished(self) -> Self:
+        """These inputs without the runs that are still going on, of which more is to come."""
+        going_on = [run for run in self.runs if run.directory.info.status == "running"]
+        more = {run.place: LeftOut(kind=_RUNNING, why=f"{run.place}: the run is still going on") for run in going_on}
+        return replace(self, runs=[run for run in self.runs if run not in going_on], left_out={**self.left_out, **more})
 
     def usable(self, *, strict: bool) -> Self:
         """These inputs. Raises ``RunError`` if there is no run, or, if ``strict``, one that is broken."""
-        faulty = [left for left in self.left_out.values() if left.kind != _NO_QUEUE]
+        faulty = [left for left in self.left_out.values() if left.kind not in (_NO_QUEUE, _RUNNING)]
         if strict and faulty:
             raise RunError(f"{faulty[0].why} ({left_out_words(faulty)})")
         if not self.runs:
@@ -97,7 +108,7 @@ def find_runs(given: Iterable[str | Path], *, storage: Storage | None = None, co
 
     ``storage`` and ``copies``, a directory for what is copied from it, are for URIs that only Spark can read.
     """
-    runs: dict[Path | str, RunInput] = {}
+    runs: dict[str, RunInput] = {}
     left_out: dict[str, LeftOut] = {}
     for one in given:
         try:
@@ -109,7 +120,7 @@ def find_runs(given: Iterable[str | Path], *, storage: Storage | None = None, co
             try:
                 found = _remote(place, storage, copies) if storage and is_remote(place) else _local(Path(place))
                 if found is not None:
-                    runs.setdefault(found.place, found)
+                    runs.setdefault(found.run_id, found)
             except RunError as error:
                 left_out[place] = _left_out(error)
     return Inputs(runs=list(runs.values()), left_out=left_out)
@@ -139,7 +150,7 @@ def _local(path: Path) -> RunInput | None:
     run = RunDirectory.open(path)
     _must_have_queue(run)
     run.final_state_rows()
-    return RunInput(place=str(run.path), directory=run, rows=run.operation_rows())
+    return RunInput(run_id=run.info.run_id, place=str(run.path), directory=run, rows=run.operation_rows())
 
 
 def _remote(place: str, storage: Storage, copies: Path | None) -> RunInput | None:
@@ -158,7 +169,7 @@ def _remote(place: str, storage: Storage, copies: Path | None) -> RunInput | Non
     except RunError as error:
         raise RunError(str(error).replace(str(copy.resolve()), place)) from error
     _must_have_queue(run, place=place)
-    found = RunInput(place=place, directory=run, rows=0)
+    found = RunInput(run_id=run.info.run_id, place=place, directory=run, rows=0)
     for file in found.files("final_state"):
         storage.parquet_rows(file)
     return replace(found, rows=sum(map(storage.parquet_rows, found.files("operations"))))

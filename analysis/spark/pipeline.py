@@ -15,14 +15,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from analysis.runs.history import ADDED
+from analysis.runs.history import ADDED, FAULTS
 from analysis.spark import classes, queries
 from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
 from analysis.spark.counts import count_query
+from analysis.spark.filling import fill
+from analysis.spark.from_tables import aggregates_of
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote, place_of
 from analysis.spark.session import SparkFailed, spark_session
 from analysis.spark.storage import Storage
+from analysis.tables.folder import TableFolder
 
 _RUNS = pa.schema(
     [
@@ -35,11 +38,13 @@ _RUNS = pa.schema(
         ("early_ms_max", pa.int64()),
         ("leases", pa.bool_()),
         ("not_judged", pa.list_(pa.string())),
+        ("run_id", pa.string()),
     ]
 )
 _FINAL_STATE = pa.schema(
     [("run", pa.string()), ("message_id", pa.string()), ("place", pa.string()), ("serving", pa.bool_())]
 )
+_FAULTS = FAULTS.insert(0, pa.field("run", pa.string()))
 _OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])
 _BRIEF_ROWS_MAX = 200_000
 
@@ -52,37 +57,61 @@ def aggregate(
     strict: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Aggregates:
-    """Aggregate the runs at paths, patterns and URIs per setting, operation and zone; write tables to ``out`` if given.
+    """Aggregate the runs at paths, patterns and URIs per setting, operation and zone.
 
     Runs of one setting differ in nothing but their seed. What is no readable run of a queue is left out; ``strict``:
-    broken runs are an error. ``settings`` are Spark's. Raises ``RunError`` if no run is left, ``JavaMissing``, and
-    ``SparkFailed``.
+    broken runs are an error. ``out``: a folder of tables to which runs are added that are not there yet; of the others
+    nothing but the tables is read. ``settings`` are Spark's.
+
+    Raises ``RunError`` if no run is left, ``JavaMissing``, and ``SparkFailed``.
     """
+    folder = None if out is None else TableFolder.made(out)
     found = find_runs(one for one in given if not is_remote(one))
+    found = found.finished() if folder else found
     remote = [one for one in given if is_remote(one)]
     if not remote:
         found.usable(strict=strict)
-    brief = master.startswith("local") and not remote and sum(run.rows for run in found.runs) < _BRIEF_ROWS_MAX
+        if folder and not _new(found.runs, folder):
+            return aggregates_of(folder, [run.run_id for run in found.runs], found.left_out)
+    rows = sum(run.rows for run in _new(found.runs, folder))
     with (
         TemporaryDirectory(prefix="zonelab-runs-") as copies,
-        spark_session(master=master, brief=brief, settings=settings or {}) as session,
+        spark_session(
+            master=master,
+            brief=master.startswith("local") and not remote and rows < _BRIEF_ROWS_MAX,
+            settings=settings or {},
+        ) as session,
     ):
         if remote:
             found = found.and_also(find_runs(remote, storage=Storage(session), copies=Path(copies)))
+            found = found.finished() if folder else found
+        found.usable(strict=strict)
         try:
-            aggregates = _aggregate(session, found.usable(strict=strict), out)
+            if folder is None:
+                return _aggregate(session, found)
+            if new := _new(found.runs, folder):
+                create_views(session, new, [run.place for run in new])
+                _optional(session, new, "faults", _FAULTS).createOrReplaceTempView("faults")
+                fill(session, new, folder)
         except PySparkException as error:
-            raise SparkFailed(f"a Spark job failed: {str(error).splitlines()[0]}") from error
-    if out is not None:
-        aggregates.write(out)
-    return aggregates
+            raise SparkFailed(f"a Spark job failed: {_cause(error)}") from error
+    return aggregates_of(folder, [run.run_id for run in found.runs], found.left_out)
 
 
-def _aggregate(session: SparkSession, found: Inputs, out: Path | None) -> Aggregates:
+def _cause(error: PySparkException) -> str:
+    """What went wrong at the bottom of it, rather than that a job was aborted."""
+    lines = str(error).splitlines()
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1].removeprefix("Caused by: ") if causes else lines[0])[:200]
+
+
+def _new(runs: Sequence[RunInput], folder: TableFolder | None) -> list[RunInput]:
+    return [run for run in runs if folder is None or not folder.has(run.run_id)]
+
+
+def _aggregate(session: SparkSession, found: Inputs) -> Aggregates:
     names, differs = grouped([run.directory for run in found.runs])
     create_views(session, found.runs, names)
-    if out is not None:
-        _write_counts(session, out)
     counted = _counted(session, "setting", "f", "zone")
     return Aggregates(
         operations=tuple(operation_figures(counted)),
@@ -108,19 +137,17 @@ def create_views(
         view.createOrReplaceTempView(name)
 
 
-def _write_counts(session: SparkSession, out: Path) -> None:
-    """The counts of every second, written where they were made: they grow with the length of the runs."""
-    counts = session.sql(count_query("setting", "f", "zone", "second"))
-    counts.write.mode("overwrite").parquet(str((out / "latency_counts").absolute()))
-
-
 def _register(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
     rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
     _small(session, rows, _RUNS).createOrReplaceTempView("runs")
     _read(session, runs, "operations", added=ADDED).createOrReplaceTempView("history")
-    states = [run for run in runs if run.files("final_state")]
-    state = _read(session, states, "final_state") if states else _small(session, [], _FINAL_STATE)
-    state.createOrReplaceTempView("final_state")
+    _optional(session, runs, "final_state", _FINAL_STATE).createOrReplaceTempView("final_state")
+
+
+def _optional(session: SparkSession, runs: Sequence[RunInput], name: str, schema: pa.Schema) -> DataFrame:
+    """A table that some runs have not got, or none."""
+    having = [run for run in runs if run.files(name)]
+    return _read(session, having, name) if having else _small(session, [], schema)
 
 
 def _small(session: SparkSession, rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> DataFrame:
@@ -144,6 +171,7 @@ def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
         info.queue.early_ms_max,
         info.queue.leases,
         [str(name) for name in info.queue.not_judged],
+        run.run_id,
     )
 
 

@@ -119,10 +119,15 @@ def require_java() -> None:
 
 
 def _end_jvm(gateway: JavaGateway) -> None:
-    """Spark would keep its JVM until Python ends; forget it and let it go now."""
+    """Spark would keep its JVM until Python ends; forget it and let it go now.
+
+    A JVM without a process of ours is that of ``spark-submit``, which began us and ends after us.
+    """
     SparkContext._gateway = None
     SparkContext._jvm = None
     gateway.shutdown()
+    if gateway.proc is None:
+        return
     gateway.proc.stdin.close()
     try:
         gateway.proc.wait(_STOP_TIMEOUT_S)

@@ -136,7 +136,11 @@ def analyze(
     ],
     *,
     master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write the tables there, as Parquet.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Add the runs to the tables there; what they have is not read again."),
+    ] = None,
+    compact: Annotated[bool, typer.Option("--compact", help="Then join small files of the tables.")] = False,
     conf: Conf = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
     as_json: AsJson = False,
@@ -150,15 +154,21 @@ def analyze(
     from analysis.spark.inputs import NoRunFound
     from analysis.spark.pipeline import aggregate
     from analysis.spark.session import JavaMissing, SparkFailed
+    from analysis.tables.compaction import compact as compact_tables
+    from analysis.tables.folder import TableFolder
     from scenarios.terminal.console import print_table
     from scenarios.verbs.analyze import message_table, operation_table, words_before
 
+    if compact and out is None:
+        raise NotAccepted("--compact: needs --out DIR, whose small files it joins")
     try:
         aggregates = aggregate(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
     except NoRunFound as error:
         raise NotAccepted(str(error)) from error
     except (JavaMissing, SparkFailed) as error:
         raise LabError(str(error)) from error
+    if compact and out is not None:
+        compact_tables(TableFolder.opened(out))
     if as_json:
         print_json(asdict(aggregates))
     else:

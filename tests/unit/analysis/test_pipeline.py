@@ -2,31 +2,27 @@
 aggregated by both, and the counts, error kinds and quantiles must be equal.
 """
 
-import json
 import os
 import stat
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import as_written_before, eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from analysis.latency_buckets import ERROR_MAX
-from analysis.message_classes import DUPLICATE_CAUSES, MessageClass
+from analysis.message_classes import MessageClass
 from analysis.runs.directory import RunDirectory, RunError
-from analysis.spark.aggregates import Aggregates, SettingFigures, operation_figures
+from analysis.spark.aggregates import Aggregates, SettingFigures
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import NoRunFound
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed, spark_session
 from analysis.summary.queue_summary import Summary, summarise
 
-BY_SECOND = ("setting", "f", "zone", "second")
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = tuple(map(str, MessageClass))
 
@@ -59,12 +55,8 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def aggregates(runs: list[Path], unusable: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
-    return aggregate([*runs, *unusable], master="local[2]", out=out_of(tmp_path_factory))
-
-
-def out_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.getbasetemp() / "out"
+def aggregates(runs: list[Path], unusable: list[Path]) -> Aggregates:
+    return aggregate([*runs, *unusable], master="local[2]")
 
 
 @pytest.fixture(scope="module")
@@ -134,36 +126,6 @@ def test_latency_errors_and_lateness_equal_those_of_the_summary(
                 {name: lateness_ms[name] for name in QUANTILES}, rel=ERROR_MAX
             )
     assert any(row.errors for row in mine)
-
-
-@pytest.mark.java
-def test_the_seconds_add_up_to_the_run(aggregates: Aggregates, tmp_path_factory: pytest.TempPathFactory) -> None:
-    counts = pq.read_table(out_of(tmp_path_factory) / "latency_counts").to_pylist()
-    seconds = list(operation_figures(sorted(counts, key=lambda row: [row[key] for key in BY_SECOND])))
-    assert len({row.second for row in seconds}) > 3
-    for whole in aggregates.operations:
-        parts = [row for row in seconds if (row.setting, row.f, row.zone) == (whole.setting, whole.f, whole.zone)]
-        for kind in ("invoke", "ok", "fail", "info"):
-            assert sum(getattr(row, kind) for row in parts) == getattr(whole, kind)
-        assert sum((Counter(row.errors) for row in parts), Counter()) == Counter(whole.errors)
-        for cause in DUPLICATE_CAUSES:
-            added = sum(row.delivery.duplicates[cause] for row in parts if row.delivery)
-            assert added == (whole.delivery.duplicates[cause] if whole.delivery else 0)
-
-
-@pytest.mark.java
-def test_the_tables_are_on_disk_as_parquet_and_json(aggregates: Aggregates, tmp_path: Path) -> None:
-    paths = aggregates.write(tmp_path)
-    assert [path.name for path in paths] == [
-        "aggregates.json",
-        "operations.parquet",
-        "settings.parquet",
-    ]
-    stored = json.loads(paths[0].read_text(encoding="utf-8"))
-    assert [row["setting"] for row in stored["settings"]] == ["DC_ONE", "DC_QUORUM"]
-    operations = pq.read_table(paths[1])
-    assert operations.num_rows == len(aggregates.operations)
-    assert {"setting", "f", "zone", "latency_ms_p99", "delivery_duplicates_concurrent"} <= {*operations.column_names}
 
 
 @pytest.mark.java

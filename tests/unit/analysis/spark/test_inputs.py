@@ -88,5 +88,14 @@ def test_runs_on_another_file_system_give_the_same_counts(runs: Path) -> None:
     }
     assert "spark.jars.packages=org.apache.hadoop:hadoop-aws:" in aggregates.left_out["s3a://bucket/runs/*"].why
     (figures,) = aggregates.settings
-    assert figures.runs == 3  # one and two by URI, and one by its path: Spark cannot know that it is the same
-    assert figures.counts["lost"] == 9
+    assert figures.runs == 2  # one is given by its URI, and by its path
+    assert figures.counts["lost"] == 6
+
+
+def test_a_run_that_goes_on_waits_for_its_end_before_it_enters_tables(tmp_path: Path) -> None:
+    runs = [eventful_run(tmp_path / "over").write(), eventful_run(tmp_path / "on", seed=2).write(status="running")]
+    found = find_runs(runs)
+    assert sorted(names(found)) == ["on", "over"]
+    assert names(found.finished()) == ["over"]
+    (left,) = found.finished().usable(strict=True).left_out.values()
+    assert (left.kind, left.why) == ("running", f"{runs[1]}: the run is still going on")

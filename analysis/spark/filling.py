@@ -1,0 +1,114 @@
+"""What the tables of ``analysis.tables`` hold, in SQL, and how runs are added to them.
+
+Each table has a row an operation, message, run, fault, or count; ``run_id`` says of which run. Every executor writes
+what it has made; only the one row a run of ``verdicts`` passes through the driver.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from analysis.runs.settings import settings_of
+from analysis.spark import classes
+from analysis.spark.counts import count_query
+from analysis.spark.inputs import RunInput
+from analysis.tables.folder import TABLES, RunEntry, TableFolder
+
+OPERATIONS = """
+    SELECT r.run_id, o.index, o.zone, o.f, o.type, o.second, o.error, o.latency_ns
+    FROM operations o JOIN runs r ON r.run = o.run
+"""
+
+MESSAGES = """
+    SELECT r.run_id, m.message_id, m.shard, m.due_ms, m.pushed, m.push_ok, m.push_doubtful,
+           (r.epoch_ns + m.acked_ns) DIV 1000000 AS acked_ms, m.deliveries, d.lateness_ms,
+           coalesce(c.classes, array()) AS classes
+    FROM messages m
+    JOIN runs r ON r.run = m.run
+    LEFT JOIN (SELECT run, message_id, max(lateness_ms) AS lateness_ms FROM classified GROUP BY run, message_id) d
+      ON d.run = m.run AND d.message_id = m.message_id
+    LEFT JOIN (
+        SELECT run, message_id, array_sort(collect_set(class)) AS classes FROM cases GROUP BY run, message_id
+    ) c ON c.run = m.run AND c.message_id = m.message_id
+"""
+
+FAULTS = """
+    SELECT r.run_id, f.fault, f.kind, f.target, f.begin_ns, max(f.end_ns) AS end_ns, max(f.detail) AS detail
+    FROM faults f JOIN runs r ON r.run = f.run
+    GROUP BY r.run_id, f.fault, f.kind, f.target, f.begin_ns
+"""
+
+LATENCY_COUNTS = f"""
+    SELECT r.run_id, c.* EXCEPT (run) FROM ({count_query("run", "f", "zone", "second")}) c JOIN runs r ON r.run = c.run
+"""
+
+_QUERIES = {
+    "operations": OPERATIONS,
+    "messages": MESSAGES,
+    "faults": FAULTS,
+    "latency_counts": LATENCY_COUNTS,
+}
+
+_VERDICTS = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("place", pa.string()),
+        ("seed", pa.int64()),
+        ("status", pa.string()),
+        ("valid", pa.string()),
+        ("forbidden", pa.list_(pa.string())),
+        *((name, pa.int64()) for name in (*classes.TOTALS, *classes.CLASSES)),
+    ]
+)
+
+
+def fill(session: SparkSession, runs: Sequence[RunInput], folder: TableFolder) -> None:
+    """Add ``runs``, of which the session has the views (``analysis.spark.queries``), to the tables."""
+    counts = {row["run"]: row.asDict() for row in session.sql("SELECT * FROM run_counts").collect()}
+    with folder.staging() as staging:
+        for table, query in _QUERIES.items():
+            rows = session.sql(query).withColumn("part", sf.col("run_id"))
+            rows.write.partitionBy("part").option("compression", "zstd").parquet(str(staging / table))
+        for run in runs:
+            _write_verdict(_part(staging, "verdicts", run), _verdict(run, counts[run.place]))
+        for run in runs:
+            folder.add(_entry(run), {table: sorted(_part(staging, table, run).glob("*.parquet")) for table in TABLES})
+
+
+def _part(staging: Path, table: str, run: RunInput) -> Path:
+    return staging / table / f"part={run.run_id}"
+
+
+def _entry(run: RunInput) -> RunEntry:
+    info = run.directory.info
+    return RunEntry(
+        run_id=run.run_id,
+        place=run.place,
+        scenario=info.scenario,
+        level=info.level,
+        settings=settings_of(run.directory),
+        files={},
+    )
+
+
+def _verdict(run: RunInput, counts: Mapping[str, Any]) -> dict[str, Any]:
+    info = run.directory.info
+    judged = {name: counts[name] or 0 for name in (*classes.TOTALS, *classes.CLASSES)}
+    forbidden = [str(name) for name in info.forbid if name not in info.queue.not_judged]
+    known = info.status == "complete" and run.directory.final_state_known and not info.unread_zones
+    if any(judged.get(name, 0) for name in forbidden):
+        valid = "invalid"
+    else:
+        valid = "valid" if known and judged["pushed"] else "unknown"
+    row = {"run_id": run.run_id, "place": run.place, "seed": info.seed, "status": info.status, "valid": valid}
+    return {**row, "forbidden": forbidden, **judged}
+
+
+def _write_verdict(folder: Path, row: Mapping[str, Any]) -> None:
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([row], schema=_VERDICTS), folder / "verdict.parquet", compression="zstd")

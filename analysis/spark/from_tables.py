@@ -1,0 +1,94 @@
+"""The figures of runs that are in the tables already: Spark has counted, so what is left are sums of integers."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.runs.directory import RunError
+from analysis.spark import classes
+from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
+from analysis.spark.groups import grouped_settings
+from analysis.spark.inputs import LeftOut
+from analysis.tables.folder import RunEntry, TableFolder
+
+_COUNTS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("setting", "f", "zone", "measure", "type", "error", "cause")),
+        *((name, pa.bool_()) for name in ("first", "early")),
+        *((name, pa.int64()) for name in ("bucket", "cases", "largest_ns")),
+    ]
+)
+_KEYS = [name for name in _COUNTS.names if name not in ("cases", "largest_ns")]
+
+
+def aggregates_of(folder: TableFolder, run_ids: Sequence[str], left_out: Mapping[str, LeftOut]) -> Aggregates:
+    """The figures of ``run_ids``, all of which must be in the tables. Raises ``RunError``."""
+    entries = folder.entries()
+    names, differs = grouped_settings([entries[run_id].settings for run_id in run_ids])
+    setting_of = dict(zip(run_ids, names, strict=True))
+    counted = _counted(folder, setting_of, entries)
+    return Aggregates(
+        operations=tuple(operation_figures(counted)),
+        settings=tuple(_settings(folder, setting_of, counted)),
+        differs=differs,
+        left_out=left_out,
+    )
+
+
+def _counted(folder: TableFolder, setting_of: Mapping[str, str], entries: Mapping[str, RunEntry]) -> list[Row]:
+    """Rows of counts by setting, f and zone, sorted; the seconds of all runs are never held at once."""
+    run_ids, settings = pa.array(setting_of.keys(), pa.string()), pa.array(setting_of.values(), pa.string())
+    counted, seen = _COUNTS.empty_table(), Counter[str]()
+    for batch in _batches(folder, "latency_counts"):
+        mine = batch.filter(pc.is_in(batch["run_id"], value_set=run_ids))
+        operations = mine.filter(pc.equal(mine["measure"], "operation"))
+        for row in operations.group_by("run_id").aggregate([("cases", "sum")]).to_pylist():
+            seen[row["run_id"]] += row["cases_sum"]
+        named = mine.append_column("setting", settings.take(pc.index_in(mine["run_id"], value_set=run_ids)))
+        counted = _added(pa.concat_tables([counted, named.select(_COUNTS.names).cast(_COUNTS)]))
+    _must_be_counted_once(folder, {run_id: entries[run_id].rows("operations") for run_id in setting_of}, seen)
+    rows: list[Row] = counted.sort_by([(key, "ascending") for key in _KEYS[:3]]).to_pylist()
+    return rows
+
+
+def _added(counts: pa.Table) -> pa.Table:
+    sums = counts.group_by(_KEYS).aggregate([("cases", "sum"), ("largest_ns", "max")])
+    return sums.rename_columns([*_KEYS, "cases", "largest_ns"]).select(_COUNTS.names).cast(_COUNTS)
+
+
+def _must_be_counted_once(folder: TableFolder, expected: Mapping[str, int], seen: Mapping[str, int]) -> None:
+    """Two tables tell how many events a run had: whoever merged counts twice, or lost a file, is found here."""
+    for run_id, events in expected.items():
+        if seen.get(run_id, 0) != events:
+            raise RunError(
+                f"{folder.path}: run {run_id} has {events:,} events in operations and {seen.get(run_id, 0):,} in "
+                "latency_counts: it was counted twice, or in part"
+            )
+
+
+def _settings(folder: TableFolder, setting_of: Mapping[str, str], counted: Sequence[Row]) -> Iterator[SettingFigures]:
+    runs: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for batch in _batches(folder, "verdicts"):
+        for row in batch.to_pylist():
+            if row["run_id"] in setting_of:
+                runs[setting_of[row["run_id"]]][row["run_id"]] = row
+    for setting, rows in sorted(runs.items()):
+        yield SettingFigures(
+            setting=setting,
+            runs=len(rows),
+            totals={name: sum(row[name] for row in rows.values()) for name in classes.TOTALS},
+            counts={name: sum(row[name] for row in rows.values()) for name in classes.CLASSES},
+            runs_with={name: sum(row[name] > 0 for row in rows.values()) for name in classes.CLASSES},
+            delivery=delivery_figures(one for one in counted if one["setting"] == setting),
+        )
+
+
+def _batches(folder: TableFolder, table: str) -> Iterator[pa.Table]:
+    for path in folder.files(table):
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches():
+                yield pa.Table.from_batches([batch])

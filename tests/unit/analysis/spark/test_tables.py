@@ -1,0 +1,138 @@
+"""Goal: the tables say of runs what the checker says, each run once, and are not read twice. Method: runs with planted
+cases added in two steps; and tables in which somebody counted twice.
+"""
+
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from support.analysis.runs import eventful_run
+
+from analysis.checkers.queue.queue import check
+from analysis.message_classes import MessageClass
+from analysis.runs.directory import RunDirectory, RunError
+from analysis.spark import classes
+from analysis.spark.aggregates import Aggregates, operation_figures
+from analysis.spark.inputs import find_runs
+from analysis.spark.pipeline import aggregate
+from analysis.spark.session import spark_session
+from analysis.tables.compaction import compact
+from analysis.tables.folder import TABLES, TableFolder
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    return [
+        eventful_run(folder / "one").write(),
+        eventful_run(folder / "two", seed=2, offset_ms=7).write(),
+        eventful_run(folder / "three", level="DC_ONE").write(status="interrupted", forbid=[]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def filled(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[TableFolder, Aggregates]:
+    out = tmp_path_factory.mktemp("out") / "tables"
+    aggregate(runs[:1], master="local[1]", out=out)
+    return TableFolder.opened(out), aggregate(runs, master="local[1]", out=out)
+
+
+@pytest.fixture
+def folder(filled: tuple[TableFolder, Aggregates], tmp_path: Path) -> TableFolder:
+    """A copy, which a test may change."""
+    return TableFolder(shutil.copytree(filled[0].path, tmp_path / "copy"))
+
+
+def rows(folder: TableFolder, table: str) -> list[dict[str, Any]]:
+    return [row for path in folder.files(table) for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def ids(runs: list[Path]) -> dict[str, Path]:
+    return {run.run_id: Path(run.place) for run in find_runs(runs).runs}
+
+
+def test_the_tables_say_what_the_checker_says(folder: TableFolder, runs: list[Path]) -> None:
+    words = {True: "valid", False: "invalid", "unknown": "unknown"}
+    verdicts = {row["run_id"]: row for row in rows(folder, "verdicts")}
+    in_messages = Counter((row["run_id"], cls) for row in rows(folder, "messages") for cls in row["classes"])
+    for run_id, path in ids(runs).items():
+        verdict = check(path)
+        assert verdicts[run_id]["valid"] == words[verdict.valid]
+        assert {name: verdicts[run_id][name] for name in classes.CLASSES} == {
+            name: verdict.counts[name] for name in classes.CLASSES
+        }
+        for name in (MessageClass.LOST, MessageClass.STUCK, MessageClass.RECOVERED, MessageClass.UNEXPECTED):
+            assert in_messages[run_id, name] == verdict.counts[name]
+        events = {index for batch in RunDirectory.open(path).operations(["index"]) for index in batch[0].to_pylist()}
+        assert len(events) == sum(row["run_id"] == run_id for row in rows(folder, "operations"))
+        faults = [(band.fault, band.end_ns) for band in RunDirectory.open(path).faults()]
+        mine = [row for row in rows(folder, "faults") if row["run_id"] == run_id]
+        assert faults == sorted((row["fault"], row["end_ns"]) for row in mine)
+
+
+def test_figures_of_the_tables_equal_those_of_the_histories(
+    filled: tuple[TableFolder, Aggregates], runs: list[Path]
+) -> None:
+    assert filled[1] == aggregate(runs, master="local[1]")
+
+
+def test_a_run_that_is_there_is_not_read_again_and_needs_no_spark(
+    filled: tuple[TableFolder, Aggregates], runs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert aggregate([*runs, *runs], out=filled[0].path) == filled[1]
+
+
+def test_compaction_changes_no_figure(
+    folder: TableFolder, runs: list[Path], filled: tuple[TableFolder, Aggregates]
+) -> None:
+    assert compact(folder) > 0
+    assert aggregate(runs, out=folder.path) == filled[1]
+
+
+def test_the_seconds_add_up_to_the_run(folder: TableFolder, runs: list[Path]) -> None:
+    counts = [{**row, "setting": row["run_id"]} for row in rows(folder, "latency_counts")]
+    order = ("setting", "f", "zone", "second")
+    seconds = list(operation_figures(sorted(counts, key=lambda row: [row[key] for key in order])))
+    assert len({row.second for row in seconds}) > 3
+    (whole,) = (row for row in aggregate(runs[:1], out=folder.path).operations if (row.f, row.zone) == ("pop", "b"))
+    parts = [row for row in seconds if (row.setting, row.f, row.zone) == (next(iter(ids(runs[:1]))), "pop", "b")]
+    assert sum(row.ok for row in parts) == whole.ok
+    assert sum((Counter(row.errors) for row in parts), Counter()) == whole.errors
+
+
+def test_counts_that_were_merged_twice_are_refused(folder: TableFolder, runs: list[Path]) -> None:
+    counts = folder.files("latency_counts")[0]
+    once = pq.ParquetFile(counts).read()
+    pq.write_table(once.take([*range(len(once)), *range(len(once))]), counts)
+    with pytest.raises(RunError, match=r"events in operations and .* in latency_counts: it was counted twice"):
+        aggregate(runs, out=folder.path)
+
+
+def test_every_table_is_partitioned_by_scenario_and_level(folder: TableFolder) -> None:
+    for table in TABLES:
+        parts = {path.parent.relative_to(folder.path).as_posix() for path in folder.files(table)}
+        assert parts == {f"{table}/scenario=eventful/level={level}" for level in ("DC_ONE", "DC_QUORUM")}
+
+
+def test_every_query_of_the_page_runs(folder: TableFolder) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "analysis.md").read_text(encoding="utf-8")
+    queries_of_page = [
+        *re.findall(r"```sql\n(.*?)```", page, re.S),
+        *re.findall(r'spark\.sql\("""(.*?)"""', page, re.S),
+    ]
+    assert len(queries_of_page) >= 4
+    with spark_session(master="local[1]", brief=True) as session:
+        for table in TABLES:
+            files = [str(path) for path in folder.files(table)]
+            read = session.read.option("basePath", str(folder.path / table)).parquet(*files)
+            read.createOrReplaceTempView(table)
+        for query in queries_of_page:
+            assert session.sql(query).toArrow().num_rows > 0, query
