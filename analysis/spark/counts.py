@@ -13,16 +13,27 @@ def count_query(*keys: str) -> str:
 
     ``measure`` is operation or delivery; a row of one has nulls for what only the other has.
     """
+    return f"{operation_count_query(*keys)} UNION ALL {_delivery_count_query(*keys)}"
+
+
+def operation_count_query(*keys: str) -> str:
+    """The part of ``count_query`` that needs no history but the events that are counted."""
     by = ", ".join(keys)
-    delivery_by = ", ".join("'pop' AS f" if key == "f" else key for key in keys)
     return f"""
         SELECT {by}, 'operation' AS measure, type, error,
                CAST(NULL AS BOOLEAN) AS first, CAST(NULL AS BOOLEAN) AS early, CAST(NULL AS STRING) AS cause,
                bucket, count(*) AS cases, max(latency_ns) AS largest_ns
         FROM (SELECT *, {bucket_sql("latency_ns")} AS bucket FROM operations)
         GROUP BY {by}, type, error, bucket
-        UNION ALL
-        SELECT {by}, 'delivery', NULL, NULL, first, early, cause, bucket, count(*), max(lateness_ns)
+    """
+
+
+def _delivery_count_query(*keys: str) -> str:
+    by = ", ".join(keys)
+    delivery_by = ", ".join("'pop' AS f" if key == "f" else key for key in keys)
+    return f"""
+        SELECT {by}, 'delivery' AS measure, NULL AS type, NULL AS error, first, early, cause,
+               bucket, count(*) AS cases, max(lateness_ns) AS largest_ns
         FROM (
             SELECT {delivery_by}, nth = 1 AS first, coalesce(early, false) AS early, cause, lateness_ns,
                    {bucket_sql("lateness_ns")} AS bucket
