@@ -6,9 +6,9 @@ from pathlib import Path
 from analysis.figures import plot_style as style
 from analysis.figures.kinds.distribution_plots import plot_lateness, plot_quantiles, plot_staleness
 from analysis.figures.kinds.lines import lines_of
-from analysis.figures.kinds.names import Kind
+from analysis.figures.kinds.names import Kind, NotDrawable
 from analysis.figures.kinds.outcome_plot import plot_outcomes_against
-from analysis.figures.kinds.outcomes import outcomes_of
+from analysis.figures.kinds.outcomes import SWEEP_RESULTS, outcomes_of, outcomes_of_sweep
 from analysis.figures.kinds.time_plots import plot_depth_lines, plot_latency_lines, plot_rate
 from analysis.figures.plot_data import completions
 from analysis.figures.plots import plot_depth, plot_latency
@@ -30,6 +30,8 @@ def draw(runs: Sequence[Path], kind: Kind, path: Path, *, by: str | None = None,
     ``by``: what tells lines apart, or for duplicates and loss what stands along the axis. Raises ``RunError``,
     ``NotDrawable``, ``OSError``.
     """
+    if len(runs) == 1 and (runs[0] / SWEEP_RESULTS).exists():
+        return _draw_sweep(runs[0], kind, path, by=by, width=width)
     directories = [RunDirectory.open(run) for run in runs]
     if kind in (Kind.DUPLICATES, Kind.LOSS):
         outcomes = outcomes_of(directories)
@@ -44,3 +46,14 @@ def draw(runs: Sequence[Path], kind: Kind, path: Path, *, by: str | None = None,
         if kind is Kind.DEPTH and len(run.depth()):
             return plot_depth(run, path, width=width)
     return _OF_LINES[kind](lines, path, width=width)
+
+
+def _draw_sweep(folder: Path, kind: Kind, path: Path, *, by: str | None, width: float) -> Path:
+    if kind not in (Kind.DUPLICATES, Kind.LOSS):
+        raise NotDrawable(f"{folder}: a sweep keeps no histories; accepted: {Kind.DUPLICATES}, {Kind.LOSS}")
+    outcomes = outcomes_of_sweep(folder)
+    figure, notes = plot_outcomes_against(outcomes, kind, by=by, width=width, of="pushed")
+    seeds = {one.seed for one in outcomes}
+    about = f"{folder.parent.name} · {folder.name} · {len(seeds)} seeds from {min(seeds)} to {max(seeds)} · "
+    style.frame(figure, kind.capitalize(), f"{about}n = {len(outcomes):,} runs", notes=notes)
+    return style.save(figure, path)

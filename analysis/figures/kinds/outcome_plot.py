@@ -63,14 +63,15 @@ class Series:
 
 
 def plot_outcomes_against(
-    outcomes: Sequence[Outcome], kind: Kind, *, by: str | None, width: float
+    outcomes: Sequence[Outcome], kind: Kind, *, by: str | None, width: float, of: str | None = None
 ) -> tuple[Figure, list[str]]:
     """``kind``, duplicates or loss, against ``by`` or the first setting in which ``outcomes`` differ; and its notes.
 
-    The figure has no title yet. Raises ``NotDrawable``.
+    ``of``: which messages were counted, if not those delivered or acknowledged. The figure has no title yet.
+    Raises ``NotDrawable``.
     """
     names = tuple(map(str, DUPLICATE_CAUSES if kind is Kind.DUPLICATES else LOSSES))
-    of = "delivered" if kind is Kind.DUPLICATES else "acknowledged"
+    of = of or ("delivered" if kind is Kind.DUPLICATES else "acknowledged")
     swept = swept_of(outcomes, by)
     series = series_of(outcomes, swept)
     several = max(len(group) for one in series for group in one.groups.values()) > 1

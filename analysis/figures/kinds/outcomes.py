@@ -1,12 +1,23 @@
-"""How often runs lost or doubled messages, beside what they were made with: from run directories."""
+"""How often runs lost or doubled messages, beside what they were made with: from run directories, or from a sweep."""
 
+import json
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
+import yaml
+
+from analysis.runs.directory import RunDirectory, RunError
 from analysis.runs.settings import settings_of
 from analysis.summary.queue_summary import load_verdict
+
+SWEEP_RESULTS = "results.jsonl"
+"""What ``zonelab sweep`` writes: a line a setting and seed; the first line says what made them."""
+
+_NAMED = re.compile(r"(?:^| )([\w.\[\]]+)=")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,3 +46,30 @@ def outcomes_of(runs: Sequence[RunDirectory]) -> list[Outcome]:
             )
         )
     return found
+
+
+def outcomes_of_sweep(folder: Path) -> list[Outcome]:
+    """The outcomes of a sweep, those without a verdict left out; messages are those pushed. Raises ``RunError``."""
+    path, found = folder / SWEEP_RESULTS, []
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows the last is cut off, or nothing
+        for line in map(json.loads, lines[1:]):
+            result = line["result"]
+            if result["valid"] is None:
+                continue
+            counts, messages = defaultdict(int, result["cases"]), result["messages"]
+            settings = _settings(line["setting"])
+            found.append(
+                Outcome(settings=settings, seed=line["seed"], counts=counts, delivered=messages, acknowledged=messages)
+            )
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise RunError(f"{path}: not the results of a sweep: {' '.join(str(error).split())}") from error
+    if not found:
+        raise RunError(f"{path}: no runs with a verdict: nothing to draw")
+    return found
+
+
+def _settings(name: str) -> dict[str, Any]:
+    """``level=DC_ONE queue.unack_ms=500`` as values by path."""
+    _, *parts = _NAMED.split(name)
+    return {path: yaml.safe_load(value) for path, value in zip(parts[::2], parts[1::2], strict=True)}
