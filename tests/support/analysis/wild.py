@@ -10,6 +10,7 @@ from support.analysis.plants import PLANTS
 
 from analysis.runs.builder import Pop, RunBuilder
 from analysis.runs.history import OPERATIONS
+from analysis.runs.segments import segment_path
 
 ZONES = "abc"
 _SPAN_MS = 60
@@ -39,7 +40,7 @@ def wild_run(path: Path, *, seed: int) -> Path:
     if status == "interrupted" and draw.random() < 0.5:
         (path / "final_state.parquet").unlink()
     if draw.random() < 0.5:
-        _damage(path / "history" / "operations.parquet", draw)
+        _damage(segment_path(path, "operations", 1), draw)
     return path
 
 
