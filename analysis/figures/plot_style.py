@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import get_data_path, rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -59,6 +60,11 @@ _METADATA: Mapping[str, Mapping[str, str | None]] = {
 FORMATS = tuple(_METADATA)
 _FILES: Any = {"svg.hashsalt": "zonelab", "svg.fonttype": "none", "pdf.fonttype": 42}
 """Ids do not depend on chance; text stays text."""
+
+# Which of two files of one font Matplotlib takes depends on what else is installed: now it is the one that it brings.
+fontManager.ttflist = []
+for _font in sorted(Path(get_data_path(), "fonts", "ttf").glob("DejaVuSans*.ttf")):
+    fontManager.addfont(_font)
 
 _DPI_OF_CLOUDS = 300
 """Of clouds of points within files that otherwise hold lines."""

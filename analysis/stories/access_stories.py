@@ -19,7 +19,7 @@ def access_stories(run: RunDirectory, verdict: ConsistencyVerdict) -> dict[Anoma
     """The first few cases of each anomaly that occurred. Raises ``RunError``."""
     chosen = {name: verdict.cases[name][:STORIES_MAX] for name in Anomaly if verdict.cases.get(name)}
     cases = list(dict.fromkeys(case for found in chosen.values() for case in found))
-    values = {row["op_id"]: row for row in _of_keys(run, f"history/{VALUES_NAME}", VALUES, cases)}
+    values = {row["op_id"]: row for row in _of_keys(run, VALUES_NAME, VALUES, cases)}
     spans = _spans(run, cases)
     kept = {case: Kept(telling) for case, (_, _, telling) in spans.items()}
     for row in _events(run, values):
