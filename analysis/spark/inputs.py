@@ -150,6 +150,8 @@ def _local(path: Path) -> RunInput | None:
     run = RunDirectory.open(path)
     _must_have_queue(run)
     run.final_state_rows()
+    if not run.files("operations"):
+        raise RunError(f"{run.path}: no operation is on record")
     return RunInput(run_id=run.info.run_id, place=str(run.path), directory=run, rows=run.operation_rows())
 
 

@@ -42,7 +42,14 @@ _RUNS = pa.schema(
     ]
 )
 _FINAL_STATE = pa.schema(
-    [("run", pa.string()), ("message_id", pa.string()), ("place", pa.string()), ("serving", pa.bool_())]
+    [
+        ("run", pa.string()),
+        ("zone", pa.string()),
+        ("shard", pa.string()),
+        ("place", pa.string()),
+        ("message_id", pa.string()),
+        ("serving", pa.bool_()),
+    ]
 )
 _FAULTS = FAULTS.insert(0, pa.field("run", pa.string()))
 _OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])

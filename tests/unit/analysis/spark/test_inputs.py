@@ -2,6 +2,7 @@
 them, by path, pattern and URI; a second file system is Hadoop's viewfs over a local folder.
 """
 
+import json
 import shutil
 from pathlib import Path
 
@@ -99,3 +100,11 @@ def test_a_run_that_goes_on_waits_for_its_end_before_it_enters_tables(tmp_path: 
     assert names(found.finished()) == ["over"]
     (left,) = found.finished().usable(strict=True).left_out.values()
     assert (left.kind, left.why) == ("running", f"{runs[1]}: the run is still going on")
+
+
+def test_a_run_of_which_nothing_is_on_record_yet_is_named(runs: Path) -> None:
+    (runs / "one" / "history" / "operations-000001.parquet").unlink()
+    told = json.loads((runs / "one" / "run.json").read_text())
+    (runs / "one" / "run.json").write_text(json.dumps({**told, "segments": {}, "status": "running"}))
+    (left,) = find_runs([runs / "one", runs / "two"]).left_out.values()
+    assert left.why.endswith("one: no operation is on record")
