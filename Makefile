@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Marks of the tests that start servers, containers, Spark or a browser. They wait more than they compute, so two files run
+# Marks of the tests that start servers, containers, Spark or a browser. They wait more than they compute, so three files run
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
 OUTSIDE := real or docker or java or chromium
 
@@ -16,7 +16,7 @@ demo: $(READY)
 
 test: $(READY) lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not ($(OUTSIDE))"
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(OUTSIDE)"
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(OUTSIDE)"
 
 lint: $(READY)
 	@$(BIN)/ruff check .
