@@ -3,6 +3,7 @@
 Method: draw each kind wide and as narrow as a column, compute where every text is; a planted overlap is found.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,21 +81,22 @@ def test_words_are_wrapped_to_the_width_and_none_is_lost() -> None:
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
-@pytest.mark.parametrize("format_", list(Format))
+@pytest.mark.parametrize("format_", [Format.PNG, Format.PDF])
 def test_equal_input_makes_equal_files_whatever_the_process(
     format_: Format, queue_runs: list[Path], tmp_path: Path
 ) -> None:
-    here = draw(queue_runs[:1], Kind.LATENCY, tmp_path / f"here.{format_}")
-    there = tmp_path / f"there.{format_}"
     words = "import sys; from pathlib import Path; from analysis.figures.kinds.draw import draw; "
     words += "from analysis.figures.kinds.names import Kind; draw([Path(sys.argv[1])], Kind.LATENCY, Path(sys.argv[2]))"
-    subprocess.run(
-        [sys.executable, "-c", words, str(queue_runs[0]), str(there)],
-        check=True,
-        cwd=Path(__file__).parents[3],
-        env={"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "HOME": str(tmp_path)},
-    )
-    assert here.read_bytes() == there.read_bytes()
+    files = [tmp_path / f"{name}.{format_}" for name in ("here", "there")]
+    elsewhere = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "HOME": str(tmp_path)}
+    for file, changes in zip(files, ({}, elsewhere), strict=True):
+        subprocess.run(
+            [sys.executable, "-c", words, str(queue_runs[0]), str(file)],
+            check=True,
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, **changes},
+        )
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_text_in_vector_files_is_text_and_its_font_is_in_the_pdf(queue_runs: list[Path], tmp_path: Path) -> None:
