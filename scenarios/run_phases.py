@@ -12,7 +12,7 @@ from cluster.zone import ClusterError
 from scenarios.clients.recorder import Outcome
 from scenarios.faults.schedule import FaultSchedule, PlannedFault
 from scenarios.logs import LOGGER
-from scenarios.run_files.record import RunRecord
+from scenarios.run_files.record import Note, RunRecord
 from scenarios.run_files.tables import FAULTS_NAME, Tables
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt, TaskGroup, at_end
@@ -52,6 +52,7 @@ class RunContext:
     watcher: Watcher
     record: RunRecord
     closing: ExitStack
+    note: Note
 
 
 class RunPhases(ABC):
@@ -62,6 +63,7 @@ class RunPhases(ABC):
         self._testbed = context.testbed
         self._runtime = context.testbed.runtime
         self._tables = context.tables
+        self._tell = context.note
         self._halt = context.halt
         self._watcher = context.watcher
         self._record = context.record
@@ -180,12 +182,12 @@ class RunPhases(ABC):
         LOGGER.info("%s begins", name)
         self._phase_begin_ns = self._runtime.now_ns()
         self._record.phase = None
-        self._tables.note(self._record)
+        self._tell(self._record)
         self._watcher.phase(name, bound_s)
 
     def _note(self, phase: str, begin_ns: int) -> None:
         self._record.phase = phase, begin_ns
-        self._tables.note(self._record)
+        self._tell(self._record)
 
     async def _report_progress(self) -> None:
         """And let the tables be cut: here no operation is half written."""

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from analysis.figures import plot_style as style
 from analysis.figures.fault_lanes import figure_over_time
+from analysis.figures.kinds.time_plots import Windows
 from analysis.figures.plot_data import TYPES, Completions, Floats, completions, end_s, window_s
 from analysis.runs.directory import RunDirectory
 
@@ -40,11 +38,10 @@ def plot_rates(run: RunDirectory) -> Path:
 
 def rates(data: Completions, *, length_s: float, width_s: float) -> Mapping[str, tuple[Floats, Floats]]:
     """Of each outcome that occurs the middle of every window and how many operations ended in it, per second."""
-    windows = int(np.ceil(length_s / width_s))
-    middle_s = (np.arange(windows, dtype=np.float64) + 0.5) * np.float64(width_s)
-    found = {}
-    for kind in TYPES:
-        window: NDArray[np.int64] = np.minimum(data.of_type(kind).time_s // width_s, windows - 1).astype(np.int64)
-        if len(window):
-            found[kind] = middle_s, np.bincount(window, minlength=windows) / width_s
-    return found
+    windows = Windows(width_s=width_s, end_s=length_s)
+    parts = {kind: data.of_type(kind).time_s for kind in TYPES}
+    return {
+        kind: (windows.middles_s, windows.rates(time_s, until_s=length_s))
+        for kind, time_s in parts.items()
+        if len(time_s)
+    }

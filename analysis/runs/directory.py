@@ -38,6 +38,14 @@ class RunError(Exception):
     """A run directory cannot be analysed. The message is one line that names the file and what is wrong with it."""
 
 
+class CutOff(RunError):
+    """The lab was killed while it wrote."""
+
+
+class TooNew(RunError):
+    """A newer program wrote it."""
+
+
 class QueueInfo(BaseModel):
     """Which engine ran, which zone serves each shard, and what the engine promises (``engine.queue.Features``).
 
@@ -164,7 +172,7 @@ class RunDirectory:
             raise RunError(f"{directory}: {what}")
         directory = directory.resolve()
         if not (directory / "run.json").exists():
-            raise RunError(f"{directory}: not a run directory: it has no run.json{_why_no_run_file(directory)}")
+            raise _no_run_file(directory)
         run = cls(path=directory, info=_run_info(directory / "run.json"))
         return run._as_far_as_it_is() if run.info.status == "running" else run
 
@@ -205,7 +213,7 @@ class RunDirectory:
         for number in range(1, expected + 1):
             path = segment_path(self.path, table, number)
             if path not in found:
-                raise RunError(f"{path}: {_why_missing(path)}")
+                raise _missing(path)
         return found
 
     def operation_rows(self) -> int:
@@ -287,15 +295,18 @@ def _rows(path: Path, schema: pa.Schema) -> int:
         return int(file.metadata.num_rows)
 
 
-def _why_missing(path: Path) -> str:
+def _missing(path: Path) -> RunError:
     partial = path.with_name(path.name + ".partial")
-    return f"only {partial.name} is there: {KILLED}" if partial.exists() else "missing"
+    if partial.exists():
+        return CutOff(f"{path}: only {partial.name} is there: {KILLED}")
+    return RunError(f"{path}: missing")
 
 
-def _why_no_run_file(directory: Path) -> str:
+def _no_run_file(directory: Path) -> RunError:
+    words = f"{directory}: not a run directory: it has no run.json"
     if (directory / "history" / "operations.parquet.partial").exists():
-        return f" (history/operations.parquet.partial is there: {KILLED})"
-    return ""
+        return CutOff(f"{words} (history/operations.parquet.partial is there: {KILLED})")
+    return RunError(words)
 
 
 def _run_info(path: Path) -> RunInfo:
@@ -319,7 +330,7 @@ def _refuse_newer(path: Path, text: str) -> None:
     except (ValueError, AttributeError):
         return
     if isinstance(written, int) and written > FORMAT:
-        raise RunError(f"{path}: {_newer(written)}")
+        raise TooNew(f"{path}: {_newer(written)}")
 
 
 def _newer(written: int) -> str:
@@ -332,7 +343,7 @@ def _reading(path: Path) -> Iterator[Path]:
     try:
         yield path
     except FileNotFoundError as error:
-        raise RunError(f"{path}: {_why_missing(path)}") from error
+        raise _missing(path) from error
     except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: truncated, corrupt or unreadable: {_one_line(error)}") from error
 
@@ -347,7 +358,7 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         written = int((file.schema_arrow.metadata or {}).get(FORMAT_KEY, b"1"))
         if written > FORMAT:
-            raise RunError(f"{path}: {_newer(written)}")
+            raise TooNew(f"{path}: {_newer(written)}")
         found = set(file.schema_arrow.names)
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:

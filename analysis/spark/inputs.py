@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 from typing import Self
 from urllib.parse import unquote, urlparse
 
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import CutOff, RunDirectory, RunError, TooNew
 from analysis.spark.storage import Storage
 
 _BESIDE = ("run.json", "scenario.yaml")
@@ -23,8 +23,6 @@ _BESIDE = ("run.json", "scenario.yaml")
 _NO_QUEUE = "no queue"
 _MISSING = "missing"
 _RUNNING = "running"
-_KINDS = {"killed while it ran": "cut off", "newer zonelab": "too new"}
-"""By what an error of ``analysis.runs.directory`` says."""
 
 
 class NoRunFound(RunError):
@@ -127,10 +125,7 @@ def find_runs(given: Iterable[str | Path], *, storage: Storage | None = None, co
 
 
 def _left_out(error: RunError) -> LeftOut:
-    if isinstance(error, _NotOfQueue | NoRunFound):
-        return LeftOut(kind=_NO_QUEUE if isinstance(error, _NotOfQueue) else _MISSING, why=str(error))
-    kinds = (kind for words, kind in _KINDS.items() if words in str(error))
-    return LeftOut(kind=next(kinds, "broken"), why=str(error))
+    return LeftOut(kind=_KINDS.get(type(error), "broken"), why=str(error))
 
 
 def _matching(given: str | Path, storage: Storage | None) -> list[str]:
@@ -169,7 +164,7 @@ def _remote(place: str, storage: Storage, copies: Path | None) -> RunInput | Non
     try:
         run = RunDirectory.open(copy)
     except RunError as error:
-        raise RunError(str(error).replace(str(copy.resolve()), place)) from error
+        raise type(error)(str(error).replace(str(copy.resolve()), place)) from error
     _must_have_queue(run, place=place)
     found = RunInput(run_id=run.info.run_id, place=place, directory=run, rows=0)
     for file in found.files("final_state"):
@@ -179,6 +174,9 @@ def _remote(place: str, storage: Storage, copies: Path | None) -> RunInput | Non
 
 class _NotOfQueue(RunError):
     """The clients of the run used no queue."""
+
+
+_KINDS = {CutOff: "cut off", TooNew: "too new", NoRunFound: _MISSING, _NotOfQueue: _NO_QUEUE}
 
 
 def _must_have_queue(run: RunDirectory, *, place: str | None = None) -> None:

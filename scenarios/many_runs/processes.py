@@ -29,7 +29,7 @@ class Processes:
     ) -> Generator[Finished[Result], None, None]:
         if self.jobs == 1 or len(tasks) <= _FEW:
             return (finish(run, task) for task in tasks)
-        return _Crew(run, deque(tasks), here).finished(min(self.jobs, len(tasks)))
+        return _Pool(run, deque(tasks), here).finished(min(self.jobs, len(tasks)))
 
 
 @dataclass(slots=True)
@@ -47,32 +47,32 @@ class _Worker(Generic[Subject]):
 
 
 @dataclass(slots=True)
-class _Crew(Generic[Subject, Result]):
+class _Pool(Generic[Subject, Result]):
     run: Callable[[Subject], Result]
     waiting: deque[Task[Subject]]
     here: Environment
 
     def finished(self, jobs: int) -> Generator[Finished[Result], None, None]:
-        crew: list[_Worker[Subject]] = []
+        workers: list[_Worker[Subject]] = []
         try:
-            crew += [self._hired() for _ in range(jobs)]
-            while crew:
-                ready = wait([worker.connection for worker in crew])
-                for worker in [worker for worker in crew if worker.connection in ready]:
-                    finished, stays = self._heard(worker)
+            workers += [self._started() for _ in range(jobs)]
+            while workers:
+                ready = wait([worker.connection for worker in workers])
+                for worker in [worker for worker in workers if worker.connection in ready]:
+                    finished, stays = self._received(worker)
                     if finished is not None:
                         yield finished
                     if not stays:
-                        crew.remove(worker)
+                        workers.remove(worker)
                         worker.connection.close()
-                        crew += [self._hired()] if self.waiting else []
+                        workers += [self._started()] if self.waiting else []
         finally:
-            for worker in crew:
+            for worker in workers:
                 worker.process.terminate()
                 worker.connection.close()
                 worker.process.join()
 
-    def _heard(self, worker: _Worker[Subject]) -> tuple[Finished[Result] | None, bool]:
+    def _received(self, worker: _Worker[Subject]) -> tuple[Finished[Result] | None, bool]:
         """What ``worker`` has finished, and whether it goes on."""
         try:
             said: Any = worker.connection.recv()
@@ -85,11 +85,11 @@ class _Crew(Generic[Subject, Result]):
         done: Finished[Result] | None = None if worker.task is None else said
         worker.task = self.waiting.popleft() if self.waiting else None
         if worker.task is not None:
-            with suppress(ConnectionError):  # of a process that has just ended, which is heard next
+            with suppress(ConnectionError):  # of a process that has just ended, whose end is received next
                 worker.connection.send(worker.task)
         return done, worker.task is not None
 
-    def _hired(self) -> _Worker[Subject]:
+    def _started(self) -> _Worker[Subject]:
         # Forked processes would inherit the locks of the threads that Arrow keeps.
         processes = multiprocessing.get_context("spawn")
         resource_tracker.ensure_running()  # which would unblock the signal when the first process begins

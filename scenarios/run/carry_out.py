@@ -11,7 +11,7 @@ from scenarios.errors import explain
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.queue_run import QueueRun
-from scenarios.run_files.record import RunRecord
+from scenarios.run_files.record import Note, RunRecord, unnoted
 from scenarios.run_files.tables import Tables
 from scenarios.run_phases import RunContext, Watcher
 from scenarios.spec.scenario import Scenario
@@ -26,6 +26,7 @@ async def carry_out(
     halt: Halt,
     watcher: Watcher,
     make_queue: MakeQueue = queue_under_test,
+    note: Note = unnoted,
 ) -> RunRecord:
     """Carry out one run on a testbed that is not started yet, and write its tables.
 
@@ -46,6 +47,7 @@ async def carry_out(
                     watcher=watcher,
                     record=record,
                     closing=closing,
+                    note=note,
                 )
                 run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
                 await run.phases()

@@ -24,7 +24,7 @@ class RunWriter:
     def __init__(
         self, directory: Path, scenario: Scenario, *, started: datetime, command: str, segment_ns: int
     ) -> None:
-        self.tables = FileTables(directory, segment_ns, on_note=self._note)
+        self.tables = FileTables(directory, segment_ns)
         self._directory = directory
         self._scenario = scenario
         self._started = started
@@ -48,7 +48,8 @@ class RunWriter:
         assert self._file is not None, "a run that has not begun cannot end"
         self._file.ended(record, segments=self.tables.segments, told=told)
 
-    def _note(self, record: RunRecord) -> None:
+    def note(self, record: RunRecord) -> None:
+        """``scenarios.run_files.record.Note``: ``run.json`` says it, too."""
         assert self._file is not None, "a run that has not begun has no phases"
         self._file.running(record)
 

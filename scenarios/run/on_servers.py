@@ -74,7 +74,9 @@ async def _run(
     with _signals(end):
         stalls.start()
         try:
-            record = await carry_out(scenario, testbed, writer.tables, halt=halt, watcher=phase, make_queue=make_queue)
+            record = await carry_out(
+                scenario, testbed, writer.tables, halt=halt, watcher=phase, make_queue=make_queue, note=writer.note
+            )
         except asyncio.CancelledError:
             if not halt.interrupted:
                 raise

@@ -23,7 +23,7 @@ from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.carry_out import carry_out
 from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from scenarios.run.network_settings import network_options
-from scenarios.run_files.record import RunRecord
+from scenarios.run_files.record import Note, RunRecord, unnoted
 from scenarios.run_files.run_json import identity
 from scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
 from scenarios.run_phases import Watcher
@@ -75,6 +75,7 @@ def simulate(
     observe: Observe | None = None,
     keep_trace: bool = False,
     begun: Callable[[SimCluster], None] = lambda cluster: None,
+    note: Note = unnoted,
     on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
 ) -> Simulated:
     """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt.
@@ -85,7 +86,9 @@ def simulate(
     begun(cluster)
     testbed = cluster if observe is None else observe(cluster)
     halt = Halt(testbed.runtime)
-    run = carry_out(scenario, testbed, tables, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue)
+    run = carry_out(
+        scenario, testbed, tables, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue, note=note
+    )
     with on_signals(halt):
         record = cluster.runtime.run_until_complete(run)
     runtime = cluster.runtime
@@ -127,6 +130,7 @@ def run_in_sim(
             make_queue=make_queue,
             observe=observe,
             begun=lambda cluster: writer.begin(epoch_ns=cluster.epoch_ns, where=where),
+            note=writer.note,
             on_signals=_ending,
         )
         writer.end(done.record, told={"trace_hash": done.trace_hash})

@@ -1,5 +1,6 @@
 """What a run tells of itself, for ``run.json``."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,3 +23,11 @@ class RunRecord:
     shards: dict[str, str] = field(default_factory=dict)
     phase: tuple[str, int] | None = None
     coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+Note = Callable[[RunRecord], None]
+"""Called when more is known of a run that goes on: its shards, or the phase that begins."""
+
+
+def unnoted(record: RunRecord) -> None:
+    """``Note`` of runs that nobody reads before they are over."""

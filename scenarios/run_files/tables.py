@@ -1,6 +1,6 @@
 """Where the tables of a run go: into the files of its directory, or into memory for a run that is only to be judged."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +11,6 @@ from analysis.runs.directory import RunInfo
 from analysis.runs.history import FINAL_STATE, OPERATIONS
 from analysis.runs.segments import SegmentedTable, table_in
 from analysis.runs.tables import MemoryTable, Table
-from scenarios.run_files.record import RunRecord
 
 OPERATIONS_NAME = "operations"
 FAULTS_NAME = "faults"
@@ -26,20 +25,16 @@ class Tables(Protocol):
     def cut(self, now_ns: int) -> None:
         """What is in the tables by now may be made readable for others. Never called while an event is written."""
 
-    def note(self, record: RunRecord) -> None:
-        """More is known of the run: its shards, or the phase that begins."""
-
 
 @dataclass(slots=True)
 class FileTables:
     """Tables as the Parquet files of a run directory; those that are written while it goes on are in segments.
 
-    ``segment_ns``: how much of run time the last segment may hold. ``on_note`` is called with what is known of the run.
+    ``segment_ns``: how much of run time the last segment may hold.
     """
 
     directory: Path
     segment_ns: int
-    on_note: Callable[[RunRecord], None] = field(default=lambda record: None)
     _segmented: dict[str, SegmentedTable] = field(default_factory=dict)
 
     def __call__(self, name: str, schema: pa.Schema) -> Table:
@@ -54,9 +49,6 @@ class FileTables:
         if due:
             for table in self._segmented.values():
                 table.cut()
-
-    def note(self, record: RunRecord) -> None:
-        self.on_note(record)
 
     @property
     def segments(self) -> dict[str, int]:
@@ -73,9 +65,6 @@ class MemoryTables:
         return self.tables.setdefault(name, MemoryTable(schema))
 
     def cut(self, now_ns: int) -> None:
-        pass
-
-    def note(self, record: RunRecord) -> None:
         pass
 
 
