@@ -61,7 +61,7 @@ def hunt(
     """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a seed failed, 2 if none did but
-    it was interrupted, 3 if the lab failed.
+    it was interrupted or seeds could not be judged, 3 if the lab failed.
     """
     from scenarios.hunt.seeds import HuntTarget
     from scenarios.spec.reading import load_scenario
@@ -82,7 +82,8 @@ def hunt(
     if hunted.broken:
         first = hunted.broken[0]
         raise LabError(f"seed {first.seed}: {first.difference or first.error}")
-    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if hunted.complete else EXIT_UNKNOWN)
+    decided = hunted.complete and not hunted.undecided
+    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if decided else EXIT_UNKNOWN)
 
 
 def sweep(

@@ -54,14 +54,25 @@ class HuntResult:
         """Seeds in which the lab itself failed, or that are not the same twice."""
         return [outcome for outcome in self.outcomes if outcome.valid is None or outcome.difference is not None]
 
+    @property
+    def undecided(self) -> list[Outcome]:
+        """Seeds that are neither valid nor invalid: they are no evidence of anything."""
+        return [outcome for outcome in self.outcomes if outcome.valid == "unknown"]
+
+    @property
+    def judged(self) -> int:
+        """Of so many runs a share is told."""
+        return max(1, len(self.outcomes) - len(self.undecided))
+
     def to_json(self) -> dict[str, Any]:
-        interval = proportion_interval(self.failing, max(1, len(self.outcomes)))
+        interval = proportion_interval(self.failing, self.judged)
         return {
             "scenario": self.scenario,
             "runs": len(self.outcomes),
             "resumed": self.resumed,
             "complete": self.complete,
             "failing": self.failing,
+            "unknown": len(self.undecided),
             "failure_rate": {"low": interval.low, "high": interval.high},
             "repeated": sum(outcome.repeated for outcome in self.outcomes),
             "broken": {str(one.seed): one.difference or one.error for one in self.broken},
@@ -101,7 +112,7 @@ class HuntResult:
         return table
 
     def _share(self, hits: int) -> str:
-        interval = proportion_interval(hits, len(self.outcomes))
+        interval = proportion_interval(hits, self.judged)
         return f"{interval.low:.2%} to {interval.high:.2%}"
 
     @property
@@ -115,6 +126,10 @@ class HuntResult:
         pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
         totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
         sentences = [f"{totals}; {self.failing:,} failed ({self._share(self.failing)})."]
+        if self.undecided:
+            first = ", ".join(str(one.seed) for one in self.undecided[:SEEDS_SHOWN])
+            words = f"{len(self.undecided):,} runs could not be judged and count for no share"
+            sentences.append(f"{words}; first seeds: {first}.")
         if self.resumed:
             sentences.append(f"{self.resumed:,} of the runs are from before.")
         if not self.complete:

@@ -22,7 +22,7 @@ def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     found = {one.name: one for one in hunted.groups}
     cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
     for name in dict.fromkeys((*scenario.forbidden, *found)):
-        told = _of_seeds(found[name], runs) if name in found else ()
+        told = _of_seeds(found[name], hunted.judged) if name in found else ()
         cases.append(Case.of(group, name, Outcome.FAILURE, *told))
     undecided = [one.seed for one in hunted.outcomes if one.valid == "unknown"]
     if undecided:

@@ -15,7 +15,9 @@ from support.scenarios.planted import PLANTED
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
+from analysis.statistics import proportion_interval
 from cluster.testbed import Testbed as Cluster
+from scenarios.cli.main import run_cli
 from scenarios.faults.catalogue import CLASSES
 from scenarios.hunt.findings import sum_up
 from scenarios.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
@@ -66,6 +68,23 @@ def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tm
         both = hunt(target, range(1, 7), state=state, on_outcome=again.append)
     assert [outcome.seed for outcome in again] == [4, 5, 6]
     assert (both.outcomes[:4], both.known) == (first.outcomes, 3)
+
+
+def test_seeds_that_cannot_be_judged_are_no_evidence_and_the_exit_code_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a single expected message half of the runs push none, which is neither right nor wrong."""
+    path = scenario_file(tmp_path, load={"duration_s": 1})
+    monkeypatch.chdir(tmp_path)
+    hunt_of_one = ["hunt", str(path), "--runs", "14", "--messages", "1"]
+    assert run_cli([*hunt_of_one, "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    judged = told["runs"] - told["unknown"]
+    assert (told["failing"], told["runs"]) == (0, 14)
+    assert 0 < judged < 14
+    assert told["failure_rate"]["high"] == proportion_interval(0, judged).high
+    assert run_cli(hunt_of_one) == 2
+    assert f"{told['unknown']} runs could not be judged" in capsys.readouterr().out
 
 
 CALLS: list[None] = []
