@@ -66,6 +66,9 @@ fontManager.ttflist = []
 for _font in sorted(Path(get_data_path(), "fonts", "ttf").glob("DejaVuSans*.ttf")):
     fontManager.addfont(_font)
 
+_POSITION_DIGITS = 6
+"""Of places in a figure, as shares of its size: far below a pixel."""
+
 _DPI_OF_CLOUDS = 300
 """Of clouds of points within files that otherwise hold lines."""
 
@@ -254,10 +257,22 @@ def _lines_inches(text: str, size: float) -> float:
     return (text.count("\n") + 1) * size * _LEADING
 
 
+def _settle(figure: Figure) -> None:
+    """Lay the figure out for good.
+
+    What the solver finds differs in the last digits from process to process, and of these the ids in an SVG are made.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)
+    for axis in figure.axes:
+        axis.set_position(tuple(round(value, _POSITION_DIGITS) for value in axis.get_position().bounds))
+
+
 def save(figure: Figure, path: Path) -> Path:
     """Write ``path`` in the format that its ending names. Raises ``OSError``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix.removeprefix(".").lower()
+    _settle(figure)
     with rc_context(_FILES):
         dpi = DPI if kind == "png" else _DPI_OF_CLOUDS
         figure.savefig(path, dpi=dpi, format=kind, metadata=dict(_METADATA[kind]))

@@ -2,12 +2,13 @@
 
 A zone is overloaded if, over the last half of the load and at times without a fault, 5 % more messages of its shards
 became due than there were deliveries of them, and its depth grew by at least half of these. (Messages that became due
-and are missing from the depth of their zone are not waiting there to be served: its server missed them.) The rule is
-ours.
+and are missing from the depth of their zone are not waiting there to be served: its server missed them.) A fault lasts,
+for a zone, until its operations succeed again: connections come back later than a server. The rule is ours.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ CASES_MIN = 10
 
 WAITING_SHARE = 0.5
 """At least this share of the excess must be waiting in the zone."""
+
+RECOVERED_NS = 1_000_000_000
+"""If no operation of a zone has failed for so long after a fault, it has recovered."""
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
@@ -43,19 +47,24 @@ class Overload:
 
 def overloads(run: RunDirectory) -> tuple[Overload, ...]:
     """The overloaded zones of ``run``, by name; none if no time without a fault is left. Raises ``RunError``."""
-    spans = _quiet_spans(run)
-    looked_at_s = sum(end - begin for begin, end in spans) / _NS_PER_S
-    if not spans:
+    quiet = _quiet_spans(run)
+    if not quiet:
         return ()
+    failures = _failures(run)
+    spans = {zone: _recovered(quiet, failures[zone]) for zone in run.info.queue.shards.values()}
     due, deliveries = _counts(run, spans)
     growing = _growing(run, spans)
     return tuple(
-        Overload(zone=zone, due=due[zone], deliveries=deliveries[zone], looked_at_s=looked_at_s)
+        Overload(zone=zone, due=due[zone], deliveries=deliveries[zone], looked_at_s=_length_s(spans[zone]))
         for zone in sorted(due)
         if due[zone] > EXCESS * deliveries[zone]
         and due[zone] - deliveries[zone] >= CASES_MIN
         and growing[zone] >= WAITING_SHARE * (due[zone] - deliveries[zone])
     )
+
+
+def _length_s(spans: _Spans) -> float:
+    return sum(end - begin for begin, end in spans) / _NS_PER_S
 
 
 def _quiet_spans(run: RunDirectory) -> list[tuple[int, int]]:
@@ -73,7 +82,32 @@ def _quiet_spans(run: RunDirectory) -> list[tuple[int, int]]:
     return [(first, last) for first, last in spans if first < last]
 
 
-def _counts(run: RunDirectory, spans: _Spans) -> tuple[Counter[str], Counter[str]]:
+def _failures(run: RunDirectory) -> defaultdict[str, list[int]]:
+    """When pushes and pops of each zone ended without success, in order."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for batch in run.operations(("time_ns", "zone", "f", "type")):
+        failed = pc.is_in(batch["type"].dictionary_decode(), pa.array(["fail", "info"]))
+        moved = pc.is_in(batch["f"].dictionary_decode(), pa.array(["push", "pop"]))
+        rows = batch.filter(pc.and_(failed, moved))
+        for zone, time_ns in zip(rows["zone"].to_pylist(), rows["time_ns"].to_pylist(), strict=True):
+            found[zone].append(time_ns)
+    return found
+
+
+def _recovered(spans: _Spans, failures_ns: Sequence[int]) -> _Spans:
+    """Each of ``spans`` from where operations had succeeded for ``RECOVERED_NS`` after a fault."""
+    found = []
+    for begin, end in spans:
+        for time_ns in failures_ns[bisect_left(failures_ns, begin) :]:
+            if time_ns - begin > RECOVERED_NS:
+                break
+            begin = time_ns
+        if begin < end:
+            found.append((begin, end))
+    return found
+
+
+def _counts(run: RunDirectory, spans: Mapping[str, _Spans]) -> tuple[Counter[str], Counter[str]]:
     """By zone: messages of its shards that became due, and deliveries."""
     due: Counter[str] = Counter()
     deliveries: Counter[str] = Counter()
@@ -82,9 +116,10 @@ def _counts(run: RunDirectory, spans: _Spans) -> tuple[Counter[str], Counter[str
         for f, counter in (("push", due), ("pop", deliveries)):
             rows = confirmed.filter(pc.equal(confirmed["f"].dictionary_decode(), f))
             at_ns = _due_ns(run, rows) if f == "push" else rows["time_ns"].to_numpy()
-            for shard in rows.filter(pa.array(_within(at_ns, spans)))["shard"].to_pylist():
-                if shard in run.info.queue.shards:
-                    counter[run.info.queue.shards[shard]] += 1
+            shards = rows["shard"].dictionary_decode()
+            for shard, zone in run.info.queue.shards.items():
+                of_shard = pc.is_in(shards, pa.array([shard])).to_numpy(zero_copy_only=False)
+                counter[zone] += int(np.count_nonzero(of_shard & _within(at_ns, spans[zone])))
     return due, deliveries
 
 
@@ -103,12 +138,13 @@ def _within(at_ns: NDArray[np.int64], spans: _Spans) -> NDArray[np.bool_]:
     return inside
 
 
-def _growing(run: RunDirectory, spans: _Spans) -> defaultdict[str, float]:
-    """By how much the depth of each zone grew within ``spans``, added up."""
+def _growing(run: RunDirectory, spans: Mapping[str, _Spans]) -> defaultdict[str, float]:
+    """By how much the depth of each zone grew within its ``spans``, added up."""
     grown: defaultdict[str, float] = defaultdict(float)
-    for begin, end in spans:
-        for zone, times_ns, depths in _depths(run, begin, end):
-            grown[zone] += _grown(np.array(times_ns), np.array(depths))
+    for own, of_zone in spans.items():
+        for begin, end in of_zone:
+            for zone, times_ns, depths in _depths(run, begin, end):
+                grown[own] += _grown(np.array(times_ns), np.array(depths)) if zone == own else 0.0
     return grown
 
 

@@ -94,13 +94,18 @@ def _doubts(valid: Validity, reasons: Sequence[str]) -> Iterator[str]:
 def _noticed(operations: Sequence[OperationSummary], names: Sequence[str]) -> Iterator[str]:
     """What whoever uses the cluster would have noticed: how long things took, and when they did not work."""
     found = [row for row in operations if row.zone == "all" and row.f in names]
-    timed = [(row.f, row.service_ms) for row in found if row.service_ms.get("count")]
+    timed = [(row.f, took) for row in found if (took := _time_ms(row)).get("count")]
     times = ", ".join(f"{f} {_ms(took['p50'])} and {_ms(took['p99'])} ms" for f, took in timed)
     if times:
         yield f"Half of the operations took at most, and 99 in 100 at most: {times} (a pop waits for a message)."
     outages = [f"{row.f} {row.unavailability_s:.1f} s" for row in found if row.unavailability_s >= 0.05]
     if outages:
         yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."
+
+
+def _time_ms(row: OperationSummary) -> Mapping[str, float]:
+    """From when an operation was to begin, where a plan says that, as other sentences do; else from when it began."""
+    return row.response_ms if row.response_ms.get("count") else row.service_ms
 
 
 def _ms(value: float) -> str:

@@ -59,6 +59,18 @@ def test_what_arrives_under_a_fault_does_not_count(tmp_path: Path):
     assert found(made) == ()
 
 
+def test_a_fault_lasts_until_the_zone_has_its_connections_back(tmp_path: Path):
+    """Of 100 messages 50 are served: none while pops still fail after the fault, and then as many as arrive."""
+    made = run(tmp_path, popped=0)
+    for number in range(50):
+        made.pop(f"m{50 + number}", at_ms=1_460 + 9 * number)
+    made.fault("kill", "a", begin_ms=500, end_ms=1_000)
+    assert found(made) != ()
+    for number in range(9):
+        made.pop(at_ms=1_000 + 50 * number, outcome="fail", error="Unavailable: Peer: Peer Node is not connected")
+    assert found(made) == ()
+
+
 def test_messages_count_when_they_become_due(tmp_path: Path):
     made = run(tmp_path, pushed=0, popped=0)
     for number in range(60):

@@ -81,7 +81,7 @@ def test_words_are_wrapped_to_the_width_and_none_is_lost() -> None:
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
-@pytest.mark.parametrize("format_", [Format.PNG, Format.PDF])
+@pytest.mark.parametrize("format_", list(Format))
 def test_equal_input_makes_equal_files_whatever_the_process(
     format_: Format, queue_runs: list[Path], tmp_path: Path
 ) -> None:

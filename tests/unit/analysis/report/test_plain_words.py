@@ -43,6 +43,13 @@ def test_a_valid_run_says_what_was_tried_and_that_it_is_one_example(tmp_path: Pa
     ]
 
 
+def test_a_push_takes_from_when_it_was_to_begin_as_in_the_sentences_of_the_checker(tmp_path: Path) -> None:
+    run = good(tmp_path / "run")
+    for number in range(4, 40):
+        run.push(f"m{number}", at_ms=10 * number, took_ms=2, intended_ms=10 * number - 30)
+    assert any("at most: push 32 and 32 ms, " in sentence for sentence in words(run.write()))
+
+
 def test_an_invalid_run_names_what_happened_with_its_share_and_the_faults(tmp_path: Path) -> None:
     run = good(tmp_path / "run")
     run.push("gone", at_ms=90)
