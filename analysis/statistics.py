@@ -1,24 +1,17 @@
 """Quantiles, their intervals, intervals of rates, and the distance of two samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from analysis.proportions import Interval, proportion_interval
+
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 _BOOTSTRAP_CELLS = 1 << 20  # values of resamples held at once
 _ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A two-sided confidence interval; ``low`` and ``high`` in the unit of the estimate."""
-
-    low: float
-    high: float
 
 
 def quantiles(sample: ArrayLike, names: Sequence[str] = tuple(QUANTILES)) -> dict[str, float]:
@@ -54,18 +47,6 @@ def quantile_interval(sample: ArrayLike, probability: float, *, confidence: floa
         return None
     part = np.partition(values, [low, high])
     return Interval(float(part[low]), float(part[high]))
-
-
-def proportion_interval(hits: int, trials: int, *, confidence: float = 0.95) -> Interval:
-    """Clopper-Pearson interval of a proportion: coverage is at least ``confidence`` for every true value."""
-    if not 0 <= hits <= trials:
-        raise ValueError(f"hits must be 0..{trials} (trials), got {hits}")
-    if not trials:
-        return Interval(0.0, 1.0)
-    tail = (1 - confidence) / 2
-    low = special.betaincinv(hits, trials - hits + 1, tail) if hits else 0.0
-    high = special.betaincinv(hits + 1, trials - hits, 1 - tail) if hits < trials else 1.0
-    return Interval(float(low), float(high))
 
 
 def rate_interval(events: int, exposure: float, *, confidence: float = 0.95) -> Interval:

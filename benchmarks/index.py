@@ -49,7 +49,7 @@ def copy_of(model: Path, folder: Path, number: int) -> None:
     run = folder / "many" / f"20261123T{number:06}-DC_ONE-{number}"
     run.mkdir(parents=True)
     told = {name: json.loads((model / name).read_text()) for name in FILES}
-    told["run.json"] |= {"seed": number, "program": f"{number % PROGRAMS:016x}"}
+    told["run.json"] |= {"run_id": f"{number:016x}", "seed": number, "program": f"{number % PROGRAMS:016x}"}
     if number % 7:
         told["verdict.json"] |= {"valid": True, "reasons": [], "counts": {}}
     for name, value in told.items():

@@ -23,9 +23,10 @@ from analysis.comparison.metrics import (
 )
 from analysis.comparison.samples import Metric, read_series, read_zone_medians, zones_differ
 from analysis.message_classes import DUPLICATE_CAUSES
+from analysis.proportions import Interval
 from analysis.runs.directory import RunDirectory
 from analysis.runs.settings import settings_of
-from analysis.statistics import Interval, newcombe_interval
+from analysis.statistics import newcombe_interval
 from analysis.summary.queue_summary import LOSSES, load_verdict
 
 METHOD = (

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 
 from analysis.comparison.samples import DESCRIPTIONS, Floats, Metric, Series
+from analysis.proportions import Interval
 from analysis.statistics import (
     QUANTILES,
-    Interval,
     block_bootstrap_quantiles,
     dependence_block_length,
     ks_block_p_value,

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pandas.util import hash_array  # type: ignore[import-untyped]
 
-from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory
+from analysis.runs.directory import RunDirectory
+from analysis.runs.info import NANOSECONDS_PER_MS
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

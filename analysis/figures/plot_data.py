@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory
+from analysis.runs.directory import RunDirectory
+from analysis.runs.info import NANOSECONDS_PER_MS
 
 Floats = NDArray[np.float64]
 

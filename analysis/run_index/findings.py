@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from analysis.proportions import proportion_interval
 from analysis.run_index.many_runs import ManyRuns
 from analysis.run_index.run_line import RunLine
 
@@ -59,7 +60,7 @@ class Evidence:
     hits: dict[str, int] = field(default_factory=dict)
     judged: dict[str, int] = field(default_factory=dict)
     of_many: int = 0
-    seeds: set[int] = field(default_factory=set)
+    seen: set[int | str] = field(default_factory=set)
     example: dict[str, str] = field(default_factory=dict)
 
     def add(self, *, judged: Iterable[str], shown: Iterable[str], example: str) -> None:
@@ -127,10 +128,12 @@ def _of_program(
 
 
 def _add_run(evidence: Evidence, line: RunLine) -> None:
-    # A simulated run is decided by its seed: made twice, it is still one. One in doubt counts for what it shows only.
-    if line.arm == "sim" and line.seed in evidence.seeds:
+    # A simulated run is decided by its seed, and a copy has the run id of what it was copied from: made or copied
+    # twice, each is still one run. One in doubt counts for what it shows only.
+    same = line.seed if line.arm == "sim" else line.run_id
+    if same in evidence.seen:
         return
-    evidence.seeds.add(line.seed)
+    evidence.seen.add(same)
     evidence.add(judged=line.shown if line.doubts else line.judged, shown=line.shown, example=line.place)
 
 
@@ -157,8 +160,6 @@ def findings(evidence: Mapping[Experiment, Sequence[Evidence]]) -> list[Finding]
 
 
 def _finding(experiment: Experiment, name: str, programs: Sequence[Evidence]) -> Finding:
-    from analysis.statistics import proportion_interval  # scipy: slow to import, not needed without a finding
-
     judging = [one for one in programs if one.could_show(name)]
     showing = [index for index, one in enumerate(judging) if one.hits.get(name)]
     first, last = judging[showing[0]], judging[showing[-1]]

@@ -1,13 +1,13 @@
 """``index.json`` of a folder of runs: one line a run, what many runs sum up to, and the findings.
 
-The file is its own cache: what it says of a run is taken over for as long as the run's files have the same digest, so a
-further run costs the reading of its files, and of the digests of the others.
+The file is its own cache: what it says of a run is taken over for as long as the run's files have the same digest,
+wherever the run has been moved to, so a further run costs the reading of its files, and of the digests of the others.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from analysis.run_index.findings import RULES, Finding, collected, findings
 from analysis.run_index.many_runs import ManyRuns
 from analysis.run_index.run_line import RunLine, digest_of, line_of
 
-FORMAT = 1
+FORMAT = 2
 """Changes whenever the same files of a run would make another line: then nothing is taken over."""
 
 JSON_NAME = "index.json"
@@ -57,11 +57,12 @@ def read_index(folder: Path, read_many: ReadMany) -> Index:
     lines, read = [], 0
     for run in run_directories(folder):
         place = run.relative_to(folder).as_posix()
-        digest, before = digest_of(run), known.runs.get(place)
+        digest = digest_of(run)
+        before = known.runs.get((digest, "")) or known.runs.get((digest, place))
         # Whether a run still goes on depends on its process, not on its files alone.
-        if before is None or before.digest != digest or before.status == "running":
+        if before is None or before.status == "running":
             before, read = line_of(run, place=place, digest=digest), read + 1
-        lines.append(before)
+        lines.append(before if before.place == place else replace(before, place=place))
     many = read_many(folder, known.many)
     ordered = sorted(lines, key=lambda line: (line.problem is None, line.started_utc, line.place), reverse=True)
     return Index(
@@ -93,9 +94,9 @@ def is_run(directory: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the index of before says, by place."""
+    """What the index of before says: of runs by digest, and by place where the digest has no run id in it."""
 
-    runs: Mapping[str, RunLine]
+    runs: Mapping[tuple[str, str], RunLine]
     many: Mapping[str, ManyRuns]
 
 
@@ -105,7 +106,8 @@ def _known(path: Path) -> _Known:
         told = json.loads(path.read_text(encoding="utf-8"))
         if told["format"] == FORMAT:
             runs, many = map(RunLine.from_json, told["runs"]), map(ManyRuns.from_json, told["many_runs"])
-            return _Known({line.place: line for line in runs}, {one.place: one for one in many})
+            by_digest = {(line.digest, "" if line.run_id else line.place): line for line in runs}
+            return _Known(by_digest, {one.place: one for one in many})
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return _Known({}, {})

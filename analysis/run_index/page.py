@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.pages import Script, environment, write_whole
+from analysis.proportions import proportion_interval
 from analysis.run_index.findings import RULES, Status
 from analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
 from analysis.run_index.run_line import RunLine
@@ -65,8 +66,6 @@ def _many_rows(index: Index) -> Iterator[dict[str, Any]]:
 
 
 def _interval(hits: int, runs: int) -> str:
-    from analysis.statistics import proportion_interval  # as in findings
-
     interval = proportion_interval(hits, runs)
     return f"{interval.low:.2%} to {interval.high:.2%}"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from analysis.runs.directory import RunInfo
+from analysis.runs.errors import RunError
+from analysis.runs.info import RunInfo, opened_info
 
 _FILES = ("run.json", "verdict.json", "summary.json")
 _WITH_VALUE = ("--seed", "--dir", "--level", "--on", "--junit")
@@ -22,7 +22,7 @@ _FIGURES = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunLine:
-    """``place``: below the folder of runs. ``digest``: of the files that it was made from.
+    """``place``: below the folder of runs. ``digest``: of the files that it was made from. ``run_id``: as in run.json.
 
     ``problem``: why it cannot be read; the rest is empty then. ``setting``: the options of its command line that change
     what is tried. ``program``: a fingerprint of the source files, or what there is instead. ``valid``: None if it was
@@ -32,6 +32,7 @@ class RunLine:
 
     place: str
     digest: str
+    run_id: str = ""
     problem: str | None = None
     scenario: str = ""
     level: str = ""
@@ -88,10 +89,8 @@ def digest_of(run: Path) -> str:
 
 def line_of(run: Path, *, place: str, digest: str) -> RunLine:
     """What the files of ``run`` tell; a line with a problem if they cannot be read."""
-    from analysis.runs.directory import RunDirectory, RunError  # not needed where nothing is new, and slow to import
-
     try:
-        return _line(run, RunDirectory.open(run).info, place=place, digest=digest)
+        return _line(run, opened_info(run)[1].as_of_now(), place=place, digest=digest)
     except RunError as error:
         problem = str(error).replace(f"{run.resolve()}/", "").removeprefix(f"{run.resolve()}: ")
     except OSError as error:
@@ -101,7 +100,7 @@ def line_of(run: Path, *, place: str, digest: str) -> RunLine:
     return RunLine(place=place, digest=digest, problem=problem)
 
 
-def _line(run: Path, info: "RunInfo", *, place: str, digest: str) -> RunLine:
+def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
     verdict, summary = _told(run / "verdict.json"), _told(run / "summary.json")
     counts = {str(name): int(count) for name, count in verdict.get("counts", {}).items() if count}
     forbidden = [name for name in verdict.get("forbid", ()) if name not in verdict.get("not_judged", ())]
@@ -109,6 +108,7 @@ def _line(run: Path, info: "RunInfo", *, place: str, digest: str) -> RunLine:
     return RunLine(
         place=place,
         digest=digest,
+        run_id=info.run_id,
         scenario=info.scenario,
         level=info.level,
         arm="session" if info.session is not None else info.arm,
@@ -128,7 +128,7 @@ def _line(run: Path, info: "RunInfo", *, place: str, digest: str) -> RunLine:
     )
 
 
-def setting_of(info: "RunInfo") -> str:
+def setting_of(info: RunInfo) -> str:
     """The words of the run's command line that change what is tried, but for scenario, level, arm and seed."""
     try:
         words = shlex.split(info.command)

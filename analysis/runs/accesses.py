@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from analysis.runs.directory import ROWS_PER_BATCH, RunInfo
+from analysis.runs.directory import ROWS_PER_BATCH
+from analysis.runs.info import RunInfo
 
 VALUES_NAME = "values"
 FINAL_VALUES_NAME = "final_values"

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched
+from analysis.runs.info import FORMAT
 from analysis.runs.segments import SEGMENTED, segments_of, table_in
-from analysis.runs.tables import FORMAT
 
 EPOCH_MS = 1_700_000_000_000
 

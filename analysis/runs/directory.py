@@ -14,146 +14,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
+from analysis.runs.errors import RunError, TooNew, missing, reading
 from analysis.runs.fault_bands import FaultBand, fault_bands
 from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
-from analysis.runs.owner import Owner
+from analysis.runs.info import FORMAT, RunInfo, newer, opened_info
 from analysis.runs.segments import SEGMENTED, segment_path, segments_of, single_file
-from analysis.runs.tables import FORMAT, FORMAT_KEY
+from analysis.runs.tables import FORMAT_KEY
 
-NANOSECONDS_PER_MS = 1_000_000
 ROWS_PER_BATCH = 32_768
-KILLED = "the lab was killed while it ran"
-
-
-class RunError(Exception):
-    """A run directory cannot be analysed. The message is one line that names the file and what is wrong with it."""
-
-
-class CutOff(RunError):
-    """The lab was killed while it wrote."""
-
-
-class TooNew(RunError):
-    """A newer program wrote it."""
-
-
-class QueueInfo(BaseModel):
-    """Which engine ran, which zone serves each shard, and what the engine promises (``engine.queue.Features``).
-
-    ``early_ms_max``: how long before it is due it may serve a message.
-    """
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    engine: str
-    shards: dict[str, str]
-    early_ms_max: int = 1
-    leases: bool = True
-    priorities: bool = True
-
-    @property
-    def not_judged(self) -> tuple[MessageClass, ...]:
-        """The classes for which the engine lacks the means."""
-        return (*(() if self.leases else NEED_LEASES), *(() if self.priorities else NEED_PRIORITIES))
-
-
-class SessionInfo(BaseModel):
-    """A cluster that somebody used by hand: clients and what they did are unknown, so there is nothing to judge."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    zones: tuple[str, ...]
-    lag: str
-    time_factor: float
-
-
-class WorkloadInfo(BaseModel):
-    """What the clients did, if it was not a queue: ``analysis.runs.accesses.WorkloadKind``, and what was forbidden."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    kind: str
-    forbid: tuple[str, ...]
-    budget_configurations: int = 200_000
-
-
-def _known_class(name: object) -> object:
-    if name not in set(MessageClass):
-        raise ValueError(f"{name!r} is not a message class; known are {', '.join(MessageClass)}")
-    return name
-
-
-class RunInfo(BaseModel):
-    """``run.json``: what was run, when, on what, and how it ended.
-
-    ``format``: ``analysis.runs.tables.FORMAT`` when it was written. ``run_id``: 16 hexadecimal digits, other in every
-    run; of runs of format 1 made from their ``run.json``. ``status``: ``running`` only while its ``owner`` lives, if it
-    can be told; a run whose lab was killed is ``interrupted``. ``segments``: how many each table has, once it is over.
-    ``program``: a fingerprint of all source files, those of a queue of the user's own included.
-    ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
-    ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
-    ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
-    process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
-    ``stall_p99_ms``: how late it was in all but one of a hundred looks; latencies that are not much longer are its own.
-    """
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    format: int = 1
-    run_id: str = ""
-    owner: Owner | None = None
-    segments: dict[str, int] = {}
-    zonelab_version: str
-    git_commit: str | None = None
-    program: str | None = None
-    scenario: str
-    level: str
-    seed: int
-    arm: str = "real"
-    zones: str | None = None
-    server: str | None = None
-    python: str | None = None
-    platform: str | None = None
-    started_utc: str
-    epoch_ns: int
-    status: Literal["running", "complete", "interrupted", "failed"]
-    error: str | None = None
-    phases: dict[str, tuple[int, int]] = {}
-    drained: bool = False
-    unread_zones: tuple[str, ...] = ()
-    queue: QueueInfo
-    workload: WorkloadInfo | None = None
-    session: SessionInfo | None = None
-    coordinators: dict[str, dict[str, Any]] = {}
-    longest_stall_ms: float | None = None
-    stall_p99_ms: float | None = None
-    shortest_time_out_ms: float | None = None
-    forbid: tuple[Annotated[MessageClass, BeforeValidator(_known_class)], ...] = FORBIDDEN_DEFAULT
-    command: str = ""
-
-    @property
-    def zone_names(self) -> tuple[str, ...]:
-        return tuple(sorted({*self.queue.shards.values(), *self.coordinators, *self.unread_zones}))
-
-    @property
-    def doubt(self) -> str | None:
-        """Why the run says less than a complete one; None if it is complete."""
-        if self.status in ("complete", "running"):
-            return None if self.status == "complete" else "the run is still going on"
-        return f"the run was {self.status}" + (f": {self.error}" if self.error else "")
-
-    def wall_ms(self, time_ns: int) -> int:
-        """The wall clock of the run at run time ``time_ns``, in whole milliseconds."""
-        return (self.epoch_ns + time_ns) // NANOSECONDS_PER_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,25 +40,17 @@ class RunDirectory:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open ``path``, which may be a link such as ``latest``, and validate its ``run.json``."""
-        directory = Path(path)
-        if not directory.is_dir():
-            what = "is a file, not a run directory" if directory.exists() else "no such run directory"
-            raise RunError(f"{directory}: {what}")
-        directory = directory.resolve()
-        if not (directory / "run.json").exists():
-            raise _no_run_file(directory)
-        run = cls(path=directory, info=_run_info(directory / "run.json"))
-        return run._as_far_as_it_is() if run.info.status == "running" else run
+        directory, info = opened_info(path)
+        run = cls(path=directory, info=info.as_of_now())
+        return run._as_far_as_it_is() if info.status == "running" else run
 
     def _as_far_as_it_is(self) -> Self:
-        """Who has begun says that it runs; the phase that it is in lasts until the last event that is on record."""
-        changes: dict[str, Any] = {}
-        if self.info.owner is not None and self.info.owner.is_gone():
-            changes = {"status": "interrupted", "error": KILLED}
+        """The phase that a run is in lasts until the last event that is on record."""
         if self.info.phases:
             name, (begin_ns, end_ns) = max(self.info.phases.items(), key=lambda phase: phase[1])
-            changes["phases"] = {**self.info.phases, name: (begin_ns, max(end_ns, self._last_ns()))}
-        return type(self)(path=self.path, info=self.info.model_copy(update=changes))
+            phases = {**self.info.phases, name: (begin_ns, max(end_ns, self._last_ns()))}
+            return type(self)(path=self.path, info=self.info.model_copy(update={"phases": phases}))
+        return self
 
     def _last_ns(self) -> int:
         """0 if nothing is on record, or cannot be read: whoever reads it will say so."""
@@ -213,7 +79,7 @@ class RunDirectory:
         for number in range(1, expected + 1):
             path = segment_path(self.path, table, number)
             if path not in found:
-                raise _missing(path)
+                raise missing(path)
         return found
 
     def operation_rows(self) -> int:
@@ -269,22 +135,22 @@ class RunDirectory:
     def lateness(self) -> pa.Table:
         """The checker's ``lateness.parquet``: zone, lateness_ms, deliveries."""
         path = self.path / "lateness.parquet"
-        with _reading(path):
+        with reading(path, pa.ArrowException):
             return pq.read_table(path)
 
     def scenario_text(self) -> str:
-        with _reading(self.path / "scenario.yaml") as path:
+        with reading(self.path / "scenario.yaml") as path:
             return path.read_text(encoding="utf-8")
 
     def read_json(self, name: str) -> Any:
-        with _reading(self.path / name) as path:
+        with reading(self.path / name) as path:
             return json.loads(path.read_text(encoding="utf-8"))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
         """Write ``name`` whole or not at all."""
         path = self.path / name
         partial = path.with_name(name + ".partial")
-        with _reading(path):
+        with reading(path):
             partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             partial.replace(path)
         return path
@@ -295,70 +161,12 @@ def _rows(path: Path, schema: pa.Schema) -> int:
         return int(file.metadata.num_rows)
 
 
-def _missing(path: Path) -> RunError:
-    partial = path.with_name(path.name + ".partial")
-    if partial.exists():
-        return CutOff(f"{path}: only {partial.name} is there: {KILLED}")
-    return RunError(f"{path}: missing")
-
-
-def _no_run_file(directory: Path) -> RunError:
-    words = f"{directory}: not a run directory: it has no run.json"
-    if (directory / "history" / "operations.parquet.partial").exists():
-        return CutOff(f"{words} (history/operations.parquet.partial is there: {KILLED})")
-    return RunError(words)
-
-
-def _run_info(path: Path) -> RunInfo:
-    with _reading(path):
-        text = path.read_text(encoding="utf-8")
-    _refuse_newer(path, text)
-    try:
-        info = RunInfo.model_validate_json(text)
-        return info if info.run_id else info.model_copy(update={"run_id": sha256(text.encode()).hexdigest()[:16]})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "content"
-        shown = "" if first["type"] == "missing" else f", got {str(first['input'])[:60]!r}"
-        raise RunError(f"{path}: {where}: {first['msg']}{shown}") from error
-
-
-def _refuse_newer(path: Path, text: str) -> None:
-    """Before anything else: what a newer program means by the other fields nobody knows."""
-    try:
-        written = json.loads(text).get("format", 1)
-    except (ValueError, AttributeError):
-        return
-    if isinstance(written, int) and written > FORMAT:
-        raise TooNew(f"{path}: {_newer(written)}")
-
-
-def _newer(written: int) -> str:
-    return f"written by a newer zonelab, in format {written}; this one reads up to {FORMAT}"
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[Path]:
-    """Turn whatever goes wrong with ``path`` into one ``RunError`` line."""
-    try:
-        yield path
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: truncated, corrupt or unreadable: {_one_line(error)}") from error
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 160 else text[:157] + "..."
-
-
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
-    with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with reading(path, pa.ArrowException), pq.ParquetFile(path, page_checksum_verification=True) as file:
         written = int((file.schema_arrow.metadata or {}).get(FORMAT_KEY, b"1"))
         if written > FORMAT:
-            raise TooNew(f"{path}: {_newer(written)}")
+            raise TooNew(f"{path}: {newer(written)}")
         found = set(file.schema_arrow.names)
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:

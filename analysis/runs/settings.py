@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 
 _OF_RUN = (
     "scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit", "program",

@@ -9,8 +9,7 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMAT = 2
-"""Version of a run directory: 1 had each table in one file that had no footer until the run was over."""
+from analysis.runs.info import FORMAT
 
 FORMAT_KEY = b"zonelab.format"
 """In the metadata of every file."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 from analysis.spark import classes
 from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
 from analysis.spark.groups import grouped_settings

@@ -14,7 +14,8 @@ from tempfile import mkdtemp
 from typing import Self
 from urllib.parse import unquote, urlparse
 
-from analysis.runs.directory import CutOff, RunDirectory, RunError, TooNew
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import CutOff, RunError, TooNew
 from analysis.spark.storage import Storage
 
 _BESIDE = ("run.json", "scenario.yaml")

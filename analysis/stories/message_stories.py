@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from analysis.checkers.verdict import Offender, Verdict
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory, RunInfo
+from analysis.runs.directory import RunDirectory
 from analysis.runs.fault_bands import FaultBand
+from analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
 from analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
 
 NS_PER_S = 1_000_000_000

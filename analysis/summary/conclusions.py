@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.summary.result import Result
 
 STALL_SHARE_MAX = 0.2

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
 from analysis.checkers.verdict import Validity, Verdict
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunInfo
 from analysis.runs.fault_bands import FaultBand
+from analysis.runs.info import RunInfo
 from analysis.summary.queue_summary import OperationSummary, Summary
 
 _HEADLINES: Mapping[Validity, str] = {

@@ -21,8 +21,11 @@ from numpy.typing import NDArray
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.runs.directory import NANOSECONDS_PER_MS, RunDirectory, RunError
-from analysis.statistics import Interval, proportion_interval, quantile_interval, quantiles, rate_interval
+from analysis.proportions import Interval, proportion_interval
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
+from analysis.runs.info import NANOSECONDS_PER_MS
+from analysis.statistics import quantile_interval, quantiles, rate_interval
 from analysis.summary.overload import Overload, overloads
 
 ALL_ZONES = "all"

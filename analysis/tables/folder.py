@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 
 SCHEMA = 1
 TABLES = ("operations", "messages", "verdicts", "faults", "latency_counts")

@@ -74,7 +74,7 @@ def _told(error: BaseException) -> tuple[Sequence[str], int]:
 
 
 def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
-    from analysis.runs.directory import RunError
+    from analysis.runs.errors import RunError
     from scenarios.shrink.search import NotFailing
 
     if isinstance(error, RunError):

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from analysis.checkers.consistency.verdict import MEANINGS
 from analysis.message_classes import DESCRIPTIONS
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named

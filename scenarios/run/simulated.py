@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
-from analysis.runs.directory import RunInfo
+from analysis.runs.info import RunInfo
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings

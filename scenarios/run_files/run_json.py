@@ -1,4 +1,4 @@
-"""``run.json``: what was run, where, when, and how it ended; read by ``analysis.runs.directory.RunInfo``."""
+"""``run.json``: what was run, where, when, and how it ended; read by ``analysis.runs.info.RunInfo``."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from analysis.runs.info import FORMAT
 from analysis.runs.owner import Owner
-from analysis.runs.tables import FORMAT
 from scenarios.run_files.directory import environment, program_fingerprint, write_json
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload

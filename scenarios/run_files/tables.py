@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from analysis.runs.directory import RunInfo
 from analysis.runs.history import FINAL_STATE, OPERATIONS
+from analysis.runs.info import RunInfo
 from analysis.runs.segments import SegmentedTable, table_in
 from analysis.runs.tables import MemoryTable, Table
 

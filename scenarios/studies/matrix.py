@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.queue import Features
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, NEED_LEASES, MessageClass
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, classes_of
 from scenarios.many_runs.where import HERE, Where, seed_words

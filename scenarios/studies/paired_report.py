@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from scenarios.studies.page import markdown_rows, provenance
 from scenarios.studies.paired import PairedStudy, Row, RowResult
 from scenarios.studies.study_report import StudyReport

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.checkers.verdict import Verdict
-from analysis.runs.directory import NANOSECONDS_PER_MS
 from analysis.runs.history import OPERATIONS
+from analysis.runs.info import NANOSECONDS_PER_MS
 from analysis.statistics import quantiles
 from scenarios.fault_draws.swarm import drawn
 from scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.statistics import Interval
+from analysis.proportions import Interval
 from scenarios.sweep.one_run import DUPLICATES, QUANTILES
 from scenarios.sweep.rows import Difference, Estimate, Row
 from scenarios.terminal.console import console, milliseconds, print_rows

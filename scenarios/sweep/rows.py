@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from analysis.proportions import Interval, proportion_interval
 from analysis.statistics import (
-    Interval,
     mean_interval,
     paired_share_interval,
-    proportion_interval,
     quantile_interval,
 )
 from scenarios.sweep.one_run import DUPLICATES, SweptRun

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from analysis.comparison.compare import METHOD, Comparison, ShareDifference, ZoneMedians
 from analysis.comparison.metrics import PERMUTATIONS, WITHIN, MetricComparison, check_within
-from analysis.statistics import Interval
+from analysis.proportions import Interval
 
 NONE = "–"
 P_LEAST = 1 / (PERMUTATIONS + 1)

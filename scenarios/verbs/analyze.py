@@ -7,11 +7,11 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis.proportions import proportion_interval
 from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigures
 from analysis.spark.inputs import left_out_words
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
-from analysis.statistics import proportion_interval
 from analysis.summary.result import Result
 from scenarios.terminal.console import milliseconds
 

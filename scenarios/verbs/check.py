@@ -37,7 +37,7 @@ def title_of(directory: Path) -> str:
 
 
 def examine(directory: Path, *, title: str) -> Result | AccessResult:
-    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``analysis.runs.directory.RunError``."""
+    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``analysis.runs.errors.RunError``."""
     if RunDirectory.open(directory).info.workload is not None:
         accesses = check_consistency(directory)
         return AccessResult(title=title, directory=directory, verdict=accesses, summary=summarise_accesses(directory))
@@ -69,7 +69,7 @@ def illustrate(directory: Path) -> Illustrations:
 
 
 def compare(results: Sequence[Result], folder: Path) -> Illustrations:
-    """Draw what distinguishes checked runs, into ``folder``. Raises ``analysis.runs.directory.RunError``."""
+    """Draw what distinguishes checked runs, into ``folder``. Raises ``analysis.runs.errors.RunError``."""
     from analysis.figures.plots import plot_comparison
     from analysis.report import build_comparison
 

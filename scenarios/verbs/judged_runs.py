@@ -11,7 +11,7 @@ from scenarios.terminal.junit import Case, Outcome, Suite
 
 if TYPE_CHECKING:
     from analysis.comparison.compare import Comparison
-    from analysis.runs.directory import RunInfo
+    from analysis.runs.info import RunInfo
     from scenarios.verbs.engines import Compared, EngineRun
     from scenarios.verbs.replay import ReplayedMachine
     from scenarios.verbs.run import Performed

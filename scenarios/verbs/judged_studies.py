@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from scenarios.terminal.junit import Case, Outcome, Suite
 from scenarios.verbs.judged_runs import MEANING_OF, SHOWN
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from support.scenarios.short_runs import scenario_file, servers_of, zonelab_command
 
-from analysis.runs.directory import KILLED, RunDirectory
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import KILLED
 from analysis.runs.segments import segments_of
 
 pytestmark = pytest.mark.real

@@ -19,7 +19,9 @@ from analysis.checkers.consistency.sets import check_sets
 from analysis.checkers.consistency.staleness import check_staleness
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
 from analysis.runs.accesses import Access, AccessRun, Held, accesses, held
-from analysis.runs.directory import RunDirectory, RunError, RunInfo, WorkloadInfo
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
+from analysis.runs.info import RunInfo, WorkloadInfo
 from analysis.workloads import WorkloadKind
 
 ANOMALIES_NAME = "anomalies.parquet"

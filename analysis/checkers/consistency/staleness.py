@@ -15,8 +15,9 @@ import numpy as np
 
 from analysis.checkers.consistency.registers import may_have_updated, updated
 from analysis.checkers.consistency.verdict import Anomaly, Case, Findings, Share
+from analysis.proportions import proportion_interval
 from analysis.runs.accesses import Access
-from analysis.statistics import proportion_interval, quantiles
+from analysis.statistics import quantiles
 
 EVERYWHERE = "all"
 NEVER = 2**62

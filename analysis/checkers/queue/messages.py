@@ -35,7 +35,7 @@ from analysis.checkers.queue.inversion import SERVED
 from analysis.checkers.queue.offenders import Cases
 from analysis.checkers.verdict import Totals
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import NANOSECONDS_PER_MS
+from analysis.runs.info import NANOSECONDS_PER_MS
 
 _LATEST = int(np.iinfo(np.int64).max)
 

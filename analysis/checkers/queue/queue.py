@@ -34,7 +34,8 @@ from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
 from analysis.checkers.queue.spill import Spill, partition_by_id
 from analysis.checkers.verdict import Totals, Verdict, judge
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory, RunInfo
+from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
+from analysis.runs.info import RunInfo
 from analysis.statistics import quantiles
 
 ROWS_PER_PARTITION = 125_000

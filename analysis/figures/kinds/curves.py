@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis.figures import plot_style as style
-from analysis.statistics import Interval, quantile_interval
+from analysis.proportions import Interval
+from analysis.statistics import quantile_interval
 
 Floats = NDArray[np.float64]
 

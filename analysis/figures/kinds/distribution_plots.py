@@ -15,7 +15,8 @@ from analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, 
 from analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in
 from analysis.figures.plot_data import completions, operations_shown
 from analysis.runs.accesses import accesses
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.statistics import distribution_margin, quantile_interval
 from analysis.summary.queue_summary import load_verdict
 from analysis.workloads import WorkloadKind

@@ -11,7 +11,8 @@ from typing import Any
 
 from analysis.figures.kinds.names import NotDrawable
 from analysis.figures.plot_data import Completions
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.runs.settings import differing, settings_of, value_text
 
 LINES_MAX = 14

@@ -22,8 +22,9 @@ from analysis.figures.kinds.names import Kind, NotDrawable
 from analysis.figures.kinds.outcomes import Outcome
 from analysis.figures.text_layout import POINTS_PER_INCH, width_points
 from analysis.message_classes import DUPLICATE_CAUSES
+from analysis.proportions import Interval, proportion_interval
 from analysis.runs.settings import differing, value_text
-from analysis.statistics import Interval, proportion_interval, quantile_interval, rate_interval
+from analysis.statistics import quantile_interval, rate_interval
 from analysis.summary.queue_summary import LOSSES
 
 PER = 1_000

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.runs.settings import settings_of
 from analysis.summary.queue_summary import load_verdict
 

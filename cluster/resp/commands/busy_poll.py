@@ -5,9 +5,12 @@ asleep finds its caches cold. Whoever waits for answers from zones, and then for
 and be woken several times a request.
 """
 
-import asyncio
 import os
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # slow to import, and a verb that only shows how long to look for work needs none of it
+    import asyncio
 
 BUSY_POLL_US = 200
 """Unless something else is wanted: a little longer than a request takes that has to wake everybody on its way."""
@@ -25,7 +28,7 @@ class BusyPoll:
     many clients ask in one turn, it does nothing.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, duration_us: int) -> None:
+    def __init__(self, loop: "asyncio.AbstractEventLoop", *, duration_us: int) -> None:
         self._loop = loop
         self._duration_ns = duration_us * 1000
         self._until_ns = 0

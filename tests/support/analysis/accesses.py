@@ -11,10 +11,10 @@ import pyarrow as pa
 from analysis.checkers.consistency.consistency import check_accesses
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
 from analysis.runs.accesses import FINAL_VALUES, VALUES
-from analysis.runs.directory import RunInfo
 from analysis.runs.history import OPERATIONS, History
+from analysis.runs.info import FORMAT, RunInfo
 from analysis.runs.segments import table_in
-from analysis.runs.tables import FORMAT, MemoryTable
+from analysis.runs.tables import MemoryTable
 from analysis.workloads import WorkloadKind
 
 

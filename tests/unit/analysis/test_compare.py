@@ -16,7 +16,7 @@ from analysis.comparison.samples import Metric
 from analysis.figures.compare_plot import plot_comparison
 from analysis.message_classes import DUPLICATE_CAUSES
 from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 from analysis.summary.queue_summary import LOSSES, summarise
 
 

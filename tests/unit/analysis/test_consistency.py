@@ -11,7 +11,8 @@ from support.analysis.accesses import Story
 from analysis.checkers.consistency.consistency import check_consistency
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
 from analysis.report import build_report
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.summary.access_summary import load_consistency, summarise_accesses
 from analysis.workloads import WorkloadKind
 

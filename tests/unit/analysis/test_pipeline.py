@@ -15,7 +15,8 @@ from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
 from analysis.latency_buckets import ERROR_MAX
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.spark.aggregates import Aggregates, SettingFigures
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import NoRunFound

@@ -19,7 +19,8 @@ from analysis.checkers.queue.queue import check
 from analysis.figures.kinds.draw import draw
 from analysis.figures.kinds.names import Kind, NotDrawable
 from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.workloads import WorkloadKind
 
 SEEDS = range(1, 8)

@@ -8,7 +8,7 @@ from support.analysis.figures import interval, kept_figures, line, panel
 
 from analysis.figures.kinds.draw import draw
 from analysis.figures.kinds.names import Kind, NotDrawable
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 
 
 def sweep(folder: Path) -> Path:

@@ -10,7 +10,8 @@ from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.message_classes import FORBIDDEN_DEFAULT
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.summary.queue_summary import load_summary, load_verdict, summarise
 
 HISTORY = "history/operations-000001.parquet"

@@ -11,11 +11,13 @@ from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.runs.accesses import VALUES
-from analysis.runs.directory import KILLED, RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import KILLED, RunError
 from analysis.runs.history import DEPTH, FAULTS, OPERATIONS, History, Touched
+from analysis.runs.info import FORMAT
 from analysis.runs.owner import Owner
 from analysis.runs.segments import SegmentedTable, segment_path, single_file
-from analysis.runs.tables import FORMAT, FORMAT_KEY, TableWriter
+from analysis.runs.tables import FORMAT_KEY, TableWriter
 from scenarios.run_files.tables import FileTables
 
 SECOND = 1_000_000_000

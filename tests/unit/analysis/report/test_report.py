@@ -15,7 +15,7 @@ from analysis.checkers.queue.queue import check
 from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.report import build_comparison, build_report
 from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 
 HOSTILE = '<script>alert("x")</script>&\'"'
 

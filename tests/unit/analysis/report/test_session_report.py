@@ -9,7 +9,8 @@ import json
 import pytest
 
 from analysis.report import build_report
-from analysis.runs.directory import KILLED, RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import KILLED, RunError
 from analysis.runs.manual_session import by_zone, samples, verbs, zone_summaries
 from scenarios.session.recording import SAMPLES_MAX, Recording
 from scenarios.session.settings import checked_settings

@@ -84,8 +84,13 @@ def test_runs_that_could_not_show_it_do_not_resolve_it(told: dict[str, object]):
 def test_a_simulated_run_made_again_is_no_further_run():
     again = [line for _ in range(50) for line in lines(2, False)]
     assert statuses(lines(1, True, True), again) == {"DC_ONE lost": Status.NOT_SEEN}
-    real = [line for _ in range(50) for line in lines(2, False, arm="real")]
-    assert statuses(lines(1, True, True, arm="real"), real) == {"DC_ONE lost": Status.RESOLVED}
+
+
+@pytest.mark.parametrize(("runs", "status"), [(50, Status.RESOLVED), (1, Status.NOT_SEEN)])
+def test_a_real_run_counts_once_however_often_it_was_copied(runs: int, status: Status):
+    real = [line for copy in range(50) for line in lines(2, False, arm="real", run_id=f"{copy % runs:016x}")]
+    before = [line for run_id in "ab" for line in lines(1, True, arm="real", run_id=run_id)]
+    assert statuses(before, real) == {"DC_ONE lost": status}
 
 
 def hunt(program: str, utc: str, *, runs: int, failing: int) -> ManyRuns:

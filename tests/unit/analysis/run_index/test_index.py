@@ -5,6 +5,7 @@ Method: runs made by hand in a folder; the page parsed, judged by its own policy
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -89,7 +90,25 @@ def test_only_what_is_new_or_has_changed_is_read(folder: Path):
     assert {line.place: line.word for line in index.runs}["made/1"] == "not judged"
 
 
-@pytest.mark.parametrize("before", ["", "[]", '{"format": 0, "runs": []}', '{"format": 1, "runs": [{}]}'])
+def test_a_run_is_known_wherever_it_lies_and_what_replaces_it_is_read(folder: Path):
+    before = {line.place: line for line in indexed(folder).runs}
+    (folder / "made/2").rename(folder / "moved")
+    (folder / "made/1").rename(folder / "made/2")
+    moved = indexed(folder)
+    assert moved.read == 0
+    assert {line.place: line.run_id for line in moved.runs} == {
+        "moved": before["made/2"].run_id,
+        "made/2": before["made/1"].run_id,
+    }
+    assert [finding.example for finding in moved.findings] == ["moved"]
+    shutil.rmtree(folder / "made/2")
+    run_in(folder, "2", program="bbbb", run_id="another")
+    replaced = indexed(folder)
+    assert replaced.read == 1
+    assert {line.place: line.run_id for line in replaced.runs}["made/2"] == "another"
+
+
+@pytest.mark.parametrize("before", ["", "[]", '{"format": 0, "runs": []}', '{"format": 2, "runs": [{}]}'])
 def test_an_index_of_before_that_cannot_be_used_is_made_anew(folder: Path, before: str):
     (folder / "index.json").write_text(before)
     assert indexed(folder).read == 2

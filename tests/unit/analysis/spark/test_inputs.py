@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 from analysis.spark.inputs import Inputs, NoRunFound, find_runs
 from analysis.spark.pipeline import aggregate
 

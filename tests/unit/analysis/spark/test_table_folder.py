@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.runs.directory import RunError
+from analysis.runs.errors import RunError
 from analysis.tables.compaction import compact
 from analysis.tables.folder import TABLES, RunEntry, TableFolder
 

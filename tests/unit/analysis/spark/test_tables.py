@@ -14,7 +14,8 @@ from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory, RunError
+from analysis.runs.directory import RunDirectory
+from analysis.runs.errors import RunError
 from analysis.spark import classes
 from analysis.spark.aggregates import Aggregates, operation_figures
 from analysis.spark.inputs import find_runs

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.runs.builder import RunBuilder
+
 SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "pandas", "pyarrow", "pyspark", "scipy", "simpy"}
 
 _LOADED = """
@@ -22,13 +24,25 @@ print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
 
 @pytest.mark.parametrize("words", [["--help"], ["hunt", "--help"], ["scenarios"], ["status"]])
 def test_what_only_shows_something_loads_nothing_slow(words: list[str], tmp_path: Path):
+    assert not loaded_by(words, state=tmp_path) & SLOW_TO_LOAD
+
+
+def test_the_index_of_runs_with_a_finding_loads_nothing_slow(tmp_path: Path):
+    run = RunBuilder(tmp_path / "runs" / "made" / "1").write(program="aaaa")
+    (run / "verdict.json").write_text('{"valid": false, "forbid": ["lost"], "counts": {"lost": 1}}')
+    assert not loaded_by(["index", str(tmp_path / "runs")], state=tmp_path) & {*SLOW_TO_LOAD, "asyncio", "numpy"}
+    assert '"name": "lost"' in (tmp_path / "runs" / "index.json").read_text()
+
+
+def loaded_by(words: list[str], *, state: Path) -> set[str]:
+    """The names of all top packages that a command line has loaded when it ends."""
     ended = subprocess.run(
         [sys.executable, "-c", _LOADED, *words],
         capture_output=True,
         text=True,
-        env={"ZONELAB_STATE": str(tmp_path)},
+        env={"ZONELAB_STATE": str(state)},
         check=True,
     )
     loaded = set(ended.stderr.splitlines()[-1].split())
     assert "typer" in loaded
-    assert not loaded & SLOW_TO_LOAD
+    return loaded

@@ -15,7 +15,7 @@ from support.scenarios.planted import PLANTED
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
-from analysis.statistics import proportion_interval
+from analysis.proportions import proportion_interval
 from cluster.testbed import Testbed as Cluster
 from scenarios.cli.main import run_cli
 from scenarios.faults.catalogue import CLASSES
