@@ -1,0 +1,168 @@
+"""Every figure of a setting, of a year or of one event: its value and its interval."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, Operation
+from analysis.rates.outcomes import Outcomes
+from analysis.rates.samples import Estimate, Sample, Weighted, weighted_sum
+from analysis.rates.year import Cell, Line, Weights, Year
+
+_TAILS = 200
+"""Times at which a distribution is looked at."""
+
+_ROUNDING = 1e-12
+
+DOUBT = 0.001
+"""The line of a class of faults is given up if chance alone makes such a difference less often than this."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bent:
+    """A class of faults whose cases do not grow in a line: what the line says of the third length, and what it is."""
+
+    fault: str
+    figure: str
+    line: float
+    seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One setting in one year. ``outcomes`` stay what they are; the year may be another."""
+
+    outcomes: Outcomes
+    year: Year
+    _grids: dict[Operation, NDArray[np.float64]] = field(default_factory=dict, compare=False)
+    _means: dict[Figure, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict, compare=False)
+
+    def on(self, year: Year) -> "Measured":
+        """The same runs in a year with other rates or durations of the same faults."""
+        return Measured(self.outcomes, year, self._grids, self._means)
+
+    def estimate(self, figure: Figure, condition: str | None = None) -> float:
+        """``value`` without its interval, which takes a hundred times as long."""
+        grid = np.zeros(1) if figure.operation is None else self.grid(figure.operation)
+        if figure not in self._means:
+            cells = self.year.cells
+            means = [np.atleast_1d(self._sample(figure, grid, cell).mean) for cell in cells]
+            self._means[figure] = np.stack(means), np.array([float(self._size_of(figure, one).mean) for one in cells])
+        means_of_cells, sizes = self._means[figure]
+        weights = self.year.weights(condition)
+        vector = np.array([weights.get(cell, 0.0) for cell in self.year.cells])
+        size = 1.0 if figure.name == UNAVAILABLE else max(float(vector @ sizes), 1e-300)
+        rates = np.maximum(vector @ means_of_cells, 0.0) / size
+        return float(rates[0]) if figure.percentile is None else _falls_to(grid, rates, 1 - figure.percentile)
+
+    def value(self, figure: Figure, condition: str | None = None, *, confidence: float = 0.95) -> Estimate:
+        """In seconds, or a message. Infinite if so many operations were not confirmed."""
+        if figure.operation is None:
+            return self.rate(figure, condition, confidence=confidence)
+        grid = self.grid(figure.operation)
+        if not grid.size:
+            return Estimate(*(np.array(end) for end in (np.inf, 0.0, np.inf)))
+        rates = self.rate(figure, condition, at_s=grid, confidence=confidence)
+        ends = (_falls_to(grid, rate, 1 - (figure.percentile or 0.0)) for rate in (rates.value, rates.low, rates.high))
+        return Estimate(*map(np.asarray, ends))
+
+    def rate(
+        self,
+        figure: Figure,
+        condition: str | None = None,
+        *,
+        at_s: ArrayLike = 0.0,
+        confidence: float = 0.95,
+        unseen: bool = True,
+    ) -> Estimate:
+        """Cases a message; the share of operations slower than ``at_s``; or seconds without service.
+
+        ``unseen``: kinds of runs that show no case may have one nevertheless.
+        """
+        weights = self.year.weights(condition)
+        size = self._size(figure, weights)
+        sums = weighted_sum(self._parts(figure, at_s, weights), confidence=confidence, case=self._case(figure) * unseen)
+        value, low, high = sums.value, sums.low, sums.high
+        for events, line in self.year.lines(condition):
+            bent = self._bent(figure, at_s, line)
+            if bent.any():
+                fitted, other = (self._sum(figure, at_s, one) for one in (line.weights, line.other))
+                moved = np.where(bent, value + events * (other - fitted), value)
+                low, high = np.minimum(low, np.maximum(moved, 0.0)), np.maximum(high, moved)
+        ends = [end / size for end in (value, low, high)]
+        return Estimate(*(ends if figure.operation is None else [end.reshape(np.shape(at_s)) for end in ends]))
+
+    def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[Bent]:
+        """Of all classes, those in which the third length contradicts the line."""
+        found = []
+        for one in self.year.faults:
+            line = self.year.line(one)
+            if self._bent(figure, at_s, line).any():
+                middle = one.cells[1]
+                seen = float(np.ravel(self._sample(figure, at_s, middle).mean)[0])
+                off = float(np.ravel(self._sum(figure, at_s, line.contrast))[0])
+                found.append(Bent(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
+        return found
+
+    def grid(self, operation: Operation) -> NDArray[np.float64]:
+        """Times of this setting, close together where few are longer."""
+        if operation not in self._grids:
+            times = self.outcomes.pooled(operation)
+            tails = special.expit(np.linspace(-3, 14, _TAILS))
+            picked = np.unique(np.minimum((tails * times.size).astype(np.int64), max(0, times.size - 1)))
+            self._grids[operation] = np.unique(times[picked]) if times.size else times
+        return self._grids[operation]
+
+    def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[Cell, float]:
+        """By kind of run, its part in the standard error of the rate if it were run once."""
+        weights = self.year.weights(condition)
+        size = self._size(figure, weights)
+        return {
+            cell: float(abs(weight) * np.sqrt(self._sample(figure, at_s, cell).variance.max(initial=0.0)) / size)
+            for cell, weight in weights.items()
+        }
+
+    def _size(self, figure: Figure, weights: Weights) -> float:
+        """What the cases are divided by: messages or operations; 1 for seconds."""
+        if figure.name == UNAVAILABLE:
+            return 1.0
+        total = sum(weight * float(self._size_of(figure, cell).mean) for cell, weight in weights.items())
+        return max(total, 1e-300)
+
+    def _size_of(self, figure: Figure, cell: Cell) -> Sample:
+        if figure.operation is not None:
+            return self.outcomes.operations(cell, figure.operation)
+        return self.outcomes.messages(cell)
+
+    def _sample(self, figure: Figure, at_s: ArrayLike, cell: Cell) -> Sample:
+        if figure.operation is not None:
+            return self.outcomes.slower(cell, figure.operation, at_s)
+        return self.outcomes.counted(cell, figure.name)
+
+    def _parts(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> list[Weighted]:
+        return [Weighted(self._sample(figure, at_s, cell), weight) for cell, weight in weights.items()]
+
+    def _sum(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> NDArray[np.float64]:
+        return np.asarray(sum(part.weight * part.sample.mean for part in self._parts(figure, at_s, weights)))
+
+    def _bent(self, figure: Figure, at_s: ArrayLike, line: Line) -> NDArray[np.bool_]:
+        parts = self._parts(figure, at_s, line.contrast)
+        units = min(part.sample.units for part in parts)
+        off = np.asarray(self._sum(figure, at_s, line.contrast))
+        if figure.name == COMMANDS or units < 2:
+            return np.zeros(off.shape, dtype=bool)
+        error = np.sqrt(sum(part.weight**2 * part.sample.variance / part.sample.units for part in parts))
+        return np.asarray(np.abs(off) > special.stdtrit(units - 1, 1 - DOUBT / 2) * error + _ROUNDING)
+
+    def _case(self, figure: Figure) -> float:
+        """The least clump: one case; of seconds without service, one hundredth of a run."""
+        return self.year.run_s / 100 if figure.name == UNAVAILABLE else 1.0
+
+
+def _falls_to(grid: NDArray[np.float64], rates: NDArray[np.float64], share: float) -> float:
+    """The shortest time from which on at most ``share`` take longer; infinite if there is none."""
+    beyond = np.flatnonzero(rates > share * (1 + 1e-12))
+    place = int(beyond[-1]) + 1 if beyond.size else 0
+    return float(grid[place]) if place < grid.size else float("inf")

@@ -1,0 +1,135 @@
+"""What single runs show, and the means of it over the runs of one kind."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, Operation
+from analysis.rates.samples import Sample
+from analysis.rates.year import NO_FAULT, Cell
+from analysis.statistics import dependence_block_length
+
+UNCONFIRMED = -1
+"""Instead of a time: the operation was not confirmed, so it counts as slower than any bound."""
+
+_DEPENDENCE_RUNS = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOutcome:
+    """``cases``: by class, of ``messages`` pushed. ``unavailable_s``: without confirmed pushes, the mean of the zones.
+
+    ``times_us``: by operation, in the order in which they began.
+    """
+
+    messages: int
+    cases: Mapping[str, int] = field(default_factory=dict)
+    unavailable_s: float = 0.0
+    commands: int = 0
+    times_us: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def count(self, name: str) -> float:
+        """Of what is counted: messages, cases by the name of a figure, commands, or seconds without service."""
+        if name == UNAVAILABLE:
+            return self.unavailable_s
+        if name == COMMANDS:
+            return self.commands
+        return sum(self.cases.get(one, 0) for one in CASES[name])
+
+    def times(self, operation: Operation) -> NDArray[np.float64]:
+        times = np.asarray(self.times_us.get(operation, ()), dtype=np.float64)
+        return np.where(times == UNCONFIRMED, np.inf, times / 1e6)
+
+
+Runs = Mapping[int, RunOutcome]
+"""By seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Of one setting. What is asked for is kept, so nothing may be added to ``runs`` afterwards."""
+
+    runs: Mapping[Cell, Runs]
+    _kept: dict[object, Sample] = field(default_factory=dict, compare=False)
+    _lengths: dict[Operation, int] = field(default_factory=dict, compare=False)
+
+    def counted(self, cell: Cell, name: str) -> Sample:
+        """Cases a run, seconds without service a run, or commands a run."""
+        return self._once((cell, name), lambda: Sample.of([run.count(name) for run in self._of(cell)]))
+
+    def messages(self, cell: Cell) -> Sample:
+        return self._once((cell, "messages"), lambda: Sample.of([run.messages for run in self._of(cell)]))
+
+    def operations(self, cell: Cell, operation: Operation) -> Sample:
+        """How many of them a run has."""
+        return self._once((cell, operation), lambda: Sample.of([run.times(operation).size for run in self._of(cell)]))
+
+    def slower(self, cell: Cell, operation: Operation, bounds_s: ArrayLike) -> Sample:
+        """How many operations a run has that take longer than each bound.
+
+        With a fault the unit is the run. Without one it is a block of a run, as long as neighbours depend on each
+        other, and its count is scaled to a whole run.
+        """
+        bounds = np.asarray(bounds_s, dtype=np.float64)
+        return self._once(
+            (cell, operation, bounds.tobytes()),
+            lambda: Sample.of(_counts(list(self._units(cell, operation)), np.atleast_1d(bounds))),
+        )
+
+    def block_length(self, operation: Operation) -> int:
+        """Of operations without a fault; chosen on the first runs, one after the other."""
+        if operation not in self._lengths:
+            series = [run.times(operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
+            joined = np.concatenate([np.empty(0), *series])
+            self._lengths[operation] = dependence_block_length(joined) if joined.size else 1
+        return self._lengths[operation]
+
+    def total(self, name: str, fault: str | None) -> tuple[int, int]:
+        """Cases in all runs, or in those with a class of faults, and how many runs these are."""
+        runs = [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]
+        return round(sum(run.count(name) for run in runs)), len(runs)
+
+    def pooled(self, operation: Operation) -> NDArray[np.float64]:
+        """All confirmed times, in order."""
+        every = [run.times(operation) for cell in self.runs for run in self._of(cell)]
+        joined = np.concatenate([np.empty(0), *every])
+        return np.sort(joined[np.isfinite(joined)])
+
+    def of_run(self, cell: Cell, figure: Figure, bound_s: float) -> dict[int, float]:
+        """By seed: cases of ``figure``, or operations slower than the bound; for pairs of settings."""
+        if figure.operation is None:
+            return {seed: run.count(figure.name) for seed, run in self.runs.get(cell, {}).items()}
+        slow = figure.operation
+        return {seed: float((run.times(slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
+
+    def _of(self, cell: Cell) -> list[RunOutcome]:
+        return [run for _, run in sorted(self.runs.get(cell, {}).items())]
+
+    def _units(self, cell: Cell, operation: Operation) -> Iterator[tuple[NDArray[np.float64], int]]:
+        """The times of each unit, and how many of it make a run."""
+        length = self.block_length(operation) if cell == NO_FAULT else 0
+        for run in self._of(cell):
+            times = run.times(operation)
+            pieces = max(1, times.size // length) if length else 1
+            for piece in np.array_split(times, pieces):
+                yield piece, pieces
+
+    def _once(self, key: object, make: Callable[[], Sample]) -> Sample:
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+
+def _counts(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values above each bound, a row a unit, a column a bound. The bounds are in order."""
+    if not units:
+        return np.zeros((0, bounds.size))
+    values = np.concatenate([times for times, _ in units])
+    unit = np.repeat(np.arange(len(units)), [times.size for times, _ in units])
+    columns = bounds.size + 1
+    place = unit * columns + np.searchsorted(bounds, values, side="left")
+    counts = np.bincount(place, minlength=len(units) * columns).reshape(len(units), columns)
+    above = counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    return above * np.array([[pieces] for _, pieces in units], dtype=np.float64)

@@ -1,0 +1,216 @@
+"""Which setting to take: of those that meet every objective the one with the least of what is preferred, and why."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from scipy import special
+
+from analysis.rates.decisions import ERROR, HELD_RUNS, Judged, Status, judge
+from analysis.rates.figures import Bent, Measured
+from analysis.rates.objectives import COMMANDS, YEAR_S, Figure, Objective
+from analysis.rates.year import FaultClass
+
+PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
+
+FACTORS = tuple(1.5**step for step in range(1, 13))
+"""By which an input is made larger and smaller, to see when the answer changes: up to 130."""
+
+NONE = "no setting"
+
+FAULTY_PART_MAX = 0.5
+"""Of a year; beyond it there is little to compare faults with."""
+
+_GOOD = (Status.MET, Status.HELD)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One setting: what became of each objective, and the figures that are preferred."""
+
+    setting: str
+    judged: tuple[Judged, ...]
+    bent: tuple[Bent, ...]
+
+    @property
+    def status(self) -> Status:
+        """Of the setting: the worst of its objectives'."""
+        order = (Status.NOT_MET, Status.UNDECIDED, Status.HELD, Status.MET)
+        return min((one.status for one in self.judged), key=order.index, default=Status.MET)
+
+    @property
+    def binding(self) -> Judged | None:
+        """Of the objectives that are not met, the one whose estimate is most above its bound."""
+        missed = [one for one in self.judged if one.status is Status.NOT_MET]
+        return max(missed, key=lambda one: one.ratio, default=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """An input that would change the answer: what it is, what it would have to be, and what the answer is then."""
+
+    what: str
+    now: str
+    then: str
+    answer: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.now} → {self.then} makes it {self.answer}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recommendation:
+    """``recommended``: None if no setting qualifies. ``tied``: cannot be told apart from it.
+
+    ``undecided``: settings that more runs may let qualify. ``complete``: nothing more is to be decided.
+    """
+
+    rows: tuple[Row, ...]
+    recommended: str | None
+    tied: tuple[str, ...]
+    undecided: tuple[str, ...]
+    complete: bool
+
+
+def recommend(
+    settings: Mapping[str, Measured], objectives: Sequence[Objective], *, prefer: Sequence[Figure], error: float = ERROR
+) -> Recommendation:
+    """``error``: how often any decision about any setting may be wrong, at this look."""
+    each = error / max(1, len(settings) * sum(not one.is_zero for one in objectives))
+    rows = tuple(
+        Row(
+            setting=name,
+            judged=tuple(judge(measured, one, error=each) for one in objectives),
+            bent=tuple(dict.fromkeys(chain.from_iterable(_bent(measured, one) for one in objectives))),
+        )
+        for name, measured in settings.items()
+    )
+    good = [row.setting for row in rows if row.status in _GOOD]
+    undecided = tuple(row.setting for row in rows if row.status is Status.UNDECIDED)
+    best = least(settings, good, prefer=prefer)
+    held = [one for row in rows for one in row.judged if one.status is Status.HELD]
+    return Recommendation(
+        rows=rows,
+        recommended=best[0] if best else None,
+        tied=tuple(best[1:]),
+        undecided=undecided,
+        complete=not undecided and all(one.runs >= HELD_RUNS for one in held),
+    )
+
+
+def least(settings: Mapping[str, Measured], names: Sequence[str], *, prefer: Sequence[Figure]) -> list[str]:
+    """Those with the least of the first figure; where they cannot be told apart, of the next one, and so on."""
+    left = list(names)
+    for figure in prefer:
+        if len(left) < 2:
+            break
+        values = {name: float(settings[name].value(figure).value) for name in left}
+        left.sort(key=values.__getitem__)
+        first = settings[left[0]]
+        left = [name for name in left if name == left[0] or not _apart(first, settings[name], figure, pairs=len(left))]
+    return left
+
+
+def _apart(first: Measured, other: Measured, figure: Figure, *, pairs: int) -> bool:
+    """Whether the difference, seed by seed, is more than chance makes it, among so many ``pairs``."""
+    difference, error = paired_difference(first, other, figure)
+    return bool(abs(difference) > -special.ndtri(ERROR / 2 / max(1, pairs - 1)) * error)
+
+
+def paired_difference(first: Measured, other: Measured, figure: Figure) -> tuple[float, float]:
+    """By how much a year of ``other`` has more cases, and the standard error of that, from runs of the same seeds.
+
+    Of a percentile it is the operations that are slower than that of ``first``.
+    """
+    at_s = float(first.value(figure).value) if figure.operation is not None else 0.0
+    difference, variance = 0.0, 0.0
+    for cell, weight in first.year.weights().items():
+        one, two = (measured.outcomes.of_run(cell, figure, at_s) for measured in (first, other))
+        changes = np.array([two[seed] - one[seed] for seed in sorted(one.keys() & two.keys())])
+        if changes.size > 1:
+            difference += weight * float(changes.mean())
+            variance += weight**2 * float(changes.var(ddof=1)) / changes.size
+    return difference, variance**0.5
+
+
+def changes(
+    settings: Mapping[str, Measured], objectives: Sequence[Objective], *, prefer: Sequence[Figure]
+) -> Iterator[Change]:
+    """Of each rate and duration of faults and each bound, the nearest value with another answer.
+
+    By the estimates as they are: no runs are made, and their intervals are left out of it.
+    """
+    year = next(iter(settings.values())).year
+    now = _answer(settings, objectives, prefer)
+    for fault in year.faults:
+        yield from _fault_changes(settings, objectives, fault, prefer, now)
+    for index, objective in enumerate(objectives):
+        if objective.limit:
+            yield from _bound_changes(settings, objectives, index, prefer, now)
+
+
+def _fault_changes(
+    settings: Mapping[str, Measured],
+    objectives: Sequence[Objective],
+    fault: FaultClass,
+    prefer: Sequence[Figure],
+    now: str,
+) -> Iterator[Change]:
+    year = next(iter(settings.values())).year
+    per_year = ((fault.per_year * factor, replace(fault, per_year=fault.per_year * factor)) for factor in _both())
+    lasts = ((fault.lasts_s * factor, replace(fault, lasts_s=fault.lasts_s * factor)) for factor in _both())
+    for what, was, tried in (("a year", fault.per_year, per_year), ("seconds each", fault.lasts_s, lasts)):
+        for value, changed in tried if was else ():
+            other = year.with_fault(changed)
+            if other.faulty_s < FAULTY_PART_MAX * YEAR_S:
+                answer = _answer({name: each.on(other) for name, each in settings.items()}, objectives, prefer)
+                if answer != now:
+                    yield Change(what=f"{fault.name}, {what}", now=f"{was:.3g}", then=f"{value:.3g}", answer=answer)
+                    break
+
+
+def _bound_changes(
+    settings: Mapping[str, Measured], objectives: Sequence[Objective], index: int, prefer: Sequence[Figure], now: str
+) -> Iterator[Change]:
+    objective = objectives[index]
+    for factor in _both():
+        other = replace(objective, bound=objective.limit * factor, tolerance=None)
+        answer = _answer(settings, [*objectives[:index], other, *objectives[index + 1 :]], prefer)
+        if answer != now:
+            name = str(objective.figure) + (f" with {objective.condition}" if objective.condition else "")
+            values = (objective.told(bound) for bound in (objective.limit, other.bound))
+            yield Change(what=f"bound of {name}", now=next(values), then=next(values), answer=answer)
+            return
+
+
+def _both() -> Iterator[float]:
+    """Near ones first."""
+    for factor in FACTORS:
+        yield from (factor, 1 / factor)
+
+
+def _answer(settings: Mapping[str, Measured], objectives: Sequence[Objective], prefer: Sequence[Figure]) -> str:
+    """The setting that the estimates say, taken as true."""
+
+    def good(measured: Measured) -> bool:
+        return all(
+            measured.outcomes.total(one.figure.name, one.condition)[0] == 0
+            if one.is_zero
+            else float(measured.estimate(one.figure, one.condition)) < one.limit
+            for one in objectives
+        )
+
+    keys = {
+        name: tuple(float(f"{measured.estimate(figure):.2g}") for figure in prefer)
+        for name, measured in settings.items()
+        if good(measured)
+    }
+    return min(keys, key=keys.__getitem__) if keys else NONE
+
+
+def _bent(measured: Measured, objective: Objective) -> Iterator[Bent]:
+    at_s = objective.bound if objective.figure.operation is not None else 0.0
+    for bent in measured.bent(objective.figure, at_s=at_s):
+        if objective.condition in (None, bent.fault):
+            yield bent

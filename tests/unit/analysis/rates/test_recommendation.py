@@ -1,0 +1,113 @@
+"""Goal: the right setting is recommended, for the right reason, and mistakes of the arithmetic would show.
+
+Method: planted rollouts, whose answer is known by construction, pass the door of real runs; then with mistakes in it.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from support.analysis.planted_rollouts import ROLLOUTS
+
+from analysis.rates.decisions import ERROR, LOOKS_MAX, Status, error_at, judge, spent
+from analysis.rates.figures import Measured
+from analysis.rates.objectives import Figure, Objective
+from analysis.rates.outcomes import Outcomes, RunOutcome
+from analysis.rates.recommendation import PREFER_DEFAULT, changes, paired_difference, recommend
+from analysis.rates.year import NO_FAULT, Year
+
+PREFER = [Figure.parsed(text) for text in PREFER_DEFAULT]
+PUSH = Figure.parsed("p99(push)")
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_a_planted_rollout_gets_its_answer_and_its_binding_constraint(name):
+    assert ROLLOUTS[name].is_right(ROLLOUTS[name].decided(seed=1))
+
+
+@dataclass(frozen=True)
+class Unweighted(Year):
+    """The planted mistake: every kind of run counts alike."""
+
+    def weights(self, condition=None):
+        return dict.fromkeys(super().weights(condition), 1.0)
+
+
+def test_strata_that_are_not_weighted_give_another_answer():
+    rollout = ROLLOUTS["rare faults are let pass"]
+    wrong = {
+        name: measured.on(Unweighted(run_s=measured.year.run_s, faults=measured.year.faults))
+        for name, measured in rollout.measured(1).items()
+    }
+    found = recommend(wrong, [Objective.parsed(text) for text in rollout.objectives], prefer=PREFER)
+    assert not rollout.is_right(found)
+
+
+def test_swapped_settings_give_another_answer():
+    rollout = ROLLOUTS["loss decides"]
+    measured = rollout.measured(1)
+    swapped = {**measured, "one": measured["quorum"], "quorum": measured["one"]}
+    found = recommend(swapped, [Objective.parsed(text) for text in rollout.objectives], prefer=PREFER)
+    assert not rollout.is_right(found)
+
+
+def pairs(first, second):
+    """Two settings without faults, whose runs have so many commands, by seed."""
+    year = Year(run_s=10.0, faults=())
+    return [
+        Measured(
+            Outcomes({NO_FAULT: {seed: RunOutcome(messages=10, commands=count) for seed, count in runs.items()}}), year
+        )
+        for runs in (first, second)
+    ]
+
+
+def test_settings_are_compared_by_seed_and_not_by_place():
+    """What the seed decides is a thousand times what the setting does, so only true pairs tell them apart."""
+    seeds = np.random.default_rng(3).permutation(100)
+    first = {int(seed): int(seed) * 1000 for seed in seeds}
+    second = {seed: first[seed] + 1 + seed % 2 for seed in sorted(first)}
+    difference, error = paired_difference(*pairs(first, second), Figure.parsed("commands"))
+    assert difference > 20 * error > 0
+    shifted = {seed + 50: count for seed, count in second.items()}
+    difference, error = paired_difference(*pairs(first, shifted), Figure.parsed("commands"))
+    assert error > 0, "the fifty seeds that both have are pairs, whose runs are of other loads"
+    assert paired_difference(*pairs(first, {seed + 500: 0 for seed in first}), PUSH) == (0.0, 0.0)
+
+
+def test_a_zero_is_held_and_never_met_unless_there_is_a_tolerance():
+    measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
+    held = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
+    assert (held.status, str(held)) == (Status.HELD, "held in 360 runs (below 0.0083)")
+    assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is Status.MET
+    assert judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR).status is Status.HELD
+    one = ROLLOUTS["loss decides"].measured(1)["one"]
+    assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is Status.NOT_MET
+
+
+def test_what_cannot_be_decided_says_how_many_runs_would():
+    rollout = ROLLOUTS["frequent ones are not"]
+    measured = rollout.measured(1, runs=10)["one"]
+    objective = Objective.parsed("duplicates < 1e-2")
+    close = replace(objective, bound=float(measured.value(objective.figure).value) * 1.02)
+    judged = judge(measured, close, error=ERROR)
+    assert judged.status is Status.UNDECIDED
+    assert judged.runs_needed is not None
+    assert judged.runs_needed > 10 * judged.runs
+
+
+def test_all_looks_together_spend_the_error_and_the_first_ones_hardly_any():
+    each = [error_at(look, LOOKS_MAX) for look in range(1, LOOKS_MAX + 1)]
+    assert sum(each) == pytest.approx(ERROR) == pytest.approx(spent(1.0))
+    assert each == sorted(each)
+    assert each[0] < ERROR / 1000
+
+
+def test_inputs_that_would_change_the_answer_are_found_without_new_runs():
+    rollout = ROLLOUTS["frequent ones are not"]
+    found = list(changes(rollout.measured(1), [Objective.parsed(text) for text in rollout.objectives], prefer=PREFER))
+    by_input = {change.what: change for change in found}
+    rarer = by_input["one zone down, a year"]
+    assert (rarer.now, rarer.answer) == ("2e+06", "one")
+    assert float(rarer.then) < 2e6
+    assert by_input["bound of duplicates"].answer == "one"

@@ -1,0 +1,136 @@
+"""Goal: rates, intervals and their parts are right on made-up runs whose truth is known.
+
+Method: arithmetic on small tables; coverage over drawn evaluations, with bounds that chance passes once in thousands.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.analysis.made_up_evaluations import evaluated
+
+from analysis.rates.figures import Measured
+from analysis.rates.objectives import YEAR_S, Figure, Operation
+from analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
+from analysis.rates.samples import Sample, Weighted, weighted_sum
+from analysis.rates.year import NO_FAULT, FaultClass, Year
+
+EVALUATIONS = 60
+
+DOWN = FaultClass(name="down", per_year=100.0, lasts_s=50.0, lengths_s=(1.0, 2.0, 4.0))
+YEAR = Year(run_s=10.0, faults=(DOWN,))
+LOST, DUPLICATES, UNAVAILABLE = map(Figure.parsed, ("lost", "duplicates", "unavailable"))
+
+
+def outcomes(make, *, runs=20):
+    return Outcomes({cell: {seed: make(cell, seed) for seed in range(runs)} for cell in YEAR.cells})
+
+
+def plain(cell, seed):
+    """Three cases at the edges of an event, two a second while it lasts, and one in ten seconds without it."""
+    during = 0 if cell == NO_FAULT else 3 + 2 * cell.length_s
+    return RunOutcome(messages=100, cases={"redelivered": during, "lost": during + (10 - cell.length_s) / 10})
+
+
+def test_intervals_cover_the_truth_with_clustered_faults_empty_strata_and_early_ends():
+    found = [evaluated(np.random.default_rng([20, number]), runs=25) for number in range(EVALUATIONS)]
+    inside, by_message = (sum(getattr(one, name) for one in found) for name in ("truth_inside", "by_message"))
+    assert inside >= stats.binom.ppf(1e-4, EVALUATIONS, 0.93)
+    assert by_message <= stats.binom.ppf(1 - 1e-3, EVALUATIONS, 0.85), "messages pass for independent units"
+    wide = [one.width / one.oracle_width for one in found if one.oracle_width]
+    assert np.mean(wide) <= 1.5
+
+
+def test_a_year_is_the_edges_of_its_events_their_time_and_the_rest():
+    measured = Measured(outcomes(plain), YEAR)
+    messages = 10 * YEAR_S
+    events = 100 * (3 + 2 * 50)
+    assert float(measured.rate(DUPLICATES).value) == pytest.approx(events / messages)
+    assert float(measured.rate(LOST).value) == pytest.approx((events + (YEAR_S - 100 * 50) / 10) / messages)
+    assert float(measured.rate(DUPLICATES, "down").value) == pytest.approx((3 + 2 * 50) / (10 * 50))
+
+
+def test_other_rates_of_faults_need_no_new_runs():
+    measured = Measured(outcomes(plain), YEAR)
+    twice = measured.on(YEAR.with_fault(replace(DOWN, per_year=200.0)))
+    assert float(twice.rate(DUPLICATES).value) == pytest.approx(2 * float(measured.rate(DUPLICATES).value))
+    longer = measured.on(YEAR.with_fault(replace(DOWN, lasts_s=150.0)))
+    assert float(longer.rate(DUPLICATES).value) == pytest.approx(100 * (3 + 300) / (10 * YEAR_S))
+    assert longer.estimate(LOST) == pytest.approx(float(longer.rate(LOST).value))
+
+
+def test_the_third_length_shows_that_cases_do_not_grow_in_a_line():
+    def square(cell, seed):
+        return RunOutcome(messages=100, cases={"lost": cell.length_s**2 + seed % 2})
+
+    bent = Measured(outcomes(square), YEAR)
+    (found,) = bent.bent(LOST)
+    assert (found.fault, found.line, found.seen) == ("down", pytest.approx(6.5), pytest.approx(4.5))
+    wide, line = bent.rate(LOST, "down"), Measured(outcomes(plain), YEAR)
+    assert float(wide.high) >= (4 + (50 - 2) * 6 + 0.5) / 500, "the interval reaches the line through the longer two"
+    assert line.bent(LOST) == []
+
+
+def test_a_percentile_of_the_year_is_that_of_the_mixture():
+    """In 1 % of the year nothing is confirmed: p99 is about the longest time, beyond it all is endless."""
+    year = Year(run_s=10.0, faults=(replace(DOWN, per_year=YEAR_S / 100 / 50, lasts_s=50.0),))
+
+    def run(cell, seed):
+        slow = round(10 * cell.length_s)
+        return RunOutcome(messages=100, times_us={"push": [UNCONFIRMED] * slow + list(range(1000, 1000 + 100 - slow))})
+
+    measured = Measured(outcomes(run), year)
+    p50, p90, p999 = (float(measured.value(Figure.parsed(f"{name}(push)")).value) for name in ("p50", "p90", "p99.9"))
+    assert p50 == pytest.approx(1050e-6, rel=0.02)
+    assert p90 == pytest.approx(1090e-6, rel=0.02)
+    assert p999 == float("inf")
+    assert float(measured.rate(Figure.parsed("p99(push)"), at_s=1.0).value) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_without_a_fault_the_unit_is_a_block_as_long_as_neighbours_depend_on_each_other():
+    rng = np.random.default_rng(7)
+    alike = {
+        seed: RunOutcome(messages=400, times_us={"push": rng.integers(1, 1000, 400).tolist()}) for seed in range(5)
+    }
+    held = {
+        seed: RunOutcome(messages=400, times_us={"push": np.repeat(rng.integers(1, 1000, 10), 40).tolist()})
+        for seed in range(5)
+    }
+    short, long = (Outcomes({NO_FAULT: runs}) for runs in (alike, held))
+    assert short.block_length(Operation.PUSH) < 20 < long.block_length(Operation.PUSH)
+    sample = short.slower(NO_FAULT, Operation.PUSH, [500e-6])
+    assert sample.units > 5 * 400 / 40
+    assert float(sample.mean[0]) == pytest.approx(200, rel=0.1), "counts of a block are scaled to a run"
+
+
+def test_no_case_in_n_runs_bounds_the_mean_and_a_single_run_bounds_nothing():
+    none = Sample.of([0.0] * 100)
+    low, high = none.bounds(0.95, 1.0)
+    assert (float(low), float(high)) == (0.0, pytest.approx(3.69 / 100, rel=0.01))
+    assert float(Sample.of([5.0]).bounds(0.95, 1.0)[1]) == float("inf")
+
+
+def test_a_negative_weight_turns_the_interval_of_its_part_round():
+    part = Weighted(Sample.of([0, 0, 0, 9.0]), -1.0)
+    other = Weighted(Sample.of([100.0, 101.0] * 50), 1.0)
+    both = weighted_sum([other, part])
+    assert float(both.value) == pytest.approx(100.5 - 2.25)
+    assert float(both.value - both.low) > float(both.high - both.value), "the part's long side is above, so below here"
+
+
+def test_lost_messages_are_counted_per_message_pushed():
+    def run(cell, seed):
+        again = {"redelivered": 900, "lost": 5}
+        return RunOutcome(messages=100, cases=again)
+
+    assert float(Measured(outcomes(run), YEAR).rate(LOST).value) == pytest.approx(0.05), "not of 1,000 deliveries"
+
+
+def test_seconds_without_service_are_of_the_year_or_of_one_event():
+    def run(cell, seed):
+        return RunOutcome(messages=100, unavailable_s=0.5 + cell.length_s if cell.fault else 0.0)
+
+    measured = Measured(outcomes(run), YEAR)
+    assert float(measured.rate(UNAVAILABLE).value) == pytest.approx(100 * 50.5)
+    assert float(measured.rate(UNAVAILABLE, "down").value) == pytest.approx(50.5)
