@@ -38,15 +38,21 @@ def quantile_interval(sample: ArrayLike, probability: float, *, confidence: floa
     The number of values below the true quantile is binomial, so two ranks enclose it with the wanted confidence
     (Hahn and Meeker, Statistical Intervals, chapter 5). ``None`` if the sample is too small for such ranks to exist.
     """
-    _check_probability(probability)
     values = np.asarray(sample)
-    tail = (1 - confidence) / 2
-    low = _binomial_quantile(tail, values.size, probability) - 1
-    high = _binomial_quantile(1 - tail, values.size, probability)
-    if low < 0 or high >= values.size:
+    ranks = quantile_ranks(values.size, probability, confidence=confidence)
+    if ranks is None:
         return None
-    part = np.partition(values, [low, high])
-    return Interval(float(part[low]), float(part[high]))
+    part = np.partition(values, ranks)
+    return Interval(*(float(part[rank]) for rank in ranks))
+
+
+def quantile_ranks(count: int, probability: float, *, confidence: float = 0.95) -> tuple[int, int] | None:
+    """Between which of ``count`` ordered values, from 0, the interval of ``quantile_interval`` lies."""
+    _check_probability(probability)
+    tail = (1 - confidence) / 2
+    low = _binomial_quantile(tail, count, probability) - 1
+    high = _binomial_quantile(1 - tail, count, probability)
+    return None if low < 0 or high >= count else (low, high)
 
 
 def rate_interval(events: int, exposure: float, *, confidence: float = 0.95) -> Interval:

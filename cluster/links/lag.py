@@ -55,8 +55,13 @@ class Constant:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A lag whose every delay is an independent draw of ``draw_ms(random)``; ``text`` is how it is written."""
+    """A lag whose every delay is an independent draw of ``draw_ms(random)``.
 
+    ``form`` and ``numbers`` say which distribution that is, durations in ms; ``text`` is how it is written.
+    """
+
+    form: str
+    numbers: tuple[float, ...]
     text: str
     draw_ms: Callable[[Random], float] = field(compare=False)
     zero: bool = False
@@ -72,16 +77,19 @@ class Drawn:
 def uniform(low_ms: float, high_ms: float) -> Lag:
     if low_ms > high_ms:
         raise ValueError(f"uniform lag needs low <= high, got {_text(low_ms)} and {_text(high_ms)}")
-    return Drawn(f"uniform:{_text(low_ms)}:{_text(high_ms)}", lambda random: random.uniform(low_ms, high_ms))
+    text = f"uniform:{_text(low_ms)}:{_text(high_ms)}"
+    return Drawn("uniform", (low_ms, high_ms), text, lambda random: random.uniform(low_ms, high_ms))
 
 
 def normal(mean_ms: float, deviation_ms: float) -> Lag:
-    return Drawn(f"normal:{_text(mean_ms)}:{_text(deviation_ms)}", lambda random: random.gauss(mean_ms, deviation_ms))
+    text = f"normal:{_text(mean_ms)}:{_text(deviation_ms)}"
+    return Drawn("normal", (mean_ms, deviation_ms), text, lambda random: random.gauss(mean_ms, deviation_ms))
 
 
 def exponential(mean_ms: float) -> Lag:
     _positive("mean of an exponential lag", mean_ms)
-    return Drawn(f"exponential:{_text(mean_ms)}", lambda random: random.expovariate(1 / mean_ms))
+    text = f"exponential:{_text(mean_ms)}"
+    return Drawn("exponential", (mean_ms,), text, lambda random: random.expovariate(1 / mean_ms))
 
 
 def lognormal(median_ms: float, p99_ms: float) -> Lag:
@@ -90,13 +98,14 @@ def lognormal(median_ms: float, p99_ms: float) -> Lag:
         raise ValueError(f"log-normal lag needs median <= p99, got {_text(median_ms)} and {_text(p99_ms)}")
     mu, sigma = math.log(median_ms), math.log(p99_ms / median_ms) / _NORMAL_P99
     text = f"lognormal:{_text(median_ms)}:{_text(p99_ms)}"
-    return Drawn(text, lambda random: random.lognormvariate(mu, sigma))
+    return Drawn("lognormal", (median_ms, p99_ms), text, lambda random: random.lognormvariate(mu, sigma))
 
 
 def pareto(scale_ms: float, shape: float) -> Lag:
     _positive("scale of a Pareto lag", scale_ms)
     _positive("shape of a Pareto lag", shape)
-    return Drawn(f"pareto:{_text(scale_ms)}:{_exact(shape)}", lambda random: scale_ms * random.paretovariate(shape))
+    text = f"pareto:{_text(scale_ms)}:{_exact(shape)}"
+    return Drawn("pareto", (scale_ms, shape), text, lambda random: scale_ms * random.paretovariate(shape))
 
 
 def _positive(what: str, value: float) -> None:
@@ -156,11 +165,13 @@ class Trace:
 
 def _named(name: str, *parts: tuple[float, Lag]) -> Lag:
     mixture = Mixture(parts)
-    return _Named(name, mixture)
+    return Named(name, mixture)
 
 
 @dataclass(frozen=True)
-class _Named:
+class Named:
+    """A lag that is written by its name."""
+
     name: str
     lag: Lag
     zero: bool = False

@@ -1,0 +1,105 @@
+"""What a store makes of the messages: how long a write and a read wait, and from when on reads see the write."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from analysis.lags.distributions import Floats
+from analysis.pbs.messages import Messages
+
+DYNOMITE_REPLICAS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """In ms, a value a trial. ``late_ms``: a read that begins so long after the end of the write, or later, sees it."""
+
+    write_ms: Floats
+    read_ms: Floats
+    late_ms: Floats
+
+
+class Rule(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def outcome(self, messages: Messages) -> Outcome: ...
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """As Dynamo: a write waits for ``w`` acks, a read takes the newest of the first ``r`` answers."""
+
+    r: int
+    w: int
+
+    @property
+    def name(self) -> str:
+        return f"R={self.r} W={self.w}"
+
+    def outcome(self, messages: Messages) -> Outcome:
+        written = messages.acks[self.w - 1]
+        return Outcome(written, messages.answers[self.r - 1], messages.any_fresh_from[self.r - 1] - written)
+
+
+@dataclass(frozen=True)
+class LocalRead:
+    """Dynomite's DC_ONE: writes and reads wait for the replica of their own zone, however slow it is.
+
+    ``elsewhere``: the read is made in another zone than the write. In the same zone it asks the replica that has acked.
+    """
+
+    elsewhere: bool
+
+    @property
+    def name(self) -> str:
+        return f"DC_ONE, {'other' if self.elsewhere else 'same'} zone"
+
+    def outcome(self, messages: Messages) -> Outcome:
+        written, (asked, answered) = messages.acked_by_own, messages.own_read
+        late = messages.written_elsewhere - asked - written if self.elsewhere else np.zeros_like(written)
+        return Outcome(written, answered, late)
+
+
+@dataclass(frozen=True)
+class ValueVote:
+    """Dynomite's DC_QUORUM on at most three replicas: a majority acks, and a read needs two equal answers.
+
+    If the first two answers differ, the read waits for the third; so does DC_SAFE_QUORUM. Where the write ended well, a
+    majority has it, and no read after it sees the old value. ``read_ms`` is that of a read at the very end of the
+    write, when most replicas still differ.
+    """
+
+    replicas: int
+
+    @property
+    def name(self) -> str:
+        return "DC_QUORUM"
+
+    def outcome(self, messages: Messages) -> Outcome:
+        majority = self.replicas // 2 + 1
+        written = messages.acks[majority - 1]
+        fresh = messages.fresh_from <= written
+        differ = fresh[:majority].any(axis=0) & ~fresh[:majority].all(axis=0)
+        read = np.where(differ, messages.answers[-1], messages.answers[majority - 1])
+        return Outcome(written, read, np.sort(messages.fresh_from, axis=0)[majority - 1] - written)
+
+
+@dataclass(frozen=True)
+class PrimaryFirst:
+    """Elasticsearch 1.x and 2.x: the primary writes, then all active replicas at once, and all of them must answer.
+
+    A read by id asks one copy, any of them. All copies are active here. ``consistency`` decides nothing of this: see
+    ``analysis.pbs.elasticsearch``.
+    """
+
+    @property
+    def name(self) -> str:
+        return "Elasticsearch"
+
+    def outcome(self, messages: Messages) -> Outcome:
+        others = messages.acked_after.copy()
+        others[messages.writer, np.arange(others.shape[1])] = 0
+        written = messages.acked_by_own + others.max(axis=0)
+        return Outcome(written, messages.answered_after[0], np.zeros_like(written))

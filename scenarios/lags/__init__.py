@@ -1,0 +1,1 @@
+"""Lags as distributions, and how they are measured between places."""
