@@ -15,6 +15,9 @@ _OF_RUN = (
 _TOLD = ("name", "about", "arm", "level", "seed")
 """Values of the scenario file that do not matter, or that run.json tells as well."""
 
+_LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+"""A scenario with every operation told takes PyYAML's own parser as long as the rest of a report."""
+
 _LIKE = ("seed", "status", "scenario.yaml found")
 """What runs of one setting may differ in."""
 
@@ -47,7 +50,7 @@ def value_text(value: Any) -> str:
 
 def _scenario_values(run: RunDirectory) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(run.scenario_text())
+        content = yaml.load(run.scenario_text(), Loader=_LOADER)
     except yaml.YAMLError as error:
         raise RunError(f"{run.path / 'scenario.yaml'}: {' '.join(str(error).split())}") from error
     return dict(_flat(content, "")) if isinstance(content, Mapping) else {}

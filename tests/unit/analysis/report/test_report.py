@@ -17,17 +17,27 @@ from analysis.report import build_comparison, build_report
 from analysis.runs.builder import RunBuilder
 from analysis.runs.errors import RunError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 HOSTILE = '<script>alert("x")</script>&\'"'
+
+
+def written(path: Path) -> Path:
+    statistics = {"levels": {"DC_QUORUM": {"decisions": {"majority": 17, "no_quorum": 0}}}}
+    return eventful_run(path).write(coordinators={"a": statistics, "b": {"state": "whole"}})
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    statistics = {"levels": {"DC_QUORUM": {"decisions": {"majority": 17, "no_quorum": 0}}}}
-    return eventful_run(tmp_path / "run").write(coordinators={"a": statistics, "b": {"state": "whole"}})
+    return written(tmp_path / "run")
 
 
-def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> None:
-    page = Page(build_report(run))
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """Of ``run``, with its figures drawn."""
+    return Page(build_report(written(tmp_path_factory.mktemp("page") / "run")))
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_outside(page: Page) -> None:
     assert page.open == []
     assert page.strays == []
     assert not {"link", "iframe", "object"} & {tag for tag, _ in page.tags}
@@ -42,8 +52,8 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: Path) -> No
     assert "url(" not in page.text
 
 
-def test_every_class_that_occurred_is_there_in_words_with_its_ids(run: Path) -> None:
-    page, verdict = Page(build_report(run)), check(run)
+def test_every_class_that_occurred_is_there_in_words_with_its_ids(run: Path, page: Page) -> None:
+    verdict = check(run)
     assert page.text.index("Invalid") < page.text.index("Operations")
     for reason in verdict.reasons:
         assert reason in page.text
@@ -55,8 +65,7 @@ def test_every_class_that_occurred_is_there_in_words_with_its_ids(run: Path) -> 
             assert offender.message_id in page.text
 
 
-def test_tables_scenario_command_and_coordinator_figures_are_there(run: Path) -> None:
-    text = Page(build_report(run)).text
+def test_tables_scenario_command_and_coordinator_figures_are_there(page: Page) -> None:
     for part in (
         "name: eventful",
         "zonelab run eventful --level DC_QUORUM --seed 1",
@@ -68,7 +77,7 @@ def test_tables_scenario_command_and_coordinator_figures_are_there(run: Path) ->
         "valkey 9.1.2",
         "not in every zone",
     ):
-        assert part in text, part
+        assert part in page.text, part
 
 
 def test_duplicates_stand_by_cause_with_rates_and_intervals_also_where_there_are_none(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ runs made by hand with one violation each, their stories compared line by line.
 
 from pathlib import Path
 
+import pytest
 from support.analysis.accesses import Story as Told
 from support.analysis.runs import eventful_run
 
@@ -18,6 +19,8 @@ from analysis.stories.access_stories import access_stories
 from analysis.stories.lines import FAULTS_MAX, ROWS_MAX, STORIES_MAX, Story
 from analysis.stories.message_stories import message_stories
 from analysis.workloads import WorkloadKind
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def stories(run: Path) -> dict[MessageClass, tuple[Story, ...]]:

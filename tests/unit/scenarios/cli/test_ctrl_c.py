@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from support.scenarios.short_runs import zonelab_command
 
-from scenarios.cli.app import app
-
 _HOOK = """
 import atexit, os, signal, sys
 class Interrupting:
@@ -23,7 +21,6 @@ class Interrupting:
 if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
     sys.meta_path.insert(0, Interrupting())
 """
-VERBS = [*(command.callback.__name__ for command in app.registered_commands), "fault"]
 
 
 def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[int, str]:
@@ -52,9 +49,9 @@ def test_during_the_imports_of_the_command_line(at: str, tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at=at) == (2, "zonelab: interrupted\n")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_after_the_last_line_of_a_verb(verb: str, tmp_path: Path):
-    assert interrupted(tmp_path, verb, "--help", at="typer", INTERRUPT_LATER="yes") == (2, "")
+@pytest.mark.parametrize("words", [["scenarios"], ["fault", "--help"]])
+def test_after_the_last_line_of_a_verb(words: list[str], tmp_path: Path):
+    assert interrupted(tmp_path, *words, at="typer", INTERRUPT_LATER="yes") == (2, "")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +61,6 @@ def test_after_the_last_line_of_a_verb(verb: str, tmp_path: Path):
         ("hunt steady --runs 2 --messages 5", "numpy"),
         ("demo --on sim", "simpy"),
         ("matrix --runs 1", "pyarrow"),
-        ("ablate --runs 1", "scenarios.studies.paired"),
         ("up", "scenarios.session.launch"),
         ("analyze .", "pandas"),
         ("compare . .", "scipy"),
