@@ -83,7 +83,7 @@ class TableFolder:
         if not (path / "format.json").exists():
             raise RunError(f"{path}: not a folder of tables: it has no format.json")
         _of_this_schema(path / "format.json", _read(path / "format.json").get("zonelab_tables"))
-        return cls(path)
+        return cls(path.resolve())  # Spark works in another directory
 
     def entries(self) -> dict[str, RunEntry]:
         """By run id, what the manifest says of each run."""

@@ -2,6 +2,7 @@
 cases added in two steps; and tables in which somebody counted twice.
 """
 
+import contextlib
 import re
 import shutil
 from collections import Counter
@@ -39,9 +40,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def filled(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[TableFolder, Aggregates]:
-    out = tmp_path_factory.mktemp("out") / "tables"
-    aggregate(runs[:1], master="local[1]", out=out)
-    return TableFolder.opened(out), aggregate(runs, master="local[1]", out=out)
+    out = tmp_path_factory.mktemp("out")
+    with contextlib.chdir(out):  # Spark works in another directory than we
+        aggregate(runs[:1], master="local[1]", out=Path("tables"))
+    return TableFolder.opened(out / "tables"), aggregate(runs, master="local[1]", out=out / "tables")
 
 
 @pytest.fixture
