@@ -31,6 +31,9 @@ class Testbed(Protocol):
     def connection(self, zone: str, level: Setting) -> Connection:
         """A client's connection to the coordinator of ``zone``."""
 
+    def reads(self, zone: str, target: str) -> Connection:
+        """A connection of a client of ``zone`` that reads ``target`` alone: see ``SingleZoneReads``."""
+
     def direct(self, zone: str) -> Connection:
         """A connection straight to the server of ``zone``."""
 
@@ -44,3 +47,53 @@ class Testbed(Protocol):
         """Start every zone and connect every coordinator. On failure nothing is left running."""
 
     async def stop(self) -> None: ...
+
+
+class TestbedAround:
+    """``Testbed`` that hands everything on to ``testbed``."""
+
+    __test__ = False  # its name begins as those do that pytest collects
+
+    def __init__(self, testbed: Testbed) -> None:
+        self._testbed = testbed
+
+    @property
+    def runtime(self) -> Runtime:
+        return self._testbed.runtime
+
+    @property
+    def epoch_ns(self) -> int:
+        return self._testbed.epoch_ns
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        return self._testbed.zones
+
+    @property
+    def links(self) -> Mapping[tuple[str, str], Link]:
+        return self._testbed.links
+
+    @property
+    def coordinators(self) -> Mapping[str, Coordinator]:
+        return self._testbed.coordinators
+
+    def connection(self, zone: str, level: Setting) -> Connection:
+        return self._testbed.connection(zone, level)
+
+    def reads(self, zone: str, target: str) -> Connection:
+        return self._testbed.reads(zone, target)
+
+    def direct(self, zone: str) -> Connection:
+        return self._testbed.direct(zone)
+
+    def clock(self, zone: str) -> NodeClock:
+        return self._testbed.clock(zone)
+
+    def at_rest(self, since_ns: int) -> bool:
+        return self._testbed.at_rest(since_ns)
+
+    async def start(self) -> None:
+        await self._testbed.start()
+
+    async def stop(self) -> None:
+        await self._testbed.stop()

@@ -72,6 +72,7 @@ class RunInfo(BaseModel):
     ``program``: a fingerprint of all source files, those of a queue of the user's own included.
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
+    ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
     process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
     ``stall_p99_ms``: how late it was in all but one of a hundred looks; latencies that are not much longer are its own.
@@ -105,6 +106,7 @@ class RunInfo(BaseModel):
     workload: WorkloadInfo | None = None
     session: SessionInfo | None = None
     coordinators: dict[str, dict[str, Any]] = {}
+    clients: dict[str, dict[str, int]] = {}
     longest_stall_ms: float | None = None
     stall_p99_ms: float | None = None
     shortest_time_out_ms: float | None = None

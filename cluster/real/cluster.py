@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol
 
 from cluster.clock import NodeClock
+from cluster.coordinators.direct import SingleZoneReads
 from cluster.real.connection import RedisUpstream
 from cluster.real.runtime import RealRuntime
 from cluster.votes.levels import Setting
@@ -53,6 +54,9 @@ class RealCluster:
 
     def connection(self, zone: str, level: Setting) -> Connection:
         return self.coordinators[zone].connection(level)
+
+    def reads(self, zone: str, target: str) -> Connection:
+        return SingleZoneReads(self.coordinators[zone], target, runtime=self.runtime)
 
     def direct(self, zone: str) -> Connection:
         return self.network.direct(zone)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cluster.clock import NodeClock
+from cluster.coordinators.direct import SingleZoneReads
 from cluster.sim.first_answers import SimCoordinator
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.schedule import Schedule
@@ -56,6 +57,9 @@ class SimCluster:
 
     def connection(self, zone: str, level: Setting) -> Connection:
         return self.coordinators[zone].connection(level)
+
+    def reads(self, zone: str, target: str) -> Connection:
+        return SingleZoneReads(self.coordinators[zone], target, runtime=self.runtime)
 
     def direct(self, zone: str) -> Connection:
         return self.network.direct(zone)

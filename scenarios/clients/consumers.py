@@ -45,7 +45,7 @@ class _Program:
         recorder: Recorder,
         runtime: Runtime,
     ) -> None:
-        self.switch = CrashSwitch()
+        self.switch = CrashSwitch(actor.process)
         self.stopping = False
         self.poisoned = False
         self._actor = actor

@@ -78,8 +78,9 @@ class Producer:
 
     async def start(self) -> None:
         """Begin a program, with a queue instance of its own."""
-        switch, life = CrashSwitch(), len(self._programs) + 1
+        life = len(self._programs) + 1
         name = f"producer-{self._zone}" + (f".{life}" if life > 1 else "")
+        switch = CrashSwitch(name)
         queue = await self._open_queue(self._zone, switch.wrap_deaf)
         self._programs.append(_Program(Actor(name, self._zone), queue, switch))
 

@@ -1,7 +1,7 @@
 """How programs die: between two commands, or with commands on their way."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from engine.ports import Command, Connection, Reply
 
@@ -10,10 +10,24 @@ class ProgramCrashed(BaseException):
     """The program has ended here. Not an ``Exception``: nothing inside a dead program can handle it."""
 
 
-class CrashSwitch:
-    """Ends one program: after ``crash`` none of its commands is sent, and it stops where it would send the next."""
+@runtime_checkable
+class Routable(Protocol):
+    """A connection that a client policy makes one of a certain program: see ``scenarios.clients.policy``."""
 
-    def __init__(self) -> None:
+    def routed(self, process: str, wrap: Callable[[Connection], Connection]) -> Connection:
+        """The connection of the program ``process``; each attempt passes through ``wrap``."""
+
+
+def wrapped(connection: Connection, process: str, wrap: Callable[[Connection], Connection]) -> Connection:
+    """``connection`` of the program ``process``, all of whose commands, sent again or not, pass through ``wrap``."""
+    return connection.routed(process, wrap) if isinstance(connection, Routable) else wrap(connection)
+
+
+class CrashSwitch:
+    """Ends the program ``process``: after ``crash`` none of its commands is sent; it stops where it would send one."""
+
+    def __init__(self, process: str) -> None:
+        self._process = process
         self._crashed = False
         self._commands_left: int | None = None
         self._instead: Callable[[], None] | None = None
@@ -62,11 +76,11 @@ class CrashSwitch:
 
     def wrap(self, connection: Connection) -> Connection:
         """The program hears what it is answered and ends where it would send the next command."""
-        return CrashableConnection(connection, self)
+        return wrapped(connection, self._process, lambda way: CrashableConnection(way, self))
 
     def wrap_deaf(self, connection: Connection) -> Connection:
         """The program does not hear the answer to a command that was on its way when it ended."""
-        return DeafConnection(connection, self)
+        return wrapped(connection, self._process, lambda way: DeafConnection(way, self))
 
 
 class CrashableConnection:

@@ -57,9 +57,10 @@ class Services:
 
     async def _start(self, name: str, zone: str) -> None:
         lives = self._programs.setdefault((name, zone), [])
-        switch = CrashSwitch()
+        process = f"{name}-{zone}"
+        switch = CrashSwitch(process + (f".{len(lives) + 1}" if lives else ""))
         service = await self._open_service(name, zone, switch.wrap)
-        lives.append(_Program(f"{name}-{zone}", service, switch, self._tasks))
+        lives.append(_Program(process, service, switch, self._tasks))
         await service.start()
 
     def kill(self, name: str, zone: str, *, at_command: int) -> None:

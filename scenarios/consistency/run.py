@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME
-from engine.ports import PortError, ServerError, Unavailable
+from engine.ports import Connection, PortError, ServerError, Unavailable
+from scenarios.clients.program_crash import wrapped
 from scenarios.clients.recorder import Outcome
 from scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
 from scenarios.consistency.operations import reading, values
@@ -41,11 +42,16 @@ class AccessRun(RunPhases):
         for zone in self._scenario.zones:
             self._clients[zone] = ZoneClients(
                 zone=zone,
-                connection=self._testbed.connection(zone, self._scenario.setting),
+                connection=self._connection(zone),
                 recorder=self._recorder,
                 runtime=self._runtime,
                 halt=self._halt,
             )
+
+    def _connection(self, zone: str) -> Connection:
+        """The one that all clients of the zone share."""
+        connection = self._testbed.connection(zone, self._scenario.setting)
+        return wrapped(connection, f"clients-{zone}", lambda way: way)
 
     def _start(self, begin_ns: int) -> None:
         for zone, clients in self._clients.items():

@@ -17,8 +17,8 @@ class Gate(CrashSwitch):
     A pipeline is not torn apart: it is stopped as a whole.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__()
+    def __init__(self, runtime: Runtime, process: str) -> None:
+        super().__init__(process)
         self._runtime = runtime
         self._stall: StallBefore | None = None
         self._passed = 0

@@ -240,7 +240,7 @@ class Lab:
         return None if shard is None else self._subject.home(shard)
 
     def _begin(self, name: str, zone: str) -> None:
-        gate = Gate(self.runtime)
+        gate = Gate(self.runtime, name)
         queue = self._subject.program(self.cluster, zone, gate.wrap)
         self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=queue)
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from cluster.coordinators.direct import SingleZoneReads
 from cluster.testbed import Testbed
 from cluster.votes.levels import Level, Setting
 from engine.common.lifecycle import Startable
@@ -34,16 +33,15 @@ class Site:
 
 def site_of(testbed: Testbed, zones: tuple[str, ...], zone: str, *, level: Setting, wrap: Wrap) -> Site:
     """``wrap`` is applied to each of the connections."""
-    coordinator, runtime = testbed.coordinators[zone], testbed.runtime
     return Site(
         zone=zone,
         zones=zones,
-        runtime=runtime,
+        runtime=testbed.runtime,
         clock=testbed.clock(zone),
         connection=wrap(testbed.connection(zone, level)),
         local=wrap(testbed.connection(zone, Level.DC_ONE)),
         safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),
-        reads={name: wrap(SingleZoneReads(coordinator, name, runtime=runtime)) for name in zones},
+        reads={name: wrap(testbed.reads(zone, name)) for name in zones},
     )
 
 

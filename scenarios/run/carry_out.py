@@ -6,6 +6,7 @@ The testbed is known as a ``Testbed`` only, so a run is the same on real servers
 from contextlib import ExitStack
 
 from cluster.testbed import Testbed
+from scenarios.clients.policy import PolicyTestbed
 from scenarios.consistency.run import AccessRun
 from scenarios.errors import explain
 from scenarios.logs import LOGGER
@@ -34,6 +35,7 @@ async def carry_out(
     record: ``interrupted`` if somebody asked for the end, ``failed`` with one line if the lab could not go on.
     """
     record = RunRecord()
+    testbed = _with_policy(scenario, testbed)
     async with at_end(lambda: _stop(testbed, halt, record)):
         try:
             watcher.phase("set-up", None)
@@ -57,8 +59,18 @@ async def carry_out(
     return record
 
 
+def _with_policy(scenario: Scenario, testbed: Testbed) -> Testbed:
+    """What the programs of the run are given: without a policy, the testbed itself."""
+    if scenario.clients.as_usual:
+        return testbed
+    factor = scenario.replication.time_factor
+    return PolicyTestbed(testbed, scenario.clients, zones=scenario.zones, time_factor=factor)
+
+
 async def _stop(testbed: Testbed, halt: Halt, record: RunRecord) -> None:
     record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
+    if isinstance(testbed, PolicyTestbed):
+        record.clients = testbed.counts
     try:
         await testbed.stop()
     except Exception as error:  # it must not hide what happened before

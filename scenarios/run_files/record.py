@@ -23,6 +23,7 @@ class RunRecord:
     shards: dict[str, str] = field(default_factory=dict)
     phase: tuple[str, int] | None = None
     coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
+    clients: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 Note = Callable[[RunRecord], None]

@@ -84,6 +84,7 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
         },
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
+        "clients": record.clients,
         "forbid": list(scenario.checks.forbid),
     }
 

@@ -43,7 +43,7 @@ def problems(scenario: Scenario) -> list[Problem]:
         return [Problem("topology.data_centres", str(error))]
     if unknown := list(_own_queue(scenario)):
         return unknown
-    found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_workload(scenario)]
+    found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_clients(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if not found:
@@ -103,6 +103,13 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
     if queue.unack_ms <= shortest_ms:
         accepted = f"more than the shortest processing time ({shortest_ms:g} ms), or no ack could come in time"
         yield Problem.of("queue.unack_ms", queue.unack_ms, accepted)
+
+
+def _clients(scenario: Scenario) -> Iterator[Problem]:
+    if scenario.clients.failover and len(scenario.zones) == 1:
+        yield Problem.of(
+            "clients.failover", scenario.clients.failover, "false with one zone: there is no other to go to"
+        )
 
 
 def _hardened_only(scenario: Scenario) -> Iterator[Problem]:

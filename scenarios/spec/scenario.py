@@ -22,6 +22,7 @@ from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Section
+from scenarios.spec.clients import Clients
 from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
@@ -209,6 +210,7 @@ class Scenario(Section):
     queue: Annotated[QueueSettings, ByEngine()] = DynoQueueSettings()
     load: Load
     consumers: Consumers = Consumers()
+    clients: Clients = Clients()
     workload: Workload | None = None
     """Without it, the clients use the queue."""
     faults: tuple[AnyFault, ...] = ()

@@ -3,20 +3,16 @@
 It stands between the run and the cluster, waits for nothing and sets no timer, so the run is the same with it.
 """
 
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from cluster.clock import NodeClock
 from cluster.connections.batch import Answer, Batch, Channel
 from cluster.connections.failures import ZoneFailure
-from cluster.coordinators.coordinator import Coordinator
-from cluster.links.link import Link
 from cluster.sim.cluster import SimCluster
-from cluster.votes.levels import Setting
-from cluster.zone import Zone
-from engine.ports import Command, Connection, Promise, Reply, Runtime, Task, Timer
+from cluster.testbed import TestbedAround
+from engine.ports import Command, Promise, Reply, Runtime, Task, Timer
 
 T = TypeVar("T")
 
@@ -65,11 +61,11 @@ class CommandLog:
         return self._by_batch[batch]
 
 
-class LoggedTestbed:
+class LoggedTestbed(TestbedAround):
     """``Testbed`` that is the simulated cluster except that ``log`` sees its commands."""
 
     def __init__(self, cluster: SimCluster, log: CommandLog) -> None:
-        self._cluster = cluster
+        super().__init__(cluster)
         self._log = log
         self._runtime = _LoggedRuntime(cluster.runtime, log)
 
@@ -77,44 +73,13 @@ class LoggedTestbed:
     def runtime(self) -> Runtime:
         return self._runtime
 
-    @property
-    def epoch_ns(self) -> int:
-        return self._cluster.epoch_ns
-
-    @property
-    def zones(self) -> Mapping[str, Zone]:
-        return self._cluster.zones
-
-    @property
-    def links(self) -> Mapping[tuple[str, str], Link]:
-        return self._cluster.links
-
-    def at_rest(self, since_ns: int) -> bool:
-        return self._cluster.at_rest(since_ns)
-
-    @property
-    def coordinators(self) -> Mapping[str, Coordinator]:
-        return self._cluster.coordinators
-
-    def connection(self, zone: str, level: Setting) -> Connection:
-        return self._cluster.connection(zone, level)
-
-    def direct(self, zone: str) -> Connection:
-        return self._cluster.direct(zone)
-
-    def clock(self, zone: str) -> NodeClock:
-        return self._cluster.clock(zone)
-
     async def start(self) -> None:
-        await self._cluster.start()
-        for zone, coordinator in self._cluster.coordinators.items():
+        await super().start()
+        for zone, coordinator in self.coordinators.items():
             coordinator.channels = [
-                _LoggedChannel(channel, zone, coordinator.zones[position], self._cluster.runtime, self._log)
+                _LoggedChannel(channel, zone, coordinator.zones[position], self._runtime, self._log)
                 for position, channel in enumerate(coordinator.channels)
             ]
-
-    async def stop(self) -> None:
-        await self._cluster.stop()
 
 
 class _LoggedChannel:

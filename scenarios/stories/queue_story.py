@@ -26,7 +26,8 @@ def story(scenario: Scenario, message_class: MessageClass, *, make_queue: MakeQu
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     begin_ns = trial.run.record.phases["load"][0]
     touching = (sent for sent in log.commands if any(_touches(sent, one) for one in ids))
-    lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *command_lines(touching)]
+    told = command_lines(touching, through=not scenario.clients.as_usual)
+    lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *told]
     parts = [
         f"# {message_class}: {DESCRIPTIONS[message_class]}",
         _setting(scenario),

@@ -31,9 +31,11 @@ def lines_of_faults(tables: MemoryTables) -> Iterator[Line]:
     return fault_lines(fault_bands(rows(tables, FAULTS_NAME, FAULTS.names)))
 
 
-def command_lines(commands: Iterable[Sent]) -> Iterator[Line]:
+def command_lines(commands: Iterable[Sent], *, through: bool) -> Iterator[Line]:
+    """``through``: say which zone's coordinator a command was sent to, since it need not be the program's own."""
     for sent in commands:
-        yield Line(sent.time_ns, sent.program, f"  {_words(sent.command)}")
+        way = f"  (through {sent.zone})" if through else ""
+        yield Line(sent.time_ns, sent.program, f"  {_words(sent.command)}{way}")
         yield from _answers(sent)
 
 

@@ -21,7 +21,8 @@ def access_story(scenario: Scenario, anomaly: Anomaly) -> str:
     trial = attempt_accesses(scenario, observe=log.testbed)
     cases = () if trial.verdict is None else trial.verdict.cases[anomaly]
     key = cases[0].key if cases else ""
-    lines = [*lines_of_faults(trial.tables), *_operations(trial, key), *command_lines(_about(trial, log, key))]
+    told = command_lines(_about(trial, log, key), through=not scenario.clients.as_usual)
+    lines = [*lines_of_faults(trial.tables), *_operations(trial, key), *told]
     parts = [
         f"# {anomaly}: {MEANINGS[anomaly]}",
         _setting(scenario),

@@ -159,7 +159,7 @@ def test_a_consumer_without_work_that_does_not_wait_pauses_before_it_asks_again(
 
 
 def test_a_program_that_has_ended_does_not_hear_the_answer_that_comes_then() -> None:
-    runtime, switch = SimRuntime(seed=1), CrashSwitch()
+    runtime, switch = SimRuntime(seed=1), CrashSwitch("consumer-a-0")
     server = CountingConnection(runtime, delay_ns=10 * MS)
     runtime.call_later(5 * MS, switch.crash)
     with pytest.raises(ProgramCrashed):
@@ -227,7 +227,7 @@ def test_a_fault_that_holds_a_consumer_down_holds_it_down_whatever_poison_does(t
 
 
 def test_a_fault_that_counts_commands_does_not_bring_the_dead_back() -> None:
-    switch = CrashSwitch()
+    switch = CrashSwitch("consumer-a-0")
     switch.crash()
     switch.crash(at_command=5)
     assert switch.crashed
@@ -261,7 +261,7 @@ def test_an_exception_that_is_no_cluster_error_halts_the_run(tmp_path: Path) -> 
 
 
 def test_nothing_inside_a_dead_program_can_handle_its_death() -> None:
-    switch = CrashSwitch()
+    switch = CrashSwitch("consumer-a-0")
     switch.check()
     switch.crash()
     with pytest.raises(ProgramCrashed) as crashed:
