@@ -1,11 +1,14 @@
 """A simulated server process: one thread that serves its connections in turn, with a disk under it."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
 
 from cluster.clock import NodeClock
 from cluster.connections.batch import Batch
+from cluster.links.lag import Lag
 from cluster.sim.connection import OnReplies, SimConnection
 from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
 from cluster.sim.redis import Pipeline, RedisModel
@@ -19,7 +22,8 @@ from cluster.zone import Persistence
 class ServerSettings:
     """``request_ns`` and ``reply_ns``: the way between a coordinator and the server of its own machine, all included.
 
-    ``service_ns``: the server's work on one command. ``fsync_ns``: a flush, which AOF always waits for once a pipeline.
+    ``service_ns``: the server's work on one command; ``service``, if given, is drawn for each command in its place.
+    ``fsync_ns``: a flush, which AOF always waits for once a pipeline.
     ``start_ns``: from the start of the process until it serves. With zero ways and zero service a pipeline is answered
     within the call that sends it.
     """
@@ -28,6 +32,7 @@ class ServerSettings:
     request_ns: int = 20_000
     reply_ns: int = 20_000
     service_ns: int = 5_000
+    service: Lag | None = None
     fsync_ns: int = 1_000_000
     start_ns: int = 10_000_000
     save_points: tuple[tuple[int, int], ...] = DEFAULT_SAVE_POINTS
@@ -55,6 +60,10 @@ class SimServer:
         self.settings = settings
         self._slowdown = 1.0
         self._service_ns = settings.service_ns
+        self._draw_ns = (
+            None if settings.service is None else settings.service.sampler(runtime.random(f"service {name}"))
+        )
+        self._drawn_ns: list[int] = []
         self._request_ns = settings.request_ns
         self._fsyncs = settings.persistence is Persistence.AOF_ALWAYS
         self._runtime = runtime
@@ -155,7 +164,8 @@ class SimServer:
         while self._inbox and not self._paused and self._timer is None:
             _, batch, _, arrives_ns = self._inbox[0]
             self._serving_ns = begins_ns = arrives_ns if arrives_ns > now_ns else now_ns
-            cost_ns = len(batch.commands) * self._service_ns
+            fixed = self._draw_ns is None
+            cost_ns = len(batch.commands) * self._service_ns if fixed else sum(self._costs_ns(batch))
             if self._fsyncs and batch.writes:
                 cost_ns += self.settings.fsync_ns
             left_ns = begins_ns - now_ns + cost_ns - self._spent_ns
@@ -164,6 +174,14 @@ class SimServer:
                 self._timer = environment.put(left_ns, self._served, environment.actor)
                 return
             self._finish()
+
+    def _costs_ns(self, batch: Batch) -> Sequence[int]:
+        """The work on each command of the oldest request; drawn once, however often its service is interrupted."""
+        if self._draw_ns is None:
+            return [self._service_ns] * len(batch.commands)
+        if not self._drawn_ns:
+            self._drawn_ns = [self._draw_ns() for _ in batch.commands]
+        return [round(cost_ns * self._slowdown) for cost_ns in self._drawn_ns]
 
     def _served(self) -> None:
         self._timer = None
@@ -176,6 +194,7 @@ class SimServer:
         model = self._model
         assert model is not None
         self._spent_ns = 0
+        self._drawn_ns = []
         pipeline: Pipeline = batch.prepared or _prepare(batch)
         self._trace.note_each(self._environment._now, self.name, pipeline.labels)
         replies = model.execute_each(pipeline.commands)
@@ -188,6 +207,7 @@ class SimServer:
         self._model = None
         self._paused = False
         self._spent_ns = 0
+        self._drawn_ns = []
         self._inbox.clear()
         connections, self._connections = list(self._connections), {}
         for connection in connections:
@@ -195,14 +215,17 @@ class SimServer:
 
     def _execute_begun(self) -> None:
         """The commands of the present pipeline that were done when the process died."""
-        service_ns = self._service_ns
-        if not self._inbox or service_ns == 0:
+        if not self._inbox:
+            return
+        costs_ns = self._costs_ns(self._inbox[0][1])
+        if not sum(costs_ns):
             return
         spent_ns = self._spent_ns
         if self._timer is not None:
             spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
         assert self._model is not None
-        pipeline, count = _prepare(self._inbox[0][1]), spent_ns // service_ns
+        pipeline = _prepare(self._inbox[0][1])
+        count = sum(done_ns <= spent_ns for done_ns in accumulate(costs_ns))
         self._trace.note_each(self._environment._now, self.name, pipeline.labels[:count])
         self._model.execute_each(pipeline.commands[:count])
 

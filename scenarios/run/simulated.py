@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from analysis.runs.info import RunInfo
+from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
@@ -140,10 +141,17 @@ def run_in_sim(
 
 
 def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
+    service = scenario.simulation.service
+    server = ServerSettings(
+        persistence=scenario.persistence,
+        request_ns=ROUND_TRIP_NS,
+        reply_ns=0,
+        service=None if service is None else parse_lag(service),
+    )
     return SimSettings(
         **network_options(scenario),
         schedule=Schedule(tie_break=scenario.simulation.tie_break),
-        server=ServerSettings(persistence=scenario.persistence, request_ns=ROUND_TRIP_NS, reply_ns=0),
+        server=server,
         keep_trace=keep_trace,
     )
 

@@ -181,6 +181,8 @@ class Simulation(Section):
 
     tie_break: TieBreak = TieBreak.RANDOM
     """The order of events that happen at the same time."""
+    service: DelayText | None = None
+    """How long a server works on one command; a server works on one at a time. None: 5 microseconds."""
 
 
 class Found(Section):
