@@ -15,14 +15,14 @@ from analysis.spark.groups import grouped_settings
 from analysis.spark.inputs import LeftOut
 from analysis.tables.folder import RunEntry, TableFolder
 
-_COUNTS = pa.schema(
+COUNTS = pa.schema(
     [
         *((name, pa.string()) for name in ("setting", "f", "zone", "measure", "type", "error", "cause")),
         *((name, pa.bool_()) for name in ("first", "early")),
         *((name, pa.int64()) for name in ("bucket", "cases", "largest_ns")),
     ]
 )
-_KEYS = [name for name in _COUNTS.names if name not in ("cases", "largest_ns")]
+_KEYS = [name for name in COUNTS.names if name not in ("cases", "largest_ns")]
 
 
 def aggregates_of(folder: TableFolder, run_ids: Sequence[str], left_out: Mapping[str, LeftOut]) -> Aggregates:
@@ -42,22 +42,23 @@ def aggregates_of(folder: TableFolder, run_ids: Sequence[str], left_out: Mapping
 def _counted(folder: TableFolder, setting_of: Mapping[str, str], entries: Mapping[str, RunEntry]) -> list[Row]:
     """Rows of counts by setting, f and zone, sorted; the seconds of all runs are never held at once."""
     run_ids, settings = pa.array(setting_of.keys(), pa.string()), pa.array(setting_of.values(), pa.string())
-    counted, seen = _COUNTS.empty_table(), Counter[str]()
+    counted, seen = COUNTS.empty_table(), Counter[str]()
     for batch in _batches(folder, "latency_counts"):
         mine = batch.filter(pc.is_in(batch["run_id"], value_set=run_ids))
         operations = mine.filter(pc.equal(mine["measure"], "operation"))
         for row in operations.group_by("run_id").aggregate([("cases", "sum")]).to_pylist():
             seen[row["run_id"]] += row["cases_sum"]
         named = mine.append_column("setting", settings.take(pc.index_in(mine["run_id"], value_set=run_ids)))
-        counted = _added(pa.concat_tables([counted, named.select(_COUNTS.names).cast(_COUNTS)]))
+        counted = added(pa.concat_tables([counted, named.select(COUNTS.names).cast(COUNTS)]))
     _must_be_counted_once(folder, {run_id: entries[run_id].rows("operations") for run_id in setting_of}, seen)
     rows: list[Row] = counted.sort_by([(key, "ascending") for key in _KEYS[:3]]).to_pylist()
     return rows
 
 
-def _added(counts: pa.Table) -> pa.Table:
+def added(counts: pa.Table) -> pa.Table:
+    """Rows of ``COUNTS`` of which some are alike, added up."""
     sums = counts.group_by(_KEYS).aggregate([("cases", "sum"), ("largest_ns", "max")])
-    return sums.rename_columns([*_KEYS, "cases", "largest_ns"]).select(_COUNTS.names).cast(_COUNTS)
+    return sums.rename_columns([*_KEYS, "cases", "largest_ns"]).select(COUNTS.names).cast(COUNTS)
 
 
 def _must_be_counted_once(folder: TableFolder, expected: Mapping[str, int], seen: Mapping[str, int]) -> None:

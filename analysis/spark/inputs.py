@@ -147,6 +147,8 @@ def _local(path: Path) -> RunInput | None:
     _must_have_queue(run)
     run.final_state_rows()
     if not run.files("operations"):
+        if run.info.status == "running":
+            raise _NothingYet(f"{run.path}: the run is still going on, and no operation is on record yet")
         raise RunError(f"{run.path}: no operation is on record")
     return RunInput(run_id=run.info.run_id, place=str(run.path), directory=run, rows=run.operation_rows())
 
@@ -177,7 +179,11 @@ class _NotOfQueue(RunError):
     """The clients of the run used no queue."""
 
 
-_KINDS = {CutOff: "cut off", TooNew: "too new", NoRunFound: _MISSING, _NotOfQueue: _NO_QUEUE}
+class _NothingYet(RunError):
+    """The run has just begun."""
+
+
+_KINDS = {_NothingYet: _RUNNING, CutOff: "cut off", TooNew: "too new", NoRunFound: _MISSING, _NotOfQueue: _NO_QUEUE}
 
 
 def _must_have_queue(run: RunDirectory, *, place: str | None = None) -> None:

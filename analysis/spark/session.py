@@ -3,13 +3,16 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import IO
+from typing import IO, Any
 
 from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
@@ -36,12 +39,14 @@ def spark_session(
     master: str = "local[*]",
     app_name: str = "zonelab",
     brief: bool = False,
+    nice: int = 0,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
     """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
 
-    ``brief``: for so little data that starting Java costs more than the work does. ``settings``: of Spark, as in
-    ``spark-submit --conf``; they come before those that are made here.
+    ``brief``: for so little data that starting Java costs more than the work does. ``nice``: by how much Spark comes
+    after other programs of this machine, as of nice(1). ``settings``: of Spark, as in ``spark-submit --conf``; they
+    come before those that are made here. Ctrl-C raises ``KeyboardInterrupt`` within the block, as everywhere.
 
     One at a time in a process: Spark itself has no room for two.
     """
@@ -49,7 +54,7 @@ def spark_session(
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
         conf = _configuration(master, app_name, Path(folder), brief=brief).setAll(list(settings.items()))
         try:
-            gateway = launch_gateway(conf, popen_kwargs={"stderr": log, "stdout": log, "cwd": folder})  # type: ignore[no-untyped-call]
+            gateway = _launched(conf, nice=nice, stderr=log, stdout=log, cwd=folder)
         except Exception as error:
             raise SparkFailed(f"Spark did not start: {_last_line(log) or error}") from error
         try:
@@ -61,8 +66,11 @@ def spark_session(
 
 @contextmanager
 def _session(conf: SparkConf, gateway: JavaGateway, log: IO[bytes]) -> Iterator[SparkSession]:
+    handler = signal.getsignal(signal.SIGINT)
     try:
         context = SparkContext(conf=conf, gateway=gateway)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)  # Spark's own would talk to Java in the middle of what is being said
         context.setLogLevel("ERROR")
         session = SparkSession(context)
     except Exception as error:
@@ -70,7 +78,23 @@ def _session(conf: SparkConf, gateway: JavaGateway, log: IO[bytes]) -> Iterator[
     try:
         yield session
     finally:
-        session.stop()
+        on_a_line_of_its_own(session.stop)
+
+
+def _launched(conf: SparkConf, *, nice: int, **started: Any) -> JavaGateway:
+    """On Linux only the thread that asks becomes nicer, and whatever it starts: so a thread starts Java."""
+    with ThreadPoolExecutor(
+        1, initializer=lambda: os.setpriority(os.PRIO_PROCESS, 0, nice) if nice else None
+    ) as thread:
+        return thread.submit(launch_gateway, conf, popen_kwargs=started).result()
+
+
+def on_a_line_of_its_own(call: Callable[[], object]) -> None:
+    """Call it in a thread, which talks to Java on its own: after Ctrl-C there may be an answer on the line of this one
+    that nobody took, and it would be taken for the answer to the next call.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(call).result()
 
 
 def _configuration(master: str, app_name: str, folder: Path, *, brief: bool) -> SparkConf:

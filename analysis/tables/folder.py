@@ -6,6 +6,7 @@
     manifest/run-<run id>.json                                one a run: its files, with their rows
     manifest/compaction-000001.json …                         which files stand in for which others
     <table>/scenario=<name>/level=<level>/<run id>-<hash>.parquet
+    following/<run id>/                                       of a run that goes on: ``analysis.spark.following``
 
 A file gets its name once it is whole and never changes; the hash is that of its content. A run counts from the moment
 that its file of the manifest is there, which is created exclusively: whoever adds a run that is there adds nothing.

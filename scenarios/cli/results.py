@@ -140,6 +140,9 @@ def analyze(
         Path | None,
         typer.Option(metavar="DIR", help="Add the runs to the tables there; what they have is not read again."),
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show runs that are going on until they are over; with --out.")
+    ] = False,
     compact: Annotated[bool, typer.Option("--compact", help="Then join small files of the tables.")] = False,
     conf: Conf = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
@@ -150,6 +153,9 @@ def analyze(
     A run is a directory with a run.json; what else a pattern matches is passed over. Runs that differ in anything but
     their seed are counted apart, and the tables name what they differ in. Classes are counted in messages, and in runs
     with their 95 % interval: messages of one run share its faults.
+
+    With --follow, what is known so far is shown while runs go on, and counted again from their whole histories at the
+    end; Ctrl-C ends it with 2, and the same command goes on from there.
     """
     from analysis.spark.inputs import NoRunFound
     from analysis.spark.pipeline import aggregate
@@ -158,11 +164,13 @@ def analyze(
     from analysis.tables.folder import TableFolder
     from scenarios.terminal.console import print_table
     from scenarios.verbs.analyze import message_table, operation_table, words_before
+    from scenarios.verbs.follow import followed
 
     if compact and out is None:
         raise NotAccepted("--compact: needs --out DIR, whose small files it joins")
+    analysed = followed if follow else aggregate
     try:
-        aggregates = aggregate(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
+        aggregates = analysed(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
     except NoRunFound as error:
         raise NotAccepted(str(error)) from error
     except (JavaMissing, SparkFailed) as error:

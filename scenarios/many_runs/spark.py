@@ -7,9 +7,7 @@ again on another one. A worker that cannot import zonelab, or is otherwise than 
 import os
 import pickle
 import re
-import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -61,8 +59,6 @@ class OnSpark:
                 )
             except (JavaMissing, SparkFailed) as error:
                 raise ManyRunsFailed(str(error)) from error
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark has put its own in this place
             jobs: _Jobs[Subject, Result] = _Jobs(session.sparkContext, pickle.dumps(run), here, deque(tasks))
             yield from jobs.finished()
 
@@ -70,15 +66,13 @@ class OnSpark:
 @contextmanager
 def _as_before() -> Iterator[None]:
     """Workers are of this Python unless the environment says which; afterwards everything is as it was."""
-    said, handler = os.environ.get("PYSPARK_PYTHON"), signal.getsignal(signal.SIGINT)
+    said = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = said or sys.executable
     try:
         yield
     finally:
         if said is None:
             del os.environ["PYSPARK_PYTHON"]
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
 
 
 @dataclass(slots=True)

@@ -71,9 +71,9 @@ def words_before(aggregates: Aggregates) -> Iterator[str]:
         yield f"{setting}: {differs}" if differs else setting
 
 
-def message_table(aggregates: Aggregates) -> Table:
+def message_table(aggregates: Aggregates, *, title: str = "messages") -> Table:
     """A column a setting; of classes also in how many runs there was a case, with its interval if there are several."""
-    table = Table(title="messages", title_justify="left", show_edge=False, pad_edge=False)
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
     for row in aggregates.settings:
         table.add_column(f"{row.setting} ({row.runs} run{'s' if row.runs != 1 else ''})", justify="right")
@@ -93,9 +93,9 @@ def _cases(row: SettingFigures, name: str) -> str:
     return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share.low:.1%} to {share.high:.1%})"
 
 
-def operation_table(aggregates: Aggregates) -> Table:
+def operation_table(aggregates: Aggregates, *, title: str = "operations") -> Table:
     headings = ("setting", "operation", "zone", "ok", "fail", "info", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms")
-    table = Table(title="operations", title_justify="left", show_edge=False, pad_edge=False)
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in headings[:3] else "right")
     for row in aggregates.operations:

@@ -20,9 +20,9 @@ from analysis.checkers.queue.queue import check
 from analysis.message_classes import MessageClass
 from analysis.spark.classes import CLASSES, TOTALS
 from analysis.spark.inputs import RunInput, find_runs
-from analysis.spark.pipeline import create_views
 from analysis.spark.queries import VIEWS
 from analysis.spark.session import spark_session
+from analysis.spark.views import create_views
 
 pytestmark = pytest.mark.java
 

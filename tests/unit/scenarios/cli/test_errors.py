@@ -94,6 +94,20 @@ def test_a_command_or_an_option_that_is_not_there_is_told_with_those_that_are(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["."], "--follow: needs --out DIR, which keeps what is counted so far"),
+        (["hdfs://head/runs/1", "--out", "t"], "--follow: got hdfs://head/runs/1; accepted: runs of this machine"),
+    ],
+)
+def test_what_cannot_be_followed_is_told_before_spark_begins(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+):
+    assert cli.run_cli(["analyze", *words, "--follow"]) == 64
+    assert capsys.readouterr().err.startswith(f"zonelab: {told}")
+
+
 @pytest.mark.parametrize("status", ["interrupted", "failed"])
 def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
     performed = SimpleNamespace(record=SimpleNamespace(status=status), result=object())

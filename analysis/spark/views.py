@@ -1,0 +1,112 @@
+"""The tables of runs as the SQL of the pipeline sees them: views of a Spark session, one row a row of all the runs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import LongType, StructField, StructType
+
+from analysis.runs.history import ADDED, FAULTS
+from analysis.spark import queries
+from analysis.spark.inputs import RunInput, place_of
+
+_RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("setting", pa.string()),
+        ("epoch_ns", pa.int64()),
+        ("drained", pa.bool_()),
+        ("complete", pa.bool_()),
+        ("unread_shards", pa.list_(pa.string())),
+        ("early_ms_max", pa.int64()),
+        ("leases", pa.bool_()),
+        ("not_judged", pa.list_(pa.string())),
+        ("run_id", pa.string()),
+    ]
+)
+_FINAL_STATE = pa.schema(
+    [
+        ("run", pa.string()),
+        ("zone", pa.string()),
+        ("shard", pa.string()),
+        ("place", pa.string()),
+        ("message_id", pa.string()),
+        ("serving", pa.bool_()),
+    ]
+)
+FAULTS_OF_RUNS = FAULTS.insert(0, pa.field("run", pa.string()))
+_OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])
+
+
+def create_views(
+    session: SparkSession,
+    runs: Sequence[RunInput],
+    settings: Sequence[str],
+    *,
+    views: Mapping[str, str] = queries.VIEWS,
+) -> None:
+    """Make the tables of ``runs`` and ``views`` of them known to ``session``. ``settings``: the setting of each run."""
+    register_runs(session, runs, settings)
+    _read(session, runs, "operations", added=ADDED).createOrReplaceTempView("history")
+    optional_table(session, runs, "final_state", _FINAL_STATE).createOrReplaceTempView("final_state")
+    for name, query in views.items():
+        view = session.sql(query)
+        if name in queries.CACHED:
+            view = view.cache()
+        view.createOrReplaceTempView(name)
+
+
+def register_runs(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
+    """Make the table ``runs`` known to ``session``."""
+    rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
+    small_table(session, rows, _RUNS).createOrReplaceTempView("runs")
+
+
+def optional_table(session: SparkSession, runs: Sequence[RunInput], name: str, schema: pa.Schema) -> DataFrame:
+    """A table that some runs have not got, or none."""
+    having = [run for run in runs if run.files(name)]
+    return _read(session, having, name) if having else small_table(session, [], schema)
+
+
+def small_table(session: SparkSession, rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> DataFrame:
+    """``rows`` as a table. By way of Arrow, since a list would start Python workers to be read."""
+    named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return session.createDataFrame(pa.Table.from_pylist(named, schema=schema))
+
+
+def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
+    info, state_known = run.directory.info, run.directory.final_state_known
+    unread = set(info.unread_zones) if state_known else set(info.zone_names)
+    unread_shards = [shard for shard, zone in info.queue.shards.items() if zone in unread]
+    complete = state_known and not unread
+    return (
+        run.place,
+        setting,
+        info.epoch_ns,
+        info.status == "complete",
+        complete,
+        unread_shards,
+        info.queue.early_ms_max,
+        info.queue.leases,
+        [str(name) for name in info.queue.not_judged],
+        run.run_id,
+    )
+
+
+def _read(session: SparkSession, runs: Sequence[RunInput], name: str, *, added: Sequence[str] = ()) -> DataFrame:
+    """The table ``name`` of all ``runs`` with the place of each row's run as ``run``.
+
+    Spark takes the schema of any of the files; a file has null where it lacks one of ``added``.
+    """
+    owner_of = {file: run.place for run in runs for file in run.files(name)}
+    table = session.read.parquet(*owner_of)
+    lacking = [column for column in added if column not in table.columns]
+    if lacking:
+        fields = [*table.schema.fields, *(StructField(column, LongType()) for column in lacking)]
+        table = session.read.schema(StructType(fields)).parquet(*owner_of)
+    # Spark names files by escaped URIs; the map from those to runs is small.
+    owners = [(file, owner_of[place_of(file)]) for file in table.inputFiles()]
+    owner = small_table(session, owners, _OWNERS)
+    return table.withColumn("file", sf.input_file_name()).join(sf.broadcast(owner), "file").drop("file")
