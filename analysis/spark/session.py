@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +23,12 @@ from pyspark.sql import SparkSession
 
 JAVA_VERSION_MIN = 17
 _STOP_TIMEOUT_S = 20
+_ANSWER_S = 10.0
+_LOOK_S = 0.1
+
+NO_EXECUTOR_S = 60.0
+"""A master that gives no executor for so long has none to give."""
+
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows."""
 
@@ -51,6 +59,7 @@ def spark_session(
     One at a time in a process: Spark itself has no room for two.
     """
     require_java()
+    _must_answer(master)
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
         conf = _configuration(master, app_name, Path(folder), brief=brief).setAll(list(settings.items()))
         try:
@@ -76,6 +85,8 @@ def _session(conf: SparkConf, gateway: JavaGateway, log: IO[bytes]) -> Iterator[
     except Exception as error:
         raise SparkFailed(f"no Spark session on master {conf.get('spark.master')!r}: {_last_line(log)}") from error
     try:
+        if str(context.master).startswith("spark:") and conf.get("spark.dynamicAllocation.enabled") != "true":
+            _await_executor(context)
         yield session
     finally:
         on_a_line_of_its_own(session.stop)
@@ -87,6 +98,20 @@ def _launched(conf: SparkConf, *, nice: int, **started: Any) -> JavaGateway:
         1, initializer=lambda: os.setpriority(os.PRIO_PROCESS, 0, nice) if nice else None
     ) as thread:
         return thread.submit(launch_gateway, conf, popen_kwargs=started).result()
+
+
+def _await_executor(context: SparkContext) -> None:
+    """Without one the first job would wait for ever. Raises ``SparkFailed``."""
+    until_s = time.monotonic() + NO_EXECUTOR_S
+    while not has_executor(context):
+        if time.monotonic() > until_s:
+            raise SparkFailed(f"{context.master} gave no executor in {NO_EXECUTOR_S:.0f} s")
+        time.sleep(_LOOK_S)
+
+
+def has_executor(context: SparkContext) -> bool:
+    infos = context._jsc.sc().statusTracker().getExecutorInfos()
+    return len(infos) > 1  # the driver is one of them
 
 
 def on_a_line_of_its_own(call: Callable[[], object]) -> None:
@@ -140,6 +165,23 @@ def require_java() -> None:
     if found is None or int(found[1]) < JAVA_VERSION_MIN:
         version = found[0] if found else "of unknown version"
         raise JavaMissing(f"{wanted}, and {java} is {version.removeprefix('version ')}: {install}")
+
+
+def _must_answer(master: str) -> None:
+    """Spark itself asks a standalone master again and again for a minute. Raises ``SparkFailed``."""
+    scheme, _, given = master.partition("://")
+    if scheme != "spark":
+        return
+    why: list[str] = []
+    for address in given.split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
+        except (OSError, ValueError) as error:
+            why.append(f"{address}: {error}")
+        else:
+            return
+    raise SparkFailed(f"no Spark session on master {master!r}: {'; '.join(why)}")
 
 
 def _end_jvm(gateway: JavaGateway) -> None:

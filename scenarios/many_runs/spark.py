@@ -20,7 +20,7 @@ from typing import Any, Generic
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 
-from analysis.spark.session import JavaMissing, SparkFailed, spark_session
+from analysis.spark.session import NO_EXECUTOR_S, JavaMissing, SparkFailed, has_executor, spark_session
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.spark_worker import Part, make_part
 from scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
@@ -32,7 +32,6 @@ _PART_S = 2.0
 """A part should take about so long: then what Spark does for it, some ten milliseconds, does not matter."""
 
 _PART_TASKS_MAX = 64
-_NO_EXECUTOR_S = 60.0
 _LOOK_S = 1.0
 
 _WITHOUT_ZONELAB = re.compile(r"No module named '(?:analysis|cluster|engine|scenarios)\b[^']*'")
@@ -97,7 +96,7 @@ class _Jobs(Generic[Subject, Result]):
                         self.running[threads.submit(self._job, tasks)] = tasks
                     done, _ = wait(self.running, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
                     ended = ended or bool(done)
-                    if not ended and time.monotonic() - begun_s > _NO_EXECUTOR_S:
+                    if not ended and time.monotonic() - begun_s > NO_EXECUTOR_S:
                         self._require_executor()
                     for job in done:
                         yield from self._results(job, self.running.pop(job))
@@ -154,9 +153,8 @@ class _Jobs(Generic[Subject, Result]):
             raise ManyRunsFailed(f"Spark has ended before the last run: {_line(error)}")
 
     def _require_executor(self) -> None:
-        infos = _scala(self.context).statusTracker().getExecutorInfos()
-        if not str(self.context.master).startswith("local") and len(infos) <= 1:  # the driver is one of them
-            raise ManyRunsFailed(f"{self.context.master} gave no executor in {_NO_EXECUTOR_S:.0f} s")
+        if not str(self.context.master).startswith("local") and not has_executor(self.context):
+            raise ManyRunsFailed(f"{self.context.master} gave no executor in {NO_EXECUTOR_S:.0f} s")
 
 
 def _scala(context: SparkContext) -> Any:

@@ -3,6 +3,7 @@ aggregated by both, and the counts, error kinds and quantiles must be equal.
 """
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from analysis.spark.inputs import NoRunFound
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed, spark_session
 from analysis.summary.queue_summary import Summary, summarise
+from scenarios.cli.main import run_cli
 
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = tuple(map(str, MessageClass))
@@ -156,6 +158,21 @@ def test_spark_is_silent_and_leaves_nothing_behind(runs: list[Path], tmp_path: P
 def test_a_master_that_does_not_exist_is_one_line() -> None:
     with pytest.raises(SparkFailed, match=r"^[^\n]*Master must[^\n]*$"), spark_session(master="nonsense"):
         pass
+
+
+@pytest.mark.java
+def test_a_master_that_does_not_answer_is_one_line_at_once(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))  # nobody listens
+        master = f"spark://127.0.0.1:{unheard.getsockname()[1]}"
+        assert run_cli(["analyze", str(runs[0]), "--master", master]) == 3
+        assert run_cli(["hunt", "steady", "--runs", "1", "--master", master, "--dir", str(runs[0].parent)]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    why = f"{master.removeprefix('spark://')}: [Errno 111] Connection refused"
+    told = f"zonelab: no Spark session on master {master!r}: {why}"
+    assert [line for line in lines if line.startswith("zonelab: ")] == [told, told]
 
 
 def test_without_java_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
