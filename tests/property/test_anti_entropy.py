@@ -164,7 +164,7 @@ def wrong(outcome):
     return found or any(each != outcome.digests[0] for each in outcome.digests)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
 def test_after_some_rounds_all_zones_hold_the_newest_of_everything(steps):
     assert not wrong(play(steps))

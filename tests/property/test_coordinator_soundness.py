@@ -225,7 +225,7 @@ def false_claims(cluster, call):
             yield f"{command} was answered at {call.level} although {call.zone} had not executed it"
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schedules())
 def test_what_clients_are_told_is_true_whatever_breaks(schedule):
     assert violations(carry_out(schedule)) == []

@@ -31,19 +31,19 @@ def histories(draw, kinds, *, doubt, most=7, different=False):
     return made
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(histories(list(Kind), doubt=True))
 def test_any_history_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(histories([Kind.READ, Kind.WRITE, Kind.CAS], doubt=True, different=True))
 def test_a_history_in_which_no_value_is_written_twice_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(histories([Kind.READ, Kind.WRITE], doubt=False, different=True, most=12))
 def test_reads_and_writes_of_different_values_are_judged_as_by_gibbons_and_korach(history):
     assert check_register(history).valid is not zones_conflict(history)
@@ -84,7 +84,7 @@ def test_a_larger_history_with_one_answer_changed_is_judged_as_by_gibbons_and_ko
     assert check_register(history).valid is not zones_conflict(history)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(histories([Kind.READ, Kind.WRITE, Kind.CAS], doubt=True, different=True))
 def test_a_smallest_violation_is_a_violation_and_nothing_can_be_left_out(history):
     if check_register(history).valid:

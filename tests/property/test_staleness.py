@@ -65,7 +65,7 @@ def older(history, one, other):
     return span(history, one.result)[1] < span(history, other.result)[0]
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(histories())
 def test_staleness_is_counted_as_defined(history):
     findings = Findings()
@@ -82,7 +82,7 @@ def test_staleness_is_counted_as_defined(history):
         assert findings.staleness["all"]["ms"]["max"] == max(since)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(histories())
 def test_session_guarantees_are_judged_as_defined(history):
     findings = Findings()

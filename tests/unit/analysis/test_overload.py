@@ -78,6 +78,7 @@ def test_messages_count_when_they_become_due(tmp_path: Path):
     assert found(made) == ()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -97,6 +98,7 @@ def test_what_could_not_be_served_breaks_no_promise(
     assert "broke the promise" not in out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_overload_and_a_death_are_told_apart_by_who_lists_what_is_stuck(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -108,7 +108,7 @@ def test_crash_points_cover_every_command_of_a_consumer() -> None:
     outcomes = {}
     for at_command in range(1, 25):
         faults = [{**crash, "consumer": 0, "at_command": at_command}]
-        _, tables, verdict = run_in_memory(small(faults=faults, load={"rate_per_s": 40}))
+        _, tables, verdict = run_in_memory(small(faults=faults))
         assert verdict.valid is True
         crashed = [row for row in tables.tables["operations"].rows if row[-1] == "consumer crashed"]
         outcomes[at_command] = [row[6] for row in crashed]

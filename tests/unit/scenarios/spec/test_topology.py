@@ -108,7 +108,13 @@ def test_a_run_on_it_delivers_every_message(tmp_path, topology, level):
     done, _ = run(scenario)
     assert done.record.status == "complete"
     assert done.record.drained
-    assert done.trace_hash == run(scenario)[0].trace_hash
+
+
+@pytest.mark.parametrize("topology", [TWO_DCS, SHARED], ids=["two-dcs", "shared"])
+def test_a_run_on_it_is_the_same_twice(tmp_path, topology):
+    scenario = loaded(tmp_path, topology, "level=DC_QUORUM", links={"lag": "constant:1ms"})
+    one, other = (run(scenario)[0].trace_hash for _ in range(2))
+    assert one == other
 
 
 OUTAGE = [{"kind": "kill", "zone": "b", "restart": "keep", "at_s": 0.5, "for_s": 1}]

@@ -30,6 +30,7 @@ def traced(tmp_path: Path) -> Path:
     return folder / "traced.yaml"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_counterexample_can_be_taken_elsewhere(
     traced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

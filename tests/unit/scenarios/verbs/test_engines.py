@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from support.analysis.figures import left_blank
 
-from analysis.figures import plot_style
 from scenarios.cli.main import run_cli
 from scenarios.spec.engines import ENGINES
 from scenarios.verbs import engines as verb
@@ -15,9 +13,8 @@ STRIKE = "faults=[{kind: service_crash, zone: a, service: timers, at_s: 0.1, for
 
 
 @pytest.fixture
-def few(monkeypatch, tmp_path):
-    """Engines with two modes in all, and an empty folder to run them in; figures of reports are left blank."""
-    monkeypatch.setattr(plot_style, "save", left_blank)
+def few(undrawn, monkeypatch, tmp_path):
+    """Engines with two modes in all, and an empty folder to run them in."""
     monkeypatch.setattr(verb, "ENGINES", {name: ENGINES[name] for name in ("zset", "youzan")})
     monkeypatch.chdir(tmp_path)
 

@@ -1,0 +1,11 @@
+"""Figures of reports are drawn where somebody looks at them; elsewhere their files may be left blank."""
+
+import pytest
+
+
+@pytest.fixture
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.get_closest_marker("chromium") is None:
+        from support.analysis.figures import left_blank  # takes Matplotlib, which few tests need
+
+        monkeypatch.setattr("analysis.figures.plot_style.save", left_blank)
