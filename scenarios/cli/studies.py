@@ -21,6 +21,7 @@ from scenarios.cli.options import (
     RunsDirectory,
     SeedFrom,
     Source,
+    State,
     spark_settings,
     with_own_queue,
 )
@@ -188,9 +189,7 @@ def matrix(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this class of faults, e.g. zone-wiped. May be repeated."),
     ] = None,
-    state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep results in this file, and continue from it next time.")
-    ] = None,
+    state: State = None,
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -257,6 +256,7 @@ def ablate(
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="The engine whose hardened mode, and with dyno the default, is tried.")
     ] = "dyno",
+    state: State = None,
     out: Page = None,
     junit: AsJUnit = None,
     as_json: AsJson = False,
@@ -287,9 +287,9 @@ def ablate(
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
     seeds, where = range(seed_from, seed_from + runs), _where(jobs, master, conf)
     if options:
-        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where)
+        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where, state=state)
     else:
-        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where)
+        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where, state=state)
     if junit is not None:
         junit.write(options_suite(report) if isinstance(report, OptionReport) else ablation_suite(report))
     show(report, as_json=as_json)

@@ -11,6 +11,7 @@ from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
 from scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
+from scenarios.many_runs.state import RunState
 from scenarios.many_runs.task import Workers
 from scenarios.run.trial import attempt
 from scenarios.studies.ablated_queue import ENGINE, Ablation
@@ -130,13 +131,16 @@ def ablate(
     seeds: Sequence[int],
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    state: RunState[Measured] | None = None,
 ) -> PairedStudy[Ablation]:
-    """Run each of ``ablations`` with ``seeds``, and these with none off. Ctrl-C ends it.
+    """Run each of ``ablations`` with ``seeds``, and these with none off, but what ``state`` has. Ctrl-C ends it.
 
     The seeds of an ablation are dealt out to ``under``, or to the conditions of ``WHERE`` if none are given.
     """
     tests = len(WATCHED) + len(Cost)
-    return run_pairs(ablations, _runs(ablations, under, seeds), tests=tests, workers=workers, progress=progress)
+    return run_pairs(
+        ablations, _runs(ablations, under, seeds), tests=tests, workers=workers, progress=progress, state=state
+    )
 
 
 def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Sequence[int]) -> list[AblationRun]:

@@ -134,7 +134,7 @@ class AblationReport(PairedReport[Ablation]):
         return "; ".join(words) or "not detected"
 
     def _sentences(self) -> Iterator[str]:
-        yield f"{effort(runs=self.study.runs, took_s=self.took_s)}."
+        yield f"{effort(runs=self.study.runs, took_s=self.took_s, known=self.study.known)}."
         if not self.study.complete:
             yield "Broken off: the first seeds were run for every row, or nearly so."
         yield from self._undetected()
@@ -158,14 +158,25 @@ def _class_words(result: RowResult, name: str) -> str:
 
 
 def run_ablations(
-    chosen: Sequence[Ablation], *, seeds: range, out: Path | None, engine: str = ENGINE, where: Where = HERE
+    chosen: Sequence[Ablation],
+    *,
+    seeds: range,
+    out: Path | None,
+    engine: str = ENGINE,
+    where: Where = HERE,
+    state: Path | None = None,
 ) -> AblationReport:
-    """Run the ``chosen`` ablations, or else each of ``engine``, and write their page to ``out``. Raises ``OSError``."""
+    """Run the ``chosen`` ablations, or else each of ``engine``, and write their page to ``out``. Raises ``OSError``.
+
+    With ``state`` a study that was broken off goes on from there.
+    """
     command = ["zonelab", "ablate", *seed_words(seeds), *where.words]
     command += ["--engine", engine] if engine != ENGINE else []
     command += [word for ablation in chosen for word in ("--off", ",".join(ablation.off))]
-    return AblationReport.of(
-        lambda progress: ablate(chosen or each_off(engine), seeds=seeds, workers=where.workers, progress=progress),
+    ablations = chosen or each_off(engine)
+    return AblationReport.of_twins(
+        lambda progress, kept: ablate(ablations, seeds=seeds, workers=where.workers, progress=progress, state=kept),
         command=command,
         out=out,
+        state=state,
     )

@@ -13,6 +13,7 @@ from cluster.options.versions.settings import VoteBy
 from scenarios.arms import Arm
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
+from scenarios.many_runs.state import RunState
 from scenarios.many_runs.task import Workers
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.spec import scenario as spec
@@ -137,11 +138,15 @@ def ablate_options(
     under: Sequence[Conditions] = UNDER,
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    state: RunState[Measured] | None = None,
 ) -> PairedStudy[Cell]:
-    """Run every row, of which the first has no option, with ``seeds`` under all conditions. Ctrl-C ends it."""
+    """Run every row, of which the first has no option, with ``seeds`` under all conditions, but what ``state`` has.
+
+    Ctrl-C ends it.
+    """
     cells = list(product(rows, under))
     all_runs = [OptionRun(row, conditions, seed) for seed in seeds for row, conditions in cells]
-    return run_pairs(cells, all_runs, tests=2 * len(WATCHED), workers=workers, progress=progress)
+    return run_pairs(cells, all_runs, tests=2 * len(WATCHED), workers=workers, progress=progress, state=state)
 
 
 def changed(study: PairedStudy[Cell], cell: Cell) -> tuple[tuple[Anomaly, ...], tuple[Anomaly, ...]]:

@@ -129,10 +129,13 @@ def _problems(result: RowResult) -> list[str]:
     return [f"seed {seed}: {text}" for seed, text in result.problems.items()]
 
 
-def run_option_ablation(*, seeds: range, out: Path | None, where: Where = HERE) -> OptionReport:
-    """Run every row and write its page to ``out``. Raises ``OSError``."""
-    return OptionReport.of(
-        lambda progress: ablate_options(seeds=seeds, workers=where.workers, progress=progress),
+def run_option_ablation(
+    *, seeds: range, out: Path | None, where: Where = HERE, state: Path | None = None
+) -> OptionReport:
+    """Run every row and write its page to ``out``. Raises ``OSError``. ``state`` as in ``run_ablations``."""
+    return OptionReport.of_twins(
+        lambda progress, kept: ablate_options(seeds=seeds, workers=where.workers, progress=progress, state=kept),
         command=["zonelab", "ablate", "--options", *seed_words(seeds), *where.words],
         out=out,
+        state=state,
     )

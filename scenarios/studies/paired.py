@@ -5,8 +5,9 @@ that break things anyway.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from operator import methodcaller
+from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
 
 from scipy import special
@@ -14,7 +15,9 @@ from scipy import special
 from analysis.workloads import WorkloadKind
 from cluster.votes.levels import Level
 from scenarios.fault_draws.fault_classes import FaultClass
+from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Task, Workers
 
 CONFIDENCE = 0.95
@@ -128,12 +131,16 @@ def sign_test(more: int, fewer: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedStudy(Generic[Row]):
-    """``runs`` includes twins. ``complete`` is False if Ctrl-C ended it. ``tests``: sign tests made for each row."""
+    """``runs`` includes twins; ``known`` of them were read from a state. ``complete`` is False if Ctrl-C ended it.
+
+    ``tests``: sign tests made for each row.
+    """
 
     rows: Mapping[Row, RowResult]
     tests: int
     runs: int
     complete: bool
+    known: int = 0
 
     def more(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
         """What the runs of ``row`` have more of than their twins, oftener than chance explains."""
@@ -150,6 +157,12 @@ class PairedStudy(Generic[Row]):
         return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < limit)
 
 
+def paired_state(path: Path) -> RunState[Measured]:
+    """What runs of such studies showed so far. Raises ``OSError``, or ``NotAccepted`` if another study writes it."""
+    codec = Codec(to_json=asdict, from_json=lambda told: Measured(**told))
+    return RunState(path, codec, environment=Environment.here(), experiment="twins")
+
+
 def run_pairs(
     rows: Collection[Row],
     runs: Sequence[PairedRun[Row]],
@@ -157,14 +170,16 @@ def run_pairs(
     tests: int,
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    state: RunState[Measured] | None = None,
 ) -> PairedStudy[Row]:
-    """Make all ``runs``, twins among them. Ctrl-C ends it; then a run whose twin is lacking does not count.
+    """Make all ``runs``, twins among them, but those that ``state`` has. Ctrl-C ends it; then a run whose twin is
+    lacking does not count.
 
     Runs whose row is not among ``rows`` are twins only. Raises ``ManyRunsFailed``.
     """
     found = {row: RowResult() for row in rows}
     tasks = [Task(run.setting, run.seed, run) for run in runs]
-    done = run_all(methodcaller("measure"), tasks, workers=workers, progress=progress)
+    done = run_all(methodcaller("measure"), tasks, workers=workers, progress=progress, state=state)
     for task in tasks:
         run, twin = task.subject, (task.subject.twin.setting, task.seed)
         if run.row not in found:
@@ -174,4 +189,4 @@ def run_pairs(
             found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
         elif (problem := done.failures.get(task.key) or done.failures.get(twin)) is not None:
             found[run.row].problems[run.seed] = problem
-    return PairedStudy(rows=found, tests=tests, runs=done.done, complete=done.complete)
+    return PairedStudy(rows=found, tests=tests, runs=done.done, complete=done.complete, known=done.known)

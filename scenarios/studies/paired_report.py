@@ -1,15 +1,17 @@
 """A study of twins as a table on the terminal, as a page of the documentation, and as JSON."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Self
 
 from analysis.proportions import proportion_interval
+from scenarios.many_runs.state import RunState
 from scenarios.studies.page import markdown_rows, provenance
-from scenarios.studies.paired import PairedStudy, Row, RowResult
-from scenarios.studies.study_report import StudyReport
+from scenarios.studies.paired import Measured, PairedStudy, Row, RowResult, paired_state
+from scenarios.studies.study_report import Progress, StudyReport
 from scenarios.terminal.console import print_rows
 
 
@@ -24,12 +26,27 @@ class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
     _PAGE: ClassVar[str]
     _INTERRUPTED: ClassVar[str]
 
+    @classmethod
+    def of_twins(
+        cls,
+        measure: Callable[[Progress, RunState[Measured] | None], PairedStudy[Row]],
+        *,
+        command: Sequence[str],
+        out: Path | None,
+        state: Path | None,
+    ) -> Self:
+        """As ``of``, with the results so far in the file ``state``. Raises ``OSError``, and ``NotAccepted``."""
+        words = [*command, *(["--state", str(state)] if state else [])]
+        with ExitStack() as stack:
+            kept = stack.enter_context(paired_state(state)) if state is not None else None
+            return cls.of(lambda progress: measure(progress, kept), command=words, out=out)
+
     def print(self) -> None:
         print_rows(self._HEADINGS, self._rows(), self._sentences())
 
     def page(self, path: Path) -> str:
         return self._PAGE.format(
-            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s),
+            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.study.known),
             interrupted="" if self.study.complete else self._INTERRUPTED,
             seeds=max(result.runs for result in self.study.rows.values()),
             table=markdown_rows(self._HEADINGS, self._rows()),

@@ -1,10 +1,66 @@
-"""Goal: an effect is told from chance. Method: counts whose chances are known."""
+"""Goal: an effect is told from chance, and a study that was broken off goes on where it was.
+
+Method: counts whose chances are known; runs made up, the third of which Ctrl-C ends.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from scenarios.studies.paired import sign_test
+from scenarios.fault_draws.fault_classes import FaultClass
+from scenarios.studies.paired import Conditions, Measured, PairedStudy, paired_state, run_pairs, sign_test
 
 
 @pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
-def test_the_sign_test_is_the_tail_of_coin_tosses(worse, better, chance):
+def test_the_sign_test_is_the_tail_of_coin_tosses(worse: int, better: int, chance: float) -> None:
     assert sign_test(worse, better) == pytest.approx(chance)
+
+
+MADE: list[tuple[str, int]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUp:
+    """The run of ``row`` fails with odd seeds; its twin never does."""
+
+    row: str
+    seed: int
+    ended_at: int = 0
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions(FaultClass.NONE)
+
+    @property
+    def setting(self) -> str:
+        return self.row
+
+    @property
+    def twin(self) -> "MadeUp":
+        return MadeUp("twin", self.seed)
+
+    def measure(self) -> Measured:
+        if len(MADE) == self.ended_at - 1:
+            raise KeyboardInterrupt
+        MADE.append((self.row, self.seed))
+        lost = {"lost": self.seed} if self.row == "without" and self.seed % 2 else {}
+        return Measured(violated=lost, numbers={"late": self.seed / 3}, problem=None)
+
+
+def study(state: Path | None, *, ended_at: int = 0) -> PairedStudy[str]:
+    runs = [MadeUp(row, seed, ended_at) for seed in (1, 2, 3) for row in ("twin", "without")]
+    if state is None:
+        return run_pairs(["without"], runs, tests=1)
+    with paired_state(state) as kept:
+        return run_pairs(["without"], runs, tests=1, state=kept)
+
+
+def test_a_study_goes_on_from_its_state_and_finds_what_one_at_once_finds(tmp_path: Path) -> None:
+    MADE.clear()
+    broken_off = study(tmp_path / "state", ended_at=3)
+    assert (broken_off.complete, broken_off.runs, MADE) == (False, 2, [("twin", 1), ("without", 1)])
+    whole = study(tmp_path / "state")
+    assert (whole.complete, whole.runs, whole.known, len(MADE)) == (True, 6, 2, 6)
+    assert whole.rows == study(None).rows
+    assert (whole.rows["without"].failed_runs, whole.rows["without"].failed_twins) == (2, 0)
