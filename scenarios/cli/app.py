@@ -49,7 +49,7 @@ _A_CLUSTER_BY_HAND = "A cluster by hand"
 for _heading, _verbs in {  # in the order in which --help lists them
     "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, runs.replay),
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
-    "Decide": (studies.matrix, studies.ablate, predictions.pbs),
+    "Decide": (studies.matrix, studies.ablate, predictions.pbs, predictions.measure_lag),
     "Look": (results.check, results.report, results.plot, results.compare, results.index, results.analyze),
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.heal, session.down, session.image),
 }.items():

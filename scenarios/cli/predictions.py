@@ -1,12 +1,15 @@
-"""The verbs that predict from lags alone, and measure lags: ``zonelab pbs``."""
+"""The verbs that measure lags and predict from them alone: ``zonelab measure-lag`` and ``zonelab pbs``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scenarios.cli.exits import EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import AsJson
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
+from scenarios.lags.questions import Command, parse_address
 from scenarios.terminal.json_output import show
 
 
@@ -73,3 +76,41 @@ def pbs(
         ),
         as_json=as_json,
     )
+
+
+MEASURED_S_MAX = 86_400.0
+EVERY_S_LEAST = 0.001
+
+
+def measure_lag(
+    address: Annotated[
+        list[str],
+        typer.Argument(metavar="HOST:PORT...", help="Servers of other zones, or with --with GET ports of a cluster."),
+    ],
+    *,
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "60s",
+    every: Annotated[str, typer.Option(metavar="TIME", help="Between two commands to one address.")] = "10ms",
+    with_: Annotated[
+        Command, typer.Option("--with", help="PING: the way to a server. GET: all that a read at a port waits for.")
+    ] = Command.PING,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where traces and figures are written.")] = Path("lags"),
+    as_json: AsJson = False,
+) -> None:
+    """Measure lags from here to servers over TCP: a trace for each, fitted lags, how well they fit, and a figure.
+
+    Ctrl-C keeps what was measured and exits 2. Exits 3 if a server does not answer, or not to the end.
+    """
+    from scenarios.verbs.measure_lag import measure_lag as measure
+
+    addresses = [parse_address(text) for text in address]
+    if len({str(one) for one in addresses}) < len(addresses):
+        raise NotAccepted(f"addresses {', '.join(address)}: accepted: each once")
+    for_s, every_s = parse_duration_s(for_), parse_duration_s(every)
+    if for_s > MEASURED_S_MAX or not EVERY_S_LEAST <= every_s <= for_s:
+        raise NotAccepted(f"--for {for_} --every {every}: accepted: --for up to 24h, --every from 1ms up to --for")
+    done = measure(addresses, with_, for_s=for_s, every_s=every_s, folder=out)
+    if done.measured:
+        show(done, as_json=as_json)
+    if done.problems:
+        raise LabError("; ".join(done.problems))
+    raise typer.Exit(EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
