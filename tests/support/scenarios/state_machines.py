@@ -16,8 +16,8 @@ from scenarios.properties.ledger import Fate
 
 GONE = frozenset({MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK})
 
-SEARCHES = 90
-EXAMPLES = 20
+SEARCHES = 225
+EXAMPLES = 8
 THOROUGH = int(os.environ.get("ZONELAB_THOROUGH", "1"))
 
 

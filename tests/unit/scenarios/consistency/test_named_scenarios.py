@@ -92,6 +92,7 @@ def test_sets_keep_what_was_confirmed_and_differ_where_a_zone_missed_it():
     assert healthy.counts["divergent"] == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_of_registers_is_the_same_twice_in_every_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     hashes, rows = [], []
