@@ -24,11 +24,15 @@ async def test_a_client_with_too_much_under_way_is_not_read_from(port):
     sending = asyncio.ensure_future(_send(client, command * total))
     handed = 0
     first = await port.coordinator.call()
-    await asyncio.sleep(0.2)
+    [session] = port.server.clients
+    await until(lambda: not session.transport.is_reading())
+    other = await port.client()
+    for _ in range(50):  # turns of the loop, in each of which a client whose turn is over is read from again
+        await other.ask(b"ECHO", b"x")
+    assert not session.transport.is_reading()
     assert len(first.commands) <= 10
     assert not port.coordinator.calls
     assert not sending.done(), "20 MB were taken from a client whose commands wait"
-    [session] = port.server.clients
     assert session._scanner.held < 600_000
     call = first
     while handed < total:
