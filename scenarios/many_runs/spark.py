@@ -15,7 +15,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Generic
+from zipfile import ZipFile
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
@@ -24,6 +27,7 @@ from analysis.spark.session import NO_EXECUTOR_S, JavaMissing, SparkFailed, has_
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.spark_worker import Part, make_part
 from scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
+from scenarios.spec.queue_factory import files_needed
 
 _JOBS_AT_ONCE = 3
 """While the last part of one job is made, those of the next take the free places."""
@@ -33,6 +37,9 @@ _PART_S = 2.0
 
 _PART_TASKS_MAX = 64
 _LOOK_S = 1.0
+
+OWN = "zonelab-own"
+"""The archive with modules of the user's own."""
 
 _WITHOUT_ZONELAB = re.compile(r"No module named '(?:analysis|cluster|engine|scenarios)\b[^']*'")
 _WITHOUT_PYTHON = re.compile(r"Cannot run program \"[^\"]*\"|PYTHON_VERSION_MISMATCH[^\n]*")
@@ -58,7 +65,8 @@ class OnSpark:
                 )
             except (JavaMissing, SparkFailed) as error:
                 raise ManyRunsFailed(str(error)) from error
-            jobs: _Jobs[Subject, Result] = _Jobs(session.sparkContext, pickle.dumps(run), here, deque(tasks))
+            own = _shipped(session.sparkContext, here, Path(stack.enter_context(TemporaryDirectory())))
+            jobs: _Jobs[Subject, Result] = _Jobs(session.sparkContext, pickle.dumps(run), here, own, deque(tasks))
             yield from jobs.finished()
 
 
@@ -74,13 +82,31 @@ def _as_before() -> Iterator[None]:
             del os.environ["PYSPARK_PYTHON"]
 
 
+def _shipped(context: SparkContext, here: Environment, folder: Path) -> str | None:
+    """Give every worker the modules of the user's own; returns the name under which it finds their folder."""
+    files: dict[str, Path] = {}
+    for factory in here.factories:
+        with suppress(ValueError):  # then a worker has none, either, and its fingerprint says the same
+            files |= files_needed(factory)
+    if not files:
+        return None
+    with ZipFile(folder / f"{OWN}.zip", "w") as archive:
+        for name, path in files.items():
+            archive.write(path, name)
+    context.addArchive(f"{folder / f'{OWN}.zip'}#{OWN}")
+    return OWN
+
+
 @dataclass(slots=True)
 class _Jobs(Generic[Subject, Result]):
-    """``alone``: tasks of jobs that failed as a whole, each of which gets a job to itself, to see which it was."""
+    """``own``: the name of an archive with modules of the user's own. ``alone``: tasks of jobs that failed as a whole,
+    each of which gets a job to itself, to see which it was.
+    """
 
     context: SparkContext
     packed_run: bytes
     here: Environment
+    own: str | None
     waiting: deque[Task[Subject]]
     alone: deque[Task[Subject]] = field(default_factory=deque)
     running: dict[Future[list[Part]], list[Task[Subject]]] = field(default_factory=dict)
@@ -118,7 +144,7 @@ class _Jobs(Generic[Subject, Result]):
     def _job(self, tasks: Sequence[Task[Subject]]) -> list[Part]:
         slots = min(self._slots, len(tasks))
         packed = [pickle.dumps(list(tasks[place::slots])) for place in range(slots)]
-        make = partial(make_part, self.packed_run, [path for path in sys.path if path], self.here)
+        make = partial(make_part, self.packed_run, [path for path in sys.path if path], self.here, self.own)
         return self.context.parallelize(packed, slots).map(make).collect()
 
     def _results(self, job: Future[list[Part]], tasks: Sequence[Task[Subject]]) -> Iterator[Finished[Result]]:

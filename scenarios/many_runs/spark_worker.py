@@ -1,4 +1,7 @@
-"""What a Spark worker does with its part of the tasks. It imports nothing of Spark, so that its start is short."""
+"""What a Spark worker does with its part of the tasks.
+
+Of Spark it imports only what every worker has imported already, so that its start is short.
+"""
 
 import pickle
 import socket
@@ -9,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pyspark import SparkFiles
 
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.task import Finished, Task, finish
@@ -24,8 +29,13 @@ class Part:
     each_s: float = 0.0
 
 
-def make_part(packed_run: bytes, path: Sequence[str], here: Environment, packed_tasks: bytes) -> Part:
-    """Make the tasks. ``path``: where the driver finds modules; this machine may have some at the same place."""
+def make_part(packed_run: bytes, path: Sequence[str], here: Environment, own: str | None, packed_tasks: bytes) -> Part:
+    """Make the tasks. ``path``: where the driver finds modules; this machine may have some at the same place.
+
+    ``own``: the archive with modules of the user's own, which come first.
+    """
+    if own is not None and (shipped := SparkFiles.get(own)) not in sys.path:
+        sys.path.insert(0, shipped)
     sys.path += [folder for folder in path if folder not in sys.path and Path(folder).is_dir()]
     host = socket.gethostname()
     if (different := here.difference(_environment(here.factories).parts)) is not None:

@@ -44,6 +44,21 @@ def sources(named: str) -> list[Path]:
     return sorted(file for file in files if file.is_relative_to(root.parent) and "site-packages" not in file.parts)
 
 
+def files_needed(named: str) -> dict[str, Path]:
+    """What a machine needs to import ``named``, by the name below a folder of its path: the whole package, or the
+    module and what it has imported from beside it. Nothing of installed packages. Raises ``ValueError`` as
+    ``load_factory`` does.
+    """
+    beside = sources(named)
+    root = _file(named.partition(":")[0].partition(".")[0])
+    if root is None or "site-packages" in root.parts:
+        return {}
+    if root.name != "__init__.py":
+        return {path.relative_to(root.parent).as_posix(): path for path in beside}
+    package = (path for path in sorted(root.parent.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(root.parents[1]).as_posix(): path for path in package}
+
+
 def _file(module: str) -> Path | None:
     name = getattr(sys.modules.get(module), "__file__", None)
     return Path(name).resolve() if name is not None else None

@@ -1,6 +1,7 @@
 """Goal: runs on Spark show what runs here show, and a worker that would make another experiment is refused.
 
-Method: Spark on this machine; tasks of a module of the user's own, one of which raises and one kills its worker.
+Method: Spark on this machine; tasks of a module of the user's own that workers find nowhere, so it must be brought to
+them; one of the tasks raises, and one kills its worker.
 """
 
 import importlib
@@ -36,7 +37,10 @@ def test_tasks_on_spark_finish_as_here_and_a_bad_or_deadly_one_is_named(
     (tmp_path / "tasks_of_a_user.py").write_text(OWN)
     monkeypatch.syspath_prepend(str(tmp_path))
     squared = importlib.import_module("tasks_of_a_user").squared
-    done = run_all(squared, TASKS, workers=OnSpark(master="local[2]"))
+    elsewhere = [folder for folder in sys.path if folder != str(tmp_path)]  # as on another machine
+    monkeypatch.setattr(sys, "path", elsewhere)
+    own = Environment.here(factories=["tasks_of_a_user:squared"])
+    done = run_all(squared, TASKS, workers=OnSpark(master="local[2]"), environment=own)
     assert done.complete
     assert set(done.failures) == {("odd", 5), ("even", 8)}
     assert done.failures["odd", 5].startswith("ValueError: seed 5 is bad (tasks_of_a_user.py:")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.cli.main import run_cli
-from scenarios.spec.queue_factory import sources
+from scenarios.spec.queue_factory import files_needed, sources
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,5 @@ def test_its_sources_are_the_files_of_its_folder_that_it_has_imported(tmp_path: 
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     assert [file.name for file in sources("own_package.queue:make")] == ["__init__.py", "helper.py", "queue.py"]
+    names = [f"own_package/{name}.py" for name in ("__init__", "helper", "queue", "unused")]
+    assert list(files_needed("own_package.queue:make")) == names
