@@ -31,7 +31,7 @@ SEGMENTS = "operations-[0-9][0-9][0-9][0-9][0-9][0-9].parquet"
 
 _TRIGGER = "2 seconds"
 _LOOK_S = 0.5
-_NICE = 10
+_NICE = 5
 
 Watch = Callable[[Sequence[SoFar]], None]
 """Is shown the runs that are followed, whenever there is something new."""

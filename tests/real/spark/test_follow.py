@@ -1,4 +1,4 @@
-"""Goal: a soak on real servers is followed while it runs; Ctrl-C ends that, and it goes on from there to the end."""
+"""Goal: a soak on real servers is followed from the command line while it runs, and analysed when it is over."""
 
 import json
 import signal
@@ -11,43 +11,35 @@ from support.scenarios.short_runs import zonelab_command
 
 pytestmark = [pytest.mark.java, pytest.mark.real]
 
-PATIENCE_S = 400.0
-SOAK = ("run", "zone-crash", "--on", "process", "--set", "load.duration_s=600", "--set", "drain.bound_s=20")
+PATIENCE_S = 500.0
+"""Java starts twice, on a machine that may be busy."""
+
+SOAK = ("run", "zone-crash", "--on", "process", "--set", "load.duration_s=1000", "--set", "drain.bound_s=5")
 
 
-def begun(*words: str, at: Path, log: str) -> subprocess.Popen[bytes]:
-    with (at / log).open("wb") as told:
-        return subprocess.Popen(zonelab_command(*words), cwd=at, stdout=subprocess.DEVNULL, stderr=told)
+def begun(*words: str, at: Path, told: Path) -> subprocess.Popen[bytes]:
+    with told.open("wb") as errors, told.with_suffix(".out").open("wb") as out:
+        return subprocess.Popen(zonelab_command(*words), cwd=at, stdout=out, stderr=errors)
 
 
-def test_a_soak_is_followed_over_a_restart_to_its_end(tmp_path: Path) -> None:
-    words = ("analyze", "runs/zone-crash/2*", "--out", "tables", "--follow")
-    soak = begun(*SOAK, at=tmp_path, log="soak")
-
-    def shown(log: str) -> str:
-        return (tmp_path / log).read_text()
-
+def test_a_soak_is_followed_to_its_end(tmp_path: Path) -> None:
+    told = tmp_path / "follow.err"
+    programs = [begun(*SOAK, at=tmp_path, told=tmp_path / "soak.err")]
     try:
-        until(
-            lambda: list(tmp_path.glob("runs/zone-crash/2*/history/operations-*[0-9].parquet")), patience_s=PATIENCE_S
-        )
-        first = begun(*words, at=tmp_path, log="first")
-        until(lambda: "lateness p50" in shown("first"), patience_s=PATIENCE_S)
-        first.send_signal(signal.SIGINT)
-        assert first.wait(PATIENCE_S) == 2
-        assert shown("first").splitlines()[-1] == "zonelab: interrupted"
-        assert "Traceback" not in shown("first")
-        counted = len(list(tmp_path.glob("tables/following/*/checkpoint/commits/[0-9]*")))
-        second = begun(*words, at=tmp_path, log="second")
-        until(lambda: "lateness p50" in shown("second"), patience_s=PATIENCE_S)
-        soak.send_signal(signal.SIGINT)
-        assert second.wait(PATIENCE_S) == 0, shown("second")
+        until(lambda: list(tmp_path.glob("runs/zone-crash/2*/history/operations-*[0-9].parquet")))
+        (run,) = tmp_path.glob("runs/zone-crash/2*")
+        programs.append(begun("analyze", str(run), "--out", "tables", "--follow", "--json", at=tmp_path, told=told))
+        until(lambda: "lateness p50" in told.read_text(), patience_s=PATIENCE_S)
+        programs[0].send_signal(signal.SIGINT)
+        assert programs[1].wait(PATIENCE_S) == 0, told.read_text()
     finally:
-        soak.send_signal(signal.SIGINT)
-        soak.wait(PATIENCE_S)
-    assert counted > 0
-    assert "(interrupted)" in shown("second")
-    assert not (tmp_path / "tables" / "following").exists()
-    (run,) = tmp_path.glob("runs/zone-crash/2*")
-    (entry,) = (tmp_path / "tables" / "manifest").glob("run-*.json")
-    assert json.loads(entry.read_text())["run_id"] == json.loads((run / "run.json").read_text())["run_id"]
+        for program in reversed(programs):
+            program.send_signal(signal.SIGINT)
+            program.wait(PATIENCE_S)
+    assert "(interrupted)" in told.read_text().splitlines()[-1]
+    (settings,) = json.loads(told.with_suffix(".out").read_text())["settings"]
+    assert settings["totals"]["pushed"] > 0
+    assert [path.name for path in (tmp_path / "tables" / "manifest").iterdir()] == [
+        f"run-{json.loads((run / 'run.json').read_text())['run_id']}.json"
+    ]
+    assert list((tmp_path / "tables" / "following").iterdir()) == []
