@@ -308,8 +308,13 @@ def _compared_figures(summaries: Sequence[Summary]) -> list[tuple[str, list[floa
 
 
 def _image(path: Path) -> Image:
+    return image_of(path, _ALT[path.name])
+
+
+def image_of(path: Path, alt: str) -> Image:
+    """A PNG as part of the page itself. Raises ``OSError``."""
     encoded = base64.b64encode(path.read_bytes()).decode("ascii")
-    return Image(uri=f"data:image/png;base64,{encoded}", alt=_ALT[path.name])
+    return Image(uri=f"data:image/png;base64,{encoded}", alt=alt)
 
 
 def _link(target: Path, start: Path) -> str | None:

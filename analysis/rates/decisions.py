@@ -48,11 +48,12 @@ class Judged:
     runs_needed: int | None = None
 
     def __str__(self) -> str:
+        """What was seen, without the status."""
         if self.objective.is_zero:
             if self.status is Status.HELD:
-                return f"held in {self.runs:,} runs (below {3 / self.runs:.2g})"
-            return f"{self.status}: {self.cases:,} in {self.runs:,} runs" if self.runs else str(self.status)
-        told = f"{self.status}: {self.objective.told(float(self.value.value))}"
+                return f"none in {self.runs:,} runs (below {3 / self.runs:.2g})"
+            return f"{self.cases:,} in {self.runs:,} runs"
+        told = self.objective.told(float(self.value.value))
         return told if self.runs_needed is None else f"{told}, {self.runs:,} of about {self.runs_needed:,} runs"
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +66,8 @@ class Judged:
             "runs": self.runs,
             "cases": self.cases,
             "runs_needed": self.runs_needed,
+            "bound": self.objective.limit,
+            "told": str(self),
         }
 
 

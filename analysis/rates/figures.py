@@ -116,13 +116,18 @@ class Measured:
         return self._grids[operation]
 
     def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[Cell, float]:
-        """By kind of run, its part in the standard error of the rate if it were run once."""
+        """By kind of run, its part in the standard error of the rate if it were run once.
+
+        Where n runs show no case, one more of them might have.
+        """
         weights = self.year.weights(condition)
         size = self._size(figure, weights)
-        return {
-            cell: float(abs(weight) * np.sqrt(self._sample(figure, at_s, cell).variance.max(initial=0.0)) / size)
-            for cell, weight in weights.items()
-        }
+        found = {}
+        for cell, weight in weights.items():
+            sample = self._sample(figure, at_s, cell)
+            least = self._case(figure) ** 2 / max(sample.units, 1)
+            found[cell] = float(abs(weight) * np.sqrt(max(sample.variance.max(initial=0.0), least)) / size)
+        return found
 
     def _size(self, figure: Figure, weights: Weights) -> float:
         """What the cases are divided by: messages or operations; 1 for seconds."""

@@ -13,8 +13,14 @@ YEAR_S = 365 * 86_400.0
 DUPLICATES = "duplicates"
 """Deliveries again, of any cause."""
 
+LOSSES = "losses"
+"""Of messages that were acknowledged: gone, or left where nobody takes them."""
+
 UNAVAILABLE = "unavailable"
 COMMANDS = "commands"
+
+PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
+"""Of settings that meet all objectives, the one with the least of the first, then of the next one."""
 
 
 class Operation(StrEnum):
@@ -28,7 +34,11 @@ class Operation(StrEnum):
 
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-CASES = {DUPLICATES: tuple(map(str, DUPLICATE_CAUSES)), **{str(one): (str(one),) for one in MessageClass}}
+CASES = {
+    LOSSES: ("lost", "stuck", "abandoned"),
+    DUPLICATES: tuple(map(str, DUPLICATE_CAUSES)),
+    **{str(one): (str(one),) for one in MessageClass},
+}
 """By name, the classes whose cases are counted."""
 
 _TIMES_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}

@@ -9,18 +9,13 @@ from scipy import special
 
 from analysis.rates.decisions import ERROR, HELD_RUNS, Judged, Status, judge
 from analysis.rates.figures import Bent, Measured
-from analysis.rates.objectives import COMMANDS, YEAR_S, Figure, Objective
-from analysis.rates.year import FaultClass
-
-PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
+from analysis.rates.objectives import YEAR_S, Figure, Objective
+from analysis.rates.year import FAULTY_PART_MAX, FaultClass
 
 FACTORS = tuple(1.5**step for step in range(1, 13))
 """By which an input is made larger and smaller, to see when the answer changes: up to 130."""
 
 NONE = "no setting"
-
-FAULTY_PART_MAX = 0.5
-"""Of a year; beyond it there is little to compare faults with."""
 
 _GOOD = (Status.MET, Status.HELD)
 

@@ -14,6 +14,9 @@ from typing import Self
 
 from analysis.rates.objectives import YEAR_S
 
+FAULTY_PART_MAX = 0.5
+"""Of a year; beyond it there is little to compare faults with."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.cli import faults, predictions, results, runs, session, studies
+from scenarios.cli import evaluate, faults, predictions, results, runs, session, studies
 from scenarios.cli.exits import CODES, EXIT_VALID
 from scenarios.cli.verb_groups import VerbGroups
 
@@ -49,7 +49,14 @@ _A_CLUSTER_BY_HAND = "A cluster by hand"
 for _heading, _verbs in {  # in the order in which --help lists them
     "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, runs.replay),
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
-    "Decide": (studies.matrix, studies.ablate, predictions.pbs, predictions.measure_lag),
+    "Decide": (
+        evaluate.evaluate,
+        evaluate.new,
+        studies.matrix,
+        studies.ablate,
+        predictions.pbs,
+        predictions.measure_lag,
+    ),
     "Look": (results.check, results.report, results.plot, results.compare, results.index, results.analyze),
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.heal, session.down, session.image),
 }.items():

@@ -1,7 +1,7 @@
 """Options that several verbs have, and the checks of what typer cannot check alone."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from scenarios.arms import On
 from scenarios.errors import NotAccepted
 from scenarios.spec.library import library_names
 from scenarios.terminal.junit import JUnitFile
+
+if TYPE_CHECKING:
+    from scenarios.many_runs.where import Where
 
 AsJUnit = Annotated[
     JUnitFile | None,
@@ -81,3 +84,13 @@ def spark_settings(given: list[str] | None) -> dict[str, str]:
         if not name.startswith("spark.") or not equals:
             raise NotAccepted(f"--conf {name}{equals}{value}: accepted is spark.NAME=VALUE")
     return {name: value for name, _, value in pairs}
+
+
+def where_of(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
+    """Where runs are made, by ``--jobs``, ``--master`` and ``--conf``."""
+    from scenarios.many_runs.where import Where
+
+    settings = spark_settings(conf)
+    if settings and master is None:
+        raise NotAccepted("--conf: got a setting of Spark; accepted: with --master only")
+    return Where(jobs=jobs, master=master, settings=settings)

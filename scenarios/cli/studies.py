@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,23 +22,11 @@ from scenarios.cli.options import (
     SeedFrom,
     Source,
     State,
-    spark_settings,
+    where_of,
     with_own_queue,
 )
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
-
-if TYPE_CHECKING:
-    from scenarios.many_runs.where import Where
-
-
-def _where(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
-    from scenarios.many_runs.where import Where
-
-    settings = spark_settings(conf)
-    if settings and master is None:
-        raise NotAccepted("--conf: got a setting of Spark; accepted: with --master only")
-    return Where(jobs=jobs, master=master, settings=settings)
 
 
 def hunt(
@@ -71,7 +59,7 @@ def hunt(
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
-    seeds, where = range(seed_from, seed_from + runs), _where(jobs, master, conf)
+    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     command = hunt_command(
         scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
     )
@@ -126,7 +114,7 @@ def sweep(
 
     overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
     settings = settings_of(scenario, vary=vary or (), overrides=overrides)
-    seeds, where, drawn = range(seed_from, seed_from + runs), _where(jobs, master, conf), messages if draw else None
+    seeds, where, drawn = range(seed_from, seed_from + runs), where_of(jobs, master, conf), messages if draw else None
     command = sweep_command(
         scenario, vary=vary or (), seeds=seeds, where=where, messages=drawn, overrides=overrides, runs=directory
     )
@@ -229,7 +217,7 @@ def matrix(
         files=files,
         shrink_runs=shrink_runs,
         state=state,
-        where=_where(jobs, master, conf),
+        where=where_of(jobs, master, conf),
     )
     if junit is not None:
         junit.write(matrix_suite(report))
@@ -285,7 +273,7 @@ def ablate(
         if not conditions_of(ablation):
             useful = ", ".join(one.name for one in each_off(engine))
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
-    seeds, where = range(seed_from, seed_from + runs), _where(jobs, master, conf)
+    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     if options:
         report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where, state=state)
     else:

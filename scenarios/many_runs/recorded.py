@@ -12,15 +12,19 @@ from analysis.message_classes import FORBIDDEN_DEFAULT
 from analysis.run_index.many_runs import ManyRuns, SettingRow
 
 _KINDS = ("hunt", "sweep")
+_UNJUDGED = "evaluate-"
+"""Evaluations count cases and say nothing of verdicts."""
+
 _FORBIDDEN = tuple(
     dict.fromkeys(map(str, (*FORBIDDEN_DEFAULT, *(name for each in FORBIDDEN_OF.values() for name in each))))
 )
 
 
 def result_files(runs: Path) -> list[Path]:
-    """Every file of results below ``runs``; links are not followed."""
+    """Every file of results with verdicts below ``runs``; links are not followed."""
     found = (path for depth in ("*.jsonl", "*/*.jsonl", "*/*/*.jsonl") for path in runs.glob(depth))
-    return sorted(path for path in found if not path.is_symlink() and path.is_file())
+    judged = (path for path in found if not path.parent.name.startswith(_UNJUDGED))
+    return sorted(path for path in judged if not path.is_symlink() and path.is_file())
 
 
 def digest_of(path: Path) -> str:

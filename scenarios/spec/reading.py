@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -216,10 +216,16 @@ def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
         elif isinstance(step, str) and model is QueueSettings:
             model = ENGINES[step].settings
         elif isinstance(step, str) and step in model.model_fields:
-            annotation = model.model_fields[step].annotation
-            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-                model = annotation
+            model = _section_in(model.model_fields[step].annotation) or model
     return model
+
+
+def _section_in(annotation: Any) -> type[BaseModel] | None:
+    """The section of a field, also of one that may be left out, or of a mapping of sections."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = [section for one in get_args(annotation) if (section := _section_in(one)) is not None]
+    return inner[0] if len(inner) == 1 else None
 
 
 def _fields(model: type[BaseModel]) -> str:

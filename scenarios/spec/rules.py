@@ -46,6 +46,8 @@ def problems(scenario: Scenario) -> list[Problem]:
     found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_clients(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
+    if scenario.evaluate is not None:
+        found += scenario.evaluate.problems(run_s=scenario.load.duration_s, leases=scenario.features.leases)
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
     return found

@@ -24,6 +24,7 @@ from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Section
 from scenarios.spec.clients import Clients
 from scenarios.spec.engines import ByEngine, shipped
+from scenarios.spec.evaluate import Evaluate
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from scenarios.spec.replication import Replication
@@ -220,6 +221,8 @@ class Scenario(Section):
     checks: Checks = Checks()
     simulation: Simulation = Simulation()
     found: Found | None = None
+    evaluate: Evaluate | None = None
+    """What ``zonelab evaluate`` decides; a run has no use for it."""
 
     @property
     def zones(self) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.rates.figures import Measured
-from analysis.rates.objectives import Figure, Objective
+from analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
 from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.recommendation import PREFER_DEFAULT, Recommendation, recommend
+from analysis.rates.recommendation import Recommendation, recommend
 from analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
 
 DOWN = "one zone down"

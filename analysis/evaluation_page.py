@@ -1,0 +1,30 @@
+"""The page of an evaluation: the answer, why, and figures; made of nothing but ``evaluate.json``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from analysis.figures.evaluation_plot import plot_bounds, plot_push
+from analysis.pages import environment, write_whole
+from analysis.report import image_of
+
+PAGE_NAME = "report.html"
+
+_WORDS = {0: "valid", 1: "invalid", 2: "unknown"}
+_TONES = {"met": "valid", "held": "valid", "not met": "invalid", "not decided": "unknown"}
+
+
+def write_evaluation_page(told: Mapping[str, Any], folder: Path) -> Path:
+    """Write ``report.html`` of what ``evaluate.json`` has into ``folder``. Raises ``OSError``."""
+    with TemporaryDirectory(prefix="zonelab-evaluate-") as made:
+        images = [
+            image_of(plot_bounds(told, Path(made) / "bounds.png"), "How far each setting is from each bound"),
+            image_of(plot_push(told, Path(made) / "push.png"), "Percentiles of pushes of every setting"),
+        ]
+    template = environment().get_template("evaluation.html")
+    title = f"{told['scenario']}: which setting"
+    return write_whole(
+        folder / PAGE_NAME,
+        template.render(title=title, told=told, word=_WORDS[told["exit_code"]], tones=_TONES, images=images),
+    )

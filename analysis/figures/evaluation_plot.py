@@ -1,0 +1,90 @@
+"""An evaluation as figures: how far each setting is from every bound, and how long its pushes take in a year."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from analysis.figures import plot_style as style
+
+Told = Mapping[str, Any]
+"""What ``evaluate.json`` has."""
+
+_PERCENTILES = ("p50(push)", "p99(push)", "p99.9(push)")
+_ROW = 0.42
+_LEAST, _MOST = 1e-4, 1e4
+
+
+def plot_bounds(told: Told, path: Path) -> Path:
+    """Of every setting and objective the estimate over its bound, with its interval; right of the line it is broken.
+
+    Zeros have no ratio: they are left out. Raises ``OSError``.
+    """
+    settings = told["settings"]
+    names = [name for name in told["objectives"] if not _is_zero(name)]
+    figure, (axis,) = style.new_figure(height=max(1.6, _ROW * len(settings) * max(1, len(names)) / 2 + 1.0))
+    for number, name in enumerate(names):
+        shown = [next(one for one in row["objectives"] if one["objective"] == name) for row in settings]
+        offset = (number - (len(names) - 1) / 2) / (len(names) + 1)
+        for place, one in enumerate(shown):
+            _bar(axis, one, bound=one["bound"], place=place + offset, number=number, name=name)
+    axis.axvline(1.0, color=style.INK, linewidth=1.2)
+    style.log_ms(axis, "x")
+    _name_rows(axis, settings)
+    style.label(axis, x="estimate divided by its bound")
+    style.legend_above(figure, axis)
+    notes = ["Lines are 95 % intervals. An arrow: endless, or beyond the figure. Zeros are in the table only."]
+    style.frame(figure, "How far from each bound", _about(told), notes=notes)
+    return style.save(figure, path)
+
+
+def plot_push(told: Told, path: Path) -> Path:
+    """Percentiles of pushes of a year, of every setting, with their intervals. Raises ``OSError``."""
+    settings = told["settings"]
+    figure, (axis,) = style.new_figure(height=max(1.6, _ROW * 1.5 * len(settings) + 1.0))
+    for number, name in enumerate(_PERCENTILES):
+        for place, row in enumerate(settings):
+            _bar(axis, row["year"][name], bound=1e-3, place=place + (number - 1) / 4, number=number, name=name)
+    style.log_ms(axis, "x")
+    _name_rows(axis, settings)
+    style.label(axis, x="milliseconds")
+    style.legend_above(figure, axis)
+    notes = ["Lines are 95 % intervals. An arrow: endless, as so many pushes are not confirmed or runs are too few."]
+    style.frame(figure, "Pushes of a year", _about(told), notes=notes)
+    return style.save(figure, path)
+
+
+def _bar(axis: Axes, value: Mapping[str, Any], *, bound: float, place: float, number: int, name: str) -> None:
+    """A mark at the value, a line from end to end; an arrow for what is endless. All in units of ``bound``."""
+    seen, low, high = (value[end] if value[end] is None else value[end] / bound for end in ("value", "low", "high"))
+    colour = style.colour_of_zone(number)
+    known = [end for end in (seen, low, high) if end]
+    if not known:
+        axis.plot([], [], color=colour, marker=style.marker_of(number), label=name, linestyle="none")
+        return
+    left = max(low or 0.0, min(known) if low else _LEAST)
+    right = high if high is not None else min(max(known) * 3, _MOST)
+    axis.plot([left, right], [place, place], color=colour, linewidth=1.4)
+    if high is None:
+        axis.plot([right], [place], color=colour, marker=">", markersize=5)
+    if seen:
+        axis.plot([seen], [place], color=colour, marker=style.marker_of(number), markersize=5, label=name)
+    else:
+        axis.plot([], [], color=colour, marker=style.marker_of(number), label=name, linestyle="none")
+
+
+def _name_rows(axis: Axes, settings: Sequence[Told]) -> None:
+    axis.set_yticks(range(len(settings)), [row["setting"].replace(" ", "\n") for row in settings])
+    axis.set_ylim(len(settings) - 0.4, -0.6)
+
+
+def _about(told: Told) -> str:
+    program = told["environment"]
+    runs = sum(told["runs"].values())
+    seeds = f"seeds from {told['seeds']['first']}"
+    return f"{told['scenario']} · {runs:,} runs of each setting · {seeds} · zonelab {program['zonelab']}"
+
+
+def _is_zero(objective: str) -> bool:
+    return " == 0" in objective and "tolerance" not in objective

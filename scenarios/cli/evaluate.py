@@ -1,0 +1,97 @@
+"""The verbs that decide before a rollout: ``zonelab evaluate``, and ``new``, which writes its file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cluster.topology.topology import ZONES_MAX
+from scenarios.cli.exits import LabError
+from scenarios.cli.options import AsJson, Conf, Jobs, Master, Overrides, RunsDirectory, SeedFrom, where_of
+from scenarios.errors import NotAccepted
+from scenarios.terminal.json_output import show
+
+BUDGET_DEFAULT = "5min"
+
+
+def evaluate(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="A scenario with a section evaluate; that of zonelab new if not given."),
+    ] = None,
+    *,
+    zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="How many zones; without FILE only.")] = None,
+    lag: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="One-way lag between zones, as of links.lag; without FILE only.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=0, help="Messages a second that each zone pushes; without FILE only.")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help=f"How long, e.g. 30s or 1h; {BUDGET_DEFAULT} if not given.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Instead of a time, how many runs of each setting at most.")
+    ] = None,
+    jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
+    seed_from: SeedFrom = 1,
+    set_: Overrides = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Decide which setting meets the objectives of a year, by simulated runs with and without faults, and say why.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended, 1 if
+    none qualifies, 2 if that is not decided, 3 if the lab failed.
+    """
+    from scenarios.durations import parse_duration_s
+    from scenarios.evaluate.evaluation import Budget
+    from scenarios.evaluate.rollout import Rollout
+    from scenarios.evaluate.template import TEMPLATE, overrides_of
+    from scenarios.verbs.evaluate import evaluate_command, run_evaluation
+
+    if budget is not None and runs is not None:
+        raise NotAccepted("--runs: got --budget, too; accepted: one or the other")
+    given = {"zones": zones, "lag": lag, "rate": rate}
+    own = {name: value for name, value in given.items() if value is not None}
+    if file is not None and own:
+        raise NotAccepted(f"--{next(iter(own))}: got a file, too; accepted: one or the other, or --set PATH=VALUE")
+    where, overrides = where_of(jobs, master, conf), [*overrides_of(zones=zones, lag=lag, rate=rate), *(set_ or [])]
+    seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
+    spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
+    words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
+    words += [word for text in set_ or () for word in ("--set", text)]
+    command = evaluate_command(words, budget=spend, where=where, first_seed=seed_from, runs=directory)
+    done = run_evaluation(
+        Rollout.load(file or str(TEMPLATE), overrides=overrides),
+        budget=Budget(seconds=seconds, jobs=jobs, runs=runs),
+        first_seed=seed_from,
+        runs=directory,
+        command=command,
+        where=where,
+        assumed=file is None,
+    )
+    show(done, as_json=as_json)
+    if done.done.failures:
+        which, why = next(iter(done.done.failures.items()))
+        raise LabError(f"{which}: {why}")
+    raise typer.Exit(done.exit_code)
+
+
+class Kind(StrEnum):
+    ROLLOUT = "rollout"
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is to be written: rollout.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where; KIND.yaml if not given.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented file to begin with: rollout, for zonelab evaluate. A file that is there is left alone."""
+    from scenarios.evaluate.template import write_template
+
+    show(write_template(file or Path(f"{kind}.yaml")), as_json=as_json)

@@ -1,0 +1,204 @@
+"""An evaluation: rounds of runs of every setting, more where they tell most, up to five looks at what is known."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from math import ceil
+from pathlib import Path
+
+from analysis.rates.decisions import LOOKS_MAX, Status, error_at
+from analysis.rates.figures import Measured
+from analysis.rates.objectives import Objective
+from analysis.rates.outcomes import Outcomes, RunOutcome
+from analysis.rates.recommendation import Recommendation, recommend
+from analysis.rates.year import Cell
+from scenarios.errors import NotAccepted
+from scenarios.evaluate.one_run import Evaluating
+from scenarios.evaluate.rollout import Rollout
+from scenarios.many_runs.environment import Environment
+from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
+from scenarios.many_runs.state import Codec, RunState
+from scenarios.many_runs.task import Task, Workers
+from scenarios.spec.reading import dump_scenario
+
+RESULTS_NAME = "results.jsonl"
+
+LEAST = 4
+"""Runs of each kind; with fewer hardly anything is known of how much they differ."""
+
+FLOOR = 1.0
+"""All kinds together get the say of so many objectives, however little they seem to matter."""
+
+_LEAST_S = 1e-3
+
+_CODEC = Codec(to_json=asdict, from_json=lambda told: RunOutcome(**told))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """Either ``seconds``, for ``jobs`` processes at once, or so many ``runs`` of each setting."""
+
+    seconds: float | None = None
+    jobs: int = 1
+    runs: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluated:
+    """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it."""
+
+    measured: Mapping[str, Measured]
+    found: Recommendation
+    looks: int
+    runs: Mapping[Cell, int]
+    known: int
+    failures: Mapping[str, str]
+    complete: bool
+
+
+@dataclass(slots=True)
+class Evaluation:
+    rollout: Rollout
+    first_seed: int = 1
+    workers: Workers = IN_THIS_PROCESS
+    progress: Callable[[int, int], None] = lambda done, total: None
+    now_s: Callable[[], float] = time.monotonic
+    _counts: dict[Cell, int] = field(default_factory=dict)
+
+    def environment(self) -> Environment:
+        return Environment.here(factories=[one.scenario.queue.factory for one in self.rollout.settings])
+
+    def experiment(self) -> str:
+        """Differs whenever a run of the same setting and seed could show something else."""
+        texts = [f"{setting.name}\n{dump_scenario(setting.scenario)}" for setting in self.rollout.settings]
+        faults = [str(one.fault) for one in self.rollout.evaluate.faults.values()]
+        return sha256("\n".join([*texts, str(self.rollout.year.cells), *faults]).encode()).hexdigest()[:16]
+
+    def fingerprint(self, environment: Environment) -> str:
+        return sha256(f"{environment.fingerprint}\n{self.experiment()}".encode()).hexdigest()[:12]
+
+    def state(self, directory: Path, environment: Environment) -> RunState[RunOutcome]:
+        """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""
+        return RunState(directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.experiment())
+
+    def run(self, budget: Budget, *, state: RunState[RunOutcome], environment: Environment) -> Evaluated:
+        """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
+        self._afford(budget, known=bool(state.results))
+        self._counts = dict.fromkeys(self.rollout.year.cells, LEAST)
+        begin_s, known = self.now_s(), len(state.results)
+        done, look = self._round(state, environment), 1
+        while True:
+            each_s = (self.now_s() - begin_s) / max(1, len(state.results) - known)
+            left_s = (budget.seconds or 0.0) * look / LOOKS_MAX - (self.now_s() - begin_s)
+            total = self._total(budget, look, more=max(0, round(left_s / max(each_s, _LEAST_S))))
+            if done.complete and self._allot(total, self._measured(done), look):
+                done = self._round(state, environment)
+            measured = self._measured(done)
+            found = self._decided(measured, look)
+            if look == LOOKS_MAX or found.complete or not done.complete:
+                break
+            look += 1
+        return Evaluated(
+            measured=measured,
+            found=found,
+            looks=look,
+            runs={cell: len(next(iter(measured.values())).outcomes.runs[cell]) for cell in self.rollout.year.cells},
+            known=known,
+            failures={f"{name}, seed {seed}": why for (name, seed), why in done.failures.items()},
+            complete=done.complete,
+        )
+
+    def _afford(self, budget: Budget, *, known: bool) -> None:
+        """Raises ``NotAccepted`` if it is too small for one round. A run is made twice: the first has imports in it."""
+        cells = self.rollout.year.cells
+        kinds = f"{LEAST} of each of {len(cells)} kinds"
+        if budget.runs is not None and budget.runs < LEAST * len(cells):
+            raise NotAccepted(f"--runs: got {budget.runs}; accepted: at least {LEAST * len(cells)}, {kinds}")
+        if budget.seconds is None or known:
+            return
+        taken_s = 0.0
+        for _ in range(2):
+            begin_s = self.now_s()
+            Evaluating(self.rollout)((0, cells[-1], self.rollout.seeds(cells[-1], 1, first=self.first_seed)[0]))
+            taken_s = self.now_s() - begin_s
+        runs = LEAST * len(cells) * len(self.rollout.settings)
+        needed_s = runs * taken_s / budget.jobs
+        if needed_s > budget.seconds:
+            told = f"one round is {runs} runs of {taken_s:.2g} s: {kinds}, {len(self.rollout.settings)} settings"
+            raise NotAccepted(f"--budget: got {budget.seconds:g} s; accepted: at least {ceil(needed_s)} s, as {told}")
+
+    def _total(self, budget: Budget, look: int, *, more: int) -> int:
+        """How many runs a setting has after this look; by time, ``more`` of all settings together."""
+        if budget.runs is not None:
+            return ceil(budget.runs * look / LOOKS_MAX)
+        return sum(self._counts.values()) + more // len(self.rollout.settings)
+
+    def _allot(self, total: int, measured: Mapping[str, Measured], look: int) -> bool:
+        """More runs of each kind, ``total`` of all kinds; False if there are none to be made."""
+        shares = self._shares(measured, self._decided(measured, look))
+        wanted = {cell: max(self._counts[cell], round(total * share)) for cell, share in shares.items()}
+        more = wanted != self._counts
+        self._counts = wanted
+        return more
+
+    def _shares(self, measured: Mapping[str, Measured], found: Recommendation) -> Mapping[Cell, float]:
+        """By weight and spread (Neyman 1934); for all settings the same, so their runs are pairs.
+
+        Every objective of a setting that is open has the same say.
+        """
+        year = self.rollout.year
+        shares = dict.fromkeys(year.cells, FLOOR / len(year.cells))
+        for row in found.rows:
+            for one in row.judged:
+                if one.status in (Status.UNDECIDED, Status.HELD):
+                    parts = self._parts(measured[row.setting], one.objective)
+                    for cell, part in parts.items():
+                        shares[cell] += part / max(sum(parts.values()), 1e-300)
+        for fault in year.faults:
+            short, middle, long = fault.cells
+            shares[middle] = max(shares[middle], (shares[short] + shares[long]) / 4)
+        return {cell: share / sum(shares.values()) for cell, share in shares.items()}
+
+    def _parts(self, measured: Measured, objective: Objective) -> Mapping[Cell, float]:
+        """What each kind of run adds to the uncertainty of one objective; for zeros all that may show a case count."""
+        if objective.is_zero:
+            return {cell: 1.0 for cell in self.rollout.year.cells if objective.condition in (None, cell.fault)}
+        at_s = 0.0 if objective.figure.percentile is None else objective.bound
+        return measured.spread(objective.figure, objective.condition, at_s=at_s)
+
+    def _round(self, state: RunState[RunOutcome], environment: Environment) -> AllRuns[RunOutcome]:
+        """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
+        tasks = [
+            Task(f"{setting.name}, {cell}", seed, (index, cell, seed))
+            for cell, seed in self._in_turn()
+            for index, setting in enumerate(self.rollout.settings)
+        ]
+        run = Evaluating(self.rollout)
+        return run_all(run, tasks, workers=self.workers, environment=environment, state=state, progress=self.progress)
+
+    def _in_turn(self) -> Iterable[tuple[Cell, int]]:
+        """Of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
+        places = [
+            ((place + 0.5) / count, cell, seed)
+            for cell, count in self._counts.items()
+            for place, seed in enumerate(self.rollout.seeds(cell, count, first=self.first_seed))
+        ]
+        return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
+
+    def _measured(self, done: AllRuns[RunOutcome]) -> dict[str, Measured]:
+        cells = self.rollout.year.cells
+        runs: dict[str, dict[Cell, dict[int, RunOutcome]]] = {
+            setting.name: {cell: {} for cell in cells} for setting in self.rollout.settings
+        }
+        for (name, seed), outcome in done.results.items():
+            setting, _, kind = name.partition(", ")
+            runs[setting][self._cell(kind)][seed] = outcome
+        return {name: Measured(Outcomes(by_cell), self.rollout.year) for name, by_cell in runs.items()}
+
+    def _cell(self, told: str) -> Cell:
+        return next(cell for cell in self.rollout.year.cells if str(cell) == told)
+
+    def _decided(self, measured: Mapping[str, Measured], look: int) -> Recommendation:
+        evaluate = self.rollout.evaluate
+        return recommend(measured, evaluate.objectives, prefer=evaluate.prefer, error=error_at(look, LOOKS_MAX))

@@ -1,0 +1,62 @@
+"""``zonelab evaluate``: runs of every setting until the objectives are decided or the budget is spent."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.evaluation_page import write_evaluation_page
+from analysis.rates.recommendation import changes
+from scenarios.evaluate.evaluation import Budget, Evaluation
+from scenarios.evaluate.result import EvaluationResult, of_year
+from scenarios.evaluate.rollout import Rollout
+from scenarios.many_runs.where import HERE, Where
+from scenarios.run_files.directory import write_json
+from scenarios.terminal.progress import RunBar
+
+SUMMARY_NAME = "evaluate.json"
+
+
+def run_evaluation(
+    rollout: Rollout,
+    *,
+    budget: Budget,
+    first_seed: int,
+    runs: Path,
+    command: str,
+    where: Where = HERE,
+    assumed: bool = False,
+) -> EvaluationResult:
+    """Evaluate in ``runs/<scenario>/evaluate-<fingerprint>``, going on with what is there.
+
+    ``assumed``: most of the rollout is not the user's, so the result says what it is.
+
+    Raises ``OSError``, ``NotAccepted`` if the budget is too small or another program writes there, ``ManyRunsFailed``.
+    """
+    evaluation = Evaluation(rollout, first_seed=first_seed, workers=where.workers)
+    environment = evaluation.environment()
+    directory = runs / rollout.scenario.name / f"evaluate-{evaluation.fingerprint(environment)}"
+    with evaluation.state(directory, environment) as state:
+        with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
+            evaluation.progress = bar.show
+            done = evaluation.run(budget, state=state, environment=environment)
+        evaluate = rollout.evaluate
+        result = EvaluationResult(
+            rollout=rollout,
+            done=done,
+            changes=tuple(changes(done.measured, evaluate.objectives, prefer=evaluate.prefer)),
+            values=of_year(done.measured),
+            directory=directory,
+            command=command,
+            first_seed=first_seed,
+            assumed=assumed,
+            environment=environment.parts,
+        )
+        write_json(directory / SUMMARY_NAME, result.to_json())
+        write_evaluation_page(result.to_json(), directory)
+    return result
+
+
+def evaluate_command(words: Sequence[str], *, budget: Sequence[str], where: Where, first_seed: int, runs: Path) -> str:
+    seeds = ["--seed-from", str(first_seed)] if first_seed != 1 else []
+    directory = [] if runs == Path("runs") else ["--dir", str(runs)]
+    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *directory])

@@ -1,0 +1,228 @@
+"""Goal: an evaluation makes the runs it should, goes on with what is there, and says what they say.
+
+Method: short runs through the command line; and planted outcomes in place of runs, which come by the same door.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from support.scenarios.commands import Done, zonelab_here
+from support.scenarios.sim_runs import SMALL
+
+from analysis.rates.outcomes import RunOutcome
+from analysis.rates.year import NO_FAULT, Cell
+from scenarios.errors import NotAccepted
+from scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
+from scenarios.evaluate.one_run import Evaluating
+from scenarios.evaluate.rollout import Rollout
+from scenarios.many_runs.task import Finished
+from scenarios.spec.reading import dump_scenario, load_scenario
+
+DOWN = "any one zone down"
+SECTION = {
+    "vary": {"level": ["DC_ONE", "DC_QUORUM"]},
+    "objectives": ["p99(push) < 1s", f"lost == 0 with {DOWN}"],
+    "faults": {DOWN: {"per_year": 12, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}},
+}
+LOAD = {"duration_s": 1, "rate_per_s": 10}
+
+LEAST = 16
+"""Runs of a setting: four of each of four kinds."""
+
+
+def file(folder: Path, **changes) -> Path:
+    path = folder / "rollout.yaml"
+    section = {name: value for name, value in {**SECTION, **changes}.items() if value is not None}
+    path.write_text(yaml.safe_dump({**SMALL, "evaluate": section, "load": LOAD}), encoding="utf-8")
+    return path
+
+
+def evaluated(folder: Path, *words: str) -> Done:
+    return zonelab_here("evaluate", "rollout.yaml", *words, cwd=folder)
+
+
+def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp_path: Path):
+    file(tmp_path)
+    done = evaluated(tmp_path, "--runs", str(LEAST))
+    (folder,) = tmp_path.glob("runs/small/evaluate-*")
+    told = json.loads((folder / "evaluate.json").read_text())
+    assert [row["setting"] for row in told["settings"]] == ["level=DC_ONE", "level=DC_QUORUM"]
+    assert done.returncode == told["exit_code"] == (0 if told["recommended"] else 2)
+    assert min(told["runs"].values()) >= 4
+    one, quorum = (row["year"]["p50(push)"]["value"] for row in told["settings"])
+    assert one < 0.0005 < quorum, "at DC_ONE no push waits for a link: the rows are in their places"
+    page = (folder / "report.html").read_text()
+    for words in (told["answer"], *SECTION["objectives"], "level=DC_QUORUM", told["settings"][0]["told"]["p99(push)"]):
+        assert escape(words) in page
+    assert told["answer"] in done.stdout
+    assert "The year, with 95 % intervals" in done.stdout
+    assert told["command"] in done.stdout
+
+
+def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_history(tmp_path: Path):
+    rollout = Rollout.load(str(file(tmp_path)))
+    short = rollout.year.cells[1]
+    zones = [rollout.run(0, short, seed).faults[0].target for seed in rollout.seeds(short, 3, first=1)]
+    assert sorted(zones) == ["a", "b", "c"]
+    assert rollout.run(0, NO_FAULT, 1).faults == ()
+    calm, hit = (Evaluating(rollout)((0, cell, 7)) for cell in (NO_FAULT, rollout.year.cells[3]))
+    assert calm.messages == len(calm.times_us["push"]) > 15
+    assert (calm.unavailable_s, min(calm.times_us["push"]) > 0, calm.commands > calm.messages) == (0.0, True, True)
+    assert len(calm.times_us["late"]) == len(calm.times_us["lease"]) == calm.messages
+    assert -1 in hit.times_us["push"], "the pushes to a dead zone at DC_ONE are not confirmed"
+    assert 0.1 < hit.unavailable_s < 0.5, "one zone of three, for half a second"
+
+
+@dataclass
+class Planted:
+    """In place of processes: outcomes by the name of the setting. ``until``: Ctrl-C comes after so many."""
+
+    make: object
+    until: int | None = None
+    made: list[tuple[str, Cell, int]] = field(default_factory=list)
+    jobs: int = 1
+
+    def finished(self, run, tasks, here):
+        for task in tasks:
+            if self.until is not None and len(self.made) >= self.until:
+                raise KeyboardInterrupt
+            setting = task.setting.partition(",")[0]
+            self.made.append((setting, task.subject[1], task.seed))
+            yield Finished(key=task.key, result=self.make(setting, task.subject[1], task.seed))
+
+
+def outcome(setting: str, cell: Cell, seed: int) -> RunOutcome:
+    """At DC_ONE a third of the faults loses messages; a push takes 1 ms there and 5 ms with a quorum."""
+    rng = np.random.default_rng(seed)
+    one = setting == "level=DC_ONE"
+    times = np.rint((1000 if one else 5000) * (0.8 + rng.exponential(0.2, 40))).astype(int)
+    lost = {"lost": 2} if one and cell.fault and seed % 3 == 0 else {}
+    return RunOutcome(messages=40, cases=lost, commands=400, times_us={"push": times.tolist(), "lease": [500] * 40})
+
+
+def carried_out(folder: Path, planted: Planted, budget: Budget):
+    evaluation = Evaluation(Rollout.load(str(file(folder))), workers=planted)
+    environment = evaluation.environment()
+    with evaluation.state(folder, environment) as state:
+        return evaluation.run(budget, state=state, environment=environment)
+
+
+def test_planted_outcomes_are_decided_by_the_door_of_runs(tmp_path: Path):
+    planted = Planted(outcome)
+    done = carried_out(tmp_path, planted, Budget(runs=1000))
+    one, quorum = done.found.rows
+    assert (done.found.recommended, done.looks < 5) == ("level=DC_QUORUM", True), "it ends as soon as all is decided"
+    assert one.binding is not None
+    assert str(one.binding.objective) == f"lost == 0 with {DOWN}"
+    assert quorum.binding is None
+    seeds = {
+        name: {(cell, seed) for setting, cell, seed in planted.made if setting == name} for name, _, _ in planted.made
+    }
+    assert seeds["level=DC_ONE"] == seeds["level=DC_QUORUM"], "runs are pairs"
+
+
+def test_ctrl_c_leaves_what_is_known_and_the_rest_is_made_later(tmp_path: Path):
+    broken = carried_out(tmp_path, Planted(outcome, until=20), Budget(runs=100))
+    assert (broken.complete, sum(broken.runs.values())) == (False, 10)
+    assert len((tmp_path / RESULTS_NAME).read_text().splitlines()) == 1 + 20
+    planted = Planted(outcome)
+    done = carried_out(tmp_path, planted, Budget(runs=100))
+    assert (done.complete, done.known) == (True, 20)
+    assert len(planted.made) == len(set(planted.made)) <= 2 * 101 - 20 + 2
+
+
+def test_a_budget_of_time_makes_as_many_runs_as_fit(tmp_path: Path):
+    """A clock that a run moves by a second, so that no load of the machine decides."""
+    evaluation = Evaluation(Rollout.load(str(file(tmp_path, objectives=["p99(push) < 8.6ms"]))))
+    now = [0.0]
+
+    def slow(setting: str, cell: Cell, seed: int) -> RunOutcome:
+        now[0] += 1.0
+        return outcome(setting, cell, seed)
+
+    evaluation.workers, evaluation.now_s = Planted(slow), lambda: now[0]
+    environment = evaluation.environment()
+    with evaluation.state(tmp_path, environment) as state:
+        done = evaluation.run(Budget(seconds=200.0), state=state, environment=environment)
+    assert 150 <= now[0] <= 220
+    assert done.looks == 5
+    with (
+        evaluation.state(tmp_path / "other", environment) as state,
+        pytest.raises(NotAccepted, match=r"--runs: got 7; accepted: at least 16, 4 of each of 4 kinds"),
+    ):
+        evaluation.run(Budget(runs=7), state=state, environment=environment)
+
+
+def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
+    file(tmp_path)
+    done = evaluated(tmp_path, "--budget", "1ms")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert re.search(r"--budget: got 0.001 s; accepted: at least \d+ s, as one round is 32 runs of", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"objectives": ["p99(push) < 20"]},
+            "evaluate.objectives[0]: p99(push) < 20: got '20'; accepted: a number with",
+        ),
+        ({"objectives": ["p99(pull) < 20ms"]}, "evaluate.objectives[0]: got the figure 'p99(pull)'; accepted: p50"),
+        ({"objectives": ["lost == 0 with rain"]}, f"got 'rain'; accepted: with a fault of evaluate.faults ({DOWN})"),
+        (
+            {"objectives": ["duplicates < 1%", "duplicates < 2%"]},
+            "evaluate.objectives: got duplicates < 0.02 beside duplicates < 0.01; accepted: one bound",
+        ),
+        ({"objectives": None}, "evaluate.objectives: missing; it has no default"),
+        ({"vary": {"level": ["DC_ONE", "DC_TWO"]}}, "evaluate.vary: level: got 'DC_TWO'; accepted: DC_ONE"),
+        ({"vary": {"level": "DC_ONE"}}, "got level: 'DC_ONE'; accepted: a list of values"),
+        ({"wary": {}}, "evaluate.wary: unknown field, got {}; accepted fields: vary, objectives, prefer, faults"),
+        ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: p50"),
+        (
+            {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
+            f"evaluate.faults['{DOWN}'].per_year: got -1; accepted: greater than or equal to 0",
+        ),
+        (
+            {"faults": {DOWN: {"per_year": 1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "z"}}}},
+            f"evaluate.faults.{DOWN}.fault.zone: got 'z'; accepted: a zone of the topology (a, b, c)",
+        ),
+        (
+            {"faults": {DOWN: {"per_year": 1, "lasts_s": 60, "fault": {"kind": "kil", "zone": "any"}}}},
+            f"evaluate.faults.{DOWN}.fault.kind: got 'kil'; accepted: kill",
+        ),
+        (
+            {"faults": {DOWN: {"per_year": 1e6, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
+            "evaluate.faults: got '190% of the year'; accepted: at most half of the year",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_section_is_told_in_one_line(changes, told: str, tmp_path: Path):
+    file(tmp_path, **changes)
+    done = evaluated(tmp_path)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith("zonelab: rollout.yaml: ")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_scenario_without_the_section_or_with_faults_of_its_own_is_refused(tmp_path: Path):
+    done = zonelab_here("evaluate", "zone-crash", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[0][:36]) == (64, "zonelab: zone-crash: evaluate: missi")
+    path = file(tmp_path)
+    own = {**yaml.safe_load(path.read_text()), "faults": [{"kind": "kill", "zone": "a", "at_s": 0.1, "for_s": 0.2}]}
+    path.write_text(yaml.safe_dump(own))
+    done = evaluated(tmp_path)
+    assert (done.returncode, "faults: got 1; accepted: none" in done.stderr) == (64, True)
+
+
+def test_a_rollout_is_also_a_scenario_and_is_written_and_read_as_one(tmp_path: Path):
+    loaded = load_scenario(str(file(tmp_path)))
+    (tmp_path / "resolved.yaml").write_text(dump_scenario(loaded))
+    assert load_scenario(str(tmp_path / "resolved.yaml")) == loaded
+    assert Rollout.load(str(tmp_path / "resolved.yaml")).year == Rollout.load(str(tmp_path / "rollout.yaml")).year
