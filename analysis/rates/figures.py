@@ -1,5 +1,6 @@
 """Every figure of a setting, of a year or of one event: its value and its interval."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,9 +53,8 @@ class Measured:
             self._means[figure] = np.stack(means), np.array([float(self._size_of(figure, one).mean) for one in cells])
         means_of_cells, sizes = self._means[figure]
         weights = self.year.weights(condition)
-        vector = np.array([weights.get(cell, 0.0) for cell in self.year.cells])
-        size = 1.0 if figure.name == UNAVAILABLE else max(float(vector @ sizes), 1e-300)
-        rates = np.maximum(vector @ means_of_cells, 0.0) / size
+        size = 1.0 if figure.name == UNAVAILABLE else max(float(self._vector(weights) @ sizes), 1e-300)
+        rates = self._value(condition, lambda chosen: self._vector(chosen) @ means_of_cells) / size
         return float(rates[0]) if figure.percentile is None else _falls_to(grid, rates, 1 - figure.percentile)
 
     def value(self, figure: Figure, condition: str | None = None, *, confidence: float = 0.95) -> Estimate:
@@ -84,7 +84,8 @@ class Measured:
         weights = self.year.weights(condition)
         size = self._size(figure, weights)
         sums = weighted_sum(self._parts(figure, at_s, weights), confidence=confidence, case=self._case(figure) * unseen)
-        value, low, high = sums.value, sums.low, sums.high
+        value = self._value(condition, lambda chosen: self._sum(figure, at_s, chosen))
+        low, high = sums.low, np.maximum(sums.high, value)
         for events, line in self.year.lines(condition):
             bent = self._bent(figure, at_s, line)
             if bent.any():
@@ -128,6 +129,17 @@ class Measured:
             least = self._case(figure) ** 2 / max(sample.units, 1)
             found[cell] = float(abs(weight) * np.sqrt(max(sample.variance.max(initial=0.0), least)) / size)
         return found
+
+    def _value(self, condition: str | None, sum_of: Callable[[Weights], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The weighted sum; a fault that costs less the longer it lasts, which only chance can show, costs no time."""
+        value = sum_of(self.year.weights(condition))
+        for events, line in self.year.lines(condition):
+            lower = sum_of(line.steady) < -_ROUNDING
+            value = value + events * np.where(lower, sum_of(line.flat) - sum_of(line.weights), 0.0)
+        return np.maximum(value, 0.0)
+
+    def _vector(self, weights: Weights) -> NDArray[np.float64]:
+        return np.array([weights.get(cell, 0.0) for cell in self.year.cells])
 
     def _size(self, figure: Figure, weights: Weights) -> float:
         """What the cases are divided by: messages or operations; 1 for seconds."""

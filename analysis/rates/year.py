@@ -51,11 +51,17 @@ class FaultClass:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits."""
+    """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits.
+
+    ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``flat``: the event if
+    that is nothing.
+    """
 
     weights: Weights
     other: Weights
     contrast: Weights
+    steady: Weights
+    flat: Weights
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +107,11 @@ class Year:
             weights={**rest, short: 1 - share, long: share},
             other={**rest, middle: 1 - later, long: later},
             contrast={short: towards - 1, middle: 1.0, long: -towards},
+            steady={NO_FAULT: 1 / self.run_s, short: -1 / (long_s - short_s), long: 1 / (long_s - short_s)},
+            flat={
+                NO_FAULT: sum(fault.lengths_s) / 3 / self.run_s - 1,
+                **dict.fromkeys(fault.cells, 1 / 3),
+            },
         )
 
     def lines(self, condition: str | None = None) -> list[tuple[float, Line]]:

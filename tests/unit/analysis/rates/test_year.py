@@ -134,3 +134,16 @@ def test_seconds_without_service_are_of_the_year_or_of_one_event():
     measured = Measured(outcomes(run), YEAR)
     assert float(measured.rate(UNAVAILABLE).value) == pytest.approx(100 * 50.5)
     assert float(measured.rate(UNAVAILABLE, "down").value) == pytest.approx(50.5)
+
+
+def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
+    """The line would say that long faults undo cases."""
+
+    def fewer(cell, seed):
+        return RunOutcome(messages=100, cases={"lost": (seed % 4 == 0) * (7 - cell.length_s) if cell.fault else 0})
+
+    measured = Measured(outcomes(fewer), YEAR)
+    event = measured.rate(LOST, "down")
+    assert float(event.value) * 500 == pytest.approx((6 + 5 + 3) / 3 / 4)
+    assert float(event.low) == 0.0
+    assert measured.estimate(LOST, "down") == pytest.approx(float(event.value))

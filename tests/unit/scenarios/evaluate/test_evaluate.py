@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from support.project_files import ROOT
 from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.sim_runs import SMALL
 
@@ -21,6 +22,7 @@ from scenarios.errors import NotAccepted
 from scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
 from scenarios.evaluate.one_run import Evaluating
 from scenarios.evaluate.rollout import Rollout
+from scenarios.evaluate.template import TEMPLATE, overrides_of
 from scenarios.many_runs.task import Finished
 from scenarios.spec.reading import dump_scenario, load_scenario
 
@@ -226,3 +228,22 @@ def test_a_rollout_is_also_a_scenario_and_is_written_and_read_as_one(tmp_path: P
     (tmp_path / "resolved.yaml").write_text(dump_scenario(loaded))
     assert load_scenario(str(tmp_path / "resolved.yaml")) == loaded
     assert Rollout.load(str(tmp_path / "resolved.yaml")).year == Rollout.load(str(tmp_path / "rollout.yaml")).year
+
+
+def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(tmp_path: Path):
+    written = zonelab_here("new", "rollout", cwd=tmp_path)
+    assert (written.returncode, written.stdout.split(":")[0]) == (0, "rollout.yaml")
+    assert Rollout.load(str(tmp_path / "rollout.yaml")).settings == Rollout.load(str(TEMPLATE)).settings
+    again = zonelab_here("new", "rollout", cwd=tmp_path)
+    assert (again.returncode, "rollout.yaml: is there already" in again.stderr) == (64, True)
+    changed = Rollout.load(str(TEMPLATE), overrides=overrides_of(zones=2, lag="3ms", rate=7.0)).scenario
+    assert (changed.zones, changed.links.lag, changed.load.rate_per_s) == (("a", "b"), "3ms", 7.0)
+    plain = zonelab_here("evaluate", "--zones", "2", "--lag", "soon", "--runs", "99", cwd=tmp_path)
+    assert (plain.returncode, "links.lag: unknown lag 'soon'" in plain.stderr) == (64, True)
+    both = zonelab_here("evaluate", "rollout.yaml", "--zones", "2", cwd=tmp_path)
+    assert (both.returncode, "--zones: got a file, too" in both.stderr) == (64, True)
+
+
+def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults():
+    rollout = Rollout.load(str(ROOT / "benchmarks" / "rollout.yaml"))
+    assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 3)
