@@ -5,7 +5,6 @@ repeated draws from known processes, independent and autocorrelated, of which th
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from analysis.comparison.metrics import MetricComparison, compare_series
 from analysis.comparison.samples import Metric, Series
@@ -25,6 +24,8 @@ Floats = NDArray[np.float64]
 def latencies(rng: np.random.Generator, n: int, *, correlation: float = 0.0) -> Floats:
     """Lognormal values, median 1, whose logarithms are a first-order autoregression."""
     noise = rng.normal(scale=0.5 * np.sqrt(1 - correlation**2), size=n + 300)
+    from scipy.signal import lfilter  # a second of imports, for every process that collects tests
+
     return np.exp(lfilter([1], [1, -correlation], noise)[300:])
 
 

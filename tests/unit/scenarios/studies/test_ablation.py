@@ -13,7 +13,6 @@ from engine.dyno.hardened import Hardening
 from engine.ports import ServerError, Unavailable
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.faults.zones import Kill
-from scenarios.many_runs.processes import Processes
 from scenarios.run.trial import attempt
 from scenarios.studies import ablated_queue as ablated
 from scenarios.studies import ablation as ablation_module
@@ -267,10 +266,11 @@ def test_every_mechanism_is_tried_where_it_matters_and_every_twin_is_run_once():
             assert runs.index(run.twin) < runs.index(run)
 
 
-def test_two_processes_find_what_one_finds():
-    arguments = {"under": [Conditions(FaultClass.CONSUMER_CRASH, QUORUM)], "seeds": range(1, 4)}
-    ablations = [Ablation((DynoMechanism.UNACK_HANDLER,)), Ablation((DynoMechanism.DUE_CHECK,))]
-    assert ablate(ablations, **arguments) == ablate(ablations, **arguments, workers=Processes(2))
+def test_a_run_and_what_it_measures_travel_between_processes():
+    run = AblationRun(Ablation((DynoMechanism.UNACK_HANDLER,)), Conditions(FaultClass.CONSUMER_CRASH, QUORUM), 1)
+    there = pickle.loads(pickle.dumps(run))
+    assert there == run
+    assert pickle.loads(pickle.dumps(there.measure())) == run.measure()
 
 
 def measured(seed, *, deliveries, **violated):
