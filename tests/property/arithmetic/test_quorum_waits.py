@@ -23,13 +23,13 @@ from cluster.votes.levels import Level
 from scenarios.lags.distributions import distribution_of
 from scenarios.run_files.tables import OPERATIONS_NAME
 
-COMMANDS = 1_500
+COMMANDS = 1_000
 MARGIN = distribution_margin(COMMANDS, confidence=0.9999)
 PAUSE_NS = 100_000_000_000
 AT_ONCE = ServerSettings(request_ns=0, reply_ns=0, service_ns=0)
 LAGS = ("exponential:2ms", "pareto:1ms:2.5", "lnkd-disk-w")
 
-SHARES = (np.arange(4_000) + 0.5) / 4_000
+SHARES = (np.arange(1_000) + 0.5) / 1_000
 
 Cdf = Callable[[Floats], Floats]
 
@@ -97,7 +97,7 @@ def test_a_link_that_draws_one_lag_for_all_its_messages_is_caught(monkeypatch) -
     assert quorum_distance(LAGS[0]) > MARGIN
 
 
-PUSHES = 300
+PUSHES = 200
 SERVERS_MS = 0.09
 """Of both commands: the way to a server, and its work."""
 

@@ -18,8 +18,8 @@ from cluster.links.link import Link
 from scenarios.lags.distributions import distribution_of
 
 LAG = "exponential:20ms"
-PAIRS = 300
-APART_MS = 500
+PAIRS = 250
+APART_MS = 400
 
 
 def seen_in_simulation(after_ms: float) -> Interval:

@@ -31,7 +31,7 @@ def waits(processing: str, seed: int, *, consumers: int = 1) -> tuple[Floats, Fl
         level="DC_ONE",
         links={"lag": "0"},
         queue={"unack_ms": 20_000, "unack_interval_ms": 5_000},
-        load={"duration_s": 15, "rate_per_s": RATE_PER_S, "delay": "0"},
+        load={"duration_s": 10, "rate_per_s": RATE_PER_S, "delay": "0"},
         consumers={"per_zone": consumers, "batch": 1, "wait_ms": 1_000, "processing": processing},
         drain={"bound_s": 30},
     )
