@@ -116,6 +116,10 @@ class Measured:
             self._grids[operation] = np.unique(times[picked]) if times.size else times
         return self._grids[operation]
 
+    def summed(self, figure: Figure, weights: Weights) -> Estimate:
+        """Cases, not divided by messages, with their 95 % interval; ``weights`` of a part of an event, say."""
+        return weighted_sum(self._parts(figure, 0.0, weights), case=self._case(figure))
+
     def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[Cell, float]:
         """By kind of run, its part in the standard error of the rate if it were run once.
 

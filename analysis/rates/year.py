@@ -54,7 +54,7 @@ class Line:
     """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits.
 
     ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``flat``: the event if
-    that is nothing.
+    that is nothing; ``edges``: what it costs beside its time.
     """
 
     weights: Weights
@@ -62,6 +62,7 @@ class Line:
     contrast: Weights
     steady: Weights
     flat: Weights
+    edges: Weights
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,6 +113,7 @@ class Year:
                 NO_FAULT: sum(fault.lengths_s) / 3 / self.run_s - 1,
                 **dict.fromkeys(fault.cells, 1 / 3),
             },
+            edges={NO_FAULT: -1.0, short: long_s / (long_s - short_s), long: -short_s / (long_s - short_s)},
         )
 
     def lines(self, condition: str | None = None) -> list[tuple[float, Line]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.rates.decisions import LOOKS_MAX, Judged, Status
+from analysis.rates.fault_costs import fault_costs
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
 from analysis.rates.recommendation import Change, Row
@@ -168,6 +169,7 @@ class EvaluationResult:
             "status": str(row.status),
             "binding": None if row.binding is None else str(row.binding.objective),
             "objectives": [one.to_json() for one in row.judged],
+            "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
             "year": {str(figure): _json(value) for figure, value in values.items()},
             "told": {str(figure): _between(figure, value) for figure, value in values.items()},
         }

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from support.analysis.made_up_evaluations import evaluated
 
+from analysis.rates.fault_costs import fault_costs
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import YEAR_S, Figure, Operation
 from analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
@@ -147,3 +148,20 @@ def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
     assert float(event.value) * 500 == pytest.approx((6 + 5 + 3) / 3 / 4)
     assert float(event.low) == 0.0
     assert measured.estimate(LOST, "down") == pytest.approx(float(event.value))
+
+
+def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
+    costs = {str(cost.figure): cost for cost in fault_costs(Measured(outcomes(plain), YEAR))}
+    assert list(costs) == ["losses", "duplicates"], "of what no run shows nothing is told"
+    edges, steady, whole = (
+        float(part.value) for part in (costs["losses"].edges, costs["losses"].steady, costs["losses"].whole)
+    )
+    assert (edges, steady, whole) == (pytest.approx(3), pytest.approx(2 / 10), pytest.approx(3 + 2 * 50))
+    assert costs["duplicates"].runs == 60
+    clumped = outcomes(
+        lambda cell, seed: RunOutcome(messages=100, cases={"lost": 12 * (cell != NO_FAULT and seed % 4 == 0)})
+    )
+    (cost,) = fault_costs(Measured(clumped, YEAR))
+    assert cost.clump == pytest.approx(9.5, rel=0.02)
+    assert cost.runs_needed is not None
+    assert cost.runs_needed > cost.runs

@@ -62,6 +62,7 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     page = (folder / "report.html").read_text()
     for words in (told["answer"], *SECTION["objectives"], "level=DC_QUORUM", told["settings"][0]["told"]["p99(push)"]):
         assert escape(words) in page
+    assert {cost["figure"] for cost in told["settings"][0]["faults"]} >= {"unavailable"}
     assert told["answer"] in done.stdout
     assert "The year, with 95 % intervals" in done.stdout
     assert told["command"] in done.stdout

@@ -1,0 +1,84 @@
+"""What one fault of a class costs: at its edges, however long it lasts, and for each message while it lasts."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from analysis.rates.figures import Measured
+from analysis.rates.objectives import DUPLICATES, LOSSES, UNAVAILABLE, Figure
+from analysis.rates.samples import Estimate
+
+PRECISION = 0.2
+"""A figure is known well if its interval reaches so far to both sides, as a part of it."""
+
+_FIGURES = tuple(map(Figure.parsed, (LOSSES, DUPLICATES, UNAVAILABLE)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FaultCost:
+    """``edges``: cases an event, or seconds. ``steady``: cases a message, or seconds a second, while it lasts.
+
+    ``whole``: of one event as long as expected. ``clump``: how many cases come together, the design effect. ``runs``:
+    with this fault; ``runs_needed``: for the whole within a fifth, None if that is so or nothing was seen.
+    """
+
+    fault: str
+    figure: Figure
+    edges: Estimate
+    steady: Estimate
+    whole: Estimate
+    clump: float
+    runs: int
+    runs_needed: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        ends = ("value", "low", "high")
+        told = {
+            name: {end: _finite(float(getattr(getattr(self, name), end))) for end in ends}
+            for name in ("edges", "steady", "whole")
+        }
+        told_needed = {"clump": self.clump, "runs": self.runs, "runs_needed": self.runs_needed}
+        return {"fault": self.fault, "figure": str(self.figure), **told, **told_needed}
+
+
+def fault_costs(measured: Measured) -> list[FaultCost]:
+    """Of every class and each of losses, duplicates and seconds without service, those of which a run shows a case."""
+    found = []
+    for fault in measured.year.faults:
+        line = measured.year.line(fault)
+        for figure in _FIGURES:
+            samples = [measured.outcomes.counted(cell, figure.name) for cell in fault.cells]
+            if any(float(sample.mean) for sample in samples):
+                runs = sum(sample.units for sample in samples)
+                messages = sum(float(measured.outcomes.messages(cell).mean) for cell in fault.cells) / len(fault.cells)
+                a_second = 1.0 if figure.name == UNAVAILABLE else messages / measured.year.run_s
+                whole = measured.summed(figure, line.weights)
+                found.append(
+                    FaultCost(
+                        fault=fault.name,
+                        figure=figure,
+                        edges=measured.summed(figure, line.edges),
+                        steady=_divided(measured.summed(figure, line.steady), a_second),
+                        whole=whole,
+                        clump=max(float(sample.clump) for sample in samples),
+                        runs=runs,
+                        runs_needed=_needed(whole, runs),
+                    )
+                )
+    return found
+
+
+def _divided(estimate: Estimate, by: float) -> Estimate:
+    return Estimate(estimate.value / by, estimate.low / by, estimate.high / by)
+
+
+def _needed(whole: Estimate, runs: int) -> int | None:
+    value = float(whole.value)
+    half = max(float(whole.high) - value, value - float(whole.low))
+    if not value or half <= PRECISION * value or half == float("inf"):
+        return None
+    return ceil(runs * (half / (PRECISION * value)) ** 2)
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) != float("inf") else None
