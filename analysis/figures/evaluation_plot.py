@@ -60,6 +60,8 @@ def _bar(axis: Axes, value: Mapping[str, Any], *, bound: float, place: float, nu
     seen, low, high = (value[end] if value[end] is None else value[end] / bound for end in ("value", "low", "high"))
     colour = style.colour_of_zone(number)
     known = [end for end in (seen, low, high) if end]
+    if seen is None:  # at the right edge, whatever the scale
+        axis.plot([0.99], [place], color=colour, marker=">", markersize=6, transform=axis.get_yaxis_transform())
     if not known:
         axis.plot([], [], color=colour, marker=style.marker_of(number), label=name, linestyle="none")
         return

@@ -18,7 +18,7 @@ BUDGET_DEFAULT = "5min"
 def evaluate(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE]", help="A scenario with a section evaluate; that of zonelab new if not given."),
+        typer.Argument(metavar="FILE", help="A scenario with a section evaluate; that of zonelab new if not given."),
     ] = None,
     *,
     zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="How many zones; without FILE only.")] = None,
@@ -87,7 +87,7 @@ class Kind(StrEnum):
 
 def new(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is to be written: rollout.")],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where; KIND.yaml if not given.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where; KIND.yaml if not given.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -23,6 +23,7 @@ from scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
 from scenarios.evaluate.one_run import Evaluating
 from scenarios.evaluate.rollout import Rollout
 from scenarios.evaluate.template import TEMPLATE, overrides_of
+from scenarios.many_runs.recorded import result_files
 from scenarios.many_runs.task import Finished
 from scenarios.spec.reading import dump_scenario, load_scenario
 
@@ -63,6 +64,7 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     for words in (told["answer"], *SECTION["objectives"], "level=DC_QUORUM", told["settings"][0]["told"]["p99(push)"]):
         assert escape(words) in page
     assert {cost["figure"] for cost in told["settings"][0]["faults"]} >= {"unavailable"}
+    assert result_files(tmp_path / "runs") == [], "runs without verdicts are no findings of the index"
     assert told["answer"] in done.stdout
     assert "The year, with 95 % intervals" in done.stdout
     assert told["command"] in done.stdout
