@@ -24,8 +24,8 @@ from analysis.runs.errors import RunError, TooNew, missing, reading
 from analysis.runs.fault_bands import FaultBand, fault_bands
 from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.runs.info import FORMAT, RunInfo, newer, opened_info
-from analysis.runs.segments import SEGMENTED, segment_path, segments_of, single_file
-from analysis.runs.tables import FORMAT_KEY
+from analysis.runs.segments import SEGMENTED, is_segment, segment_path, segments_of, single_file
+from analysis.runs.tables import FORMAT_KEY, WRITTEN_AS_KEY
 
 ROWS_PER_BATCH = 32_768
 
@@ -164,9 +164,13 @@ def _rows(path: Path, schema: pa.Schema) -> int:
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     with reading(path, pa.ArrowException), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        written = int((file.schema_arrow.metadata or {}).get(FORMAT_KEY, b"1"))
+        metadata = file.schema_arrow.metadata or {}
+        written = int(metadata.get(FORMAT_KEY, b"1"))
         if written > FORMAT:
             raise TooNew(f"{path}: {newer(written)}")
+        written_as = metadata.get(WRITTEN_AS_KEY, path.stem.encode()).decode()
+        if is_segment(path) and written_as != path.stem:
+            raise RunError(f"{path}: a copy of {written_as}{path.suffix}, whose rows would count twice")
         found = set(file.schema_arrow.names)
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:

@@ -3,6 +3,7 @@
 A lab that is killed loses the segment that it was writing and no other; who reads meanwhile sees all that are closed.
 """
 
+import re
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -93,6 +94,10 @@ def table_in(run: Path, name: str, schema: pa.Schema, *, segment_ns: int = 2**63
         return SegmentedTable(run, name, schema, segment_ns=segment_ns)
     run.mkdir(parents=True, exist_ok=True)
     return TableWriter(single_file(run, name), schema)
+
+
+def is_segment(path: Path) -> bool:
+    return re.fullmatch(r".+-\d{6}", path.stem) is not None
 
 
 def segments_of(run: Path, table: str) -> list[Path]:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from analysis.runs.info import FORMAT
 
 FORMAT_KEY = b"zonelab.format"
-"""In the metadata of every file."""
+WRITTEN_AS_KEY = b"zonelab.written_as"
+"""In the metadata of every file: its format, and its name when it was written, without the ending."""
 
 _ROWS_PER_BATCH = 512  # turned into Arrow data at once: about a millisecond of work
 
@@ -71,7 +72,7 @@ class TableWriter:
         self._rows_per_group = rows_per_group
         self._rows: list[tuple[Any, ...]] = []
         self._batches: list[pa.RecordBatch] = []
-        marked = schema.with_metadata({FORMAT_KEY: str(FORMAT).encode()})
+        marked = schema.with_metadata({FORMAT_KEY: str(FORMAT).encode(), WRITTEN_AS_KEY: path.stem.encode()})
         self._file = pq.ParquetWriter(self._partial, marked, compression="zstd", write_page_checksum=True)
         self._writing: Future[None] | None = None
         self._finished: Future[None] | None = None

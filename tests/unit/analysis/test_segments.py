@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
@@ -101,6 +103,15 @@ class TestReading:
         edit(run, segments={"operations": 2})
         with pytest.raises(RunError, match=r"operations-000002\.parquet: missing"):
             check(run)
+
+    @pytest.mark.parametrize(("table", "schema"), [("operations", OPERATIONS), ("faults", FAULTS)])
+    def test_a_segment_that_was_copied_under_the_next_number_is_named(
+        self, run: Path, table: str, schema: pa.Schema
+    ) -> None:
+        shutil.copy(segment_path(run, table, 1), segment_path(run, table, 2))
+        edit(run, segments={})
+        with pytest.raises(RunError, match=rf"{table}-000002\.parquet: a copy of {table}-000001\.parquet"):
+            RunDirectory.open(run).table(table, schema)
 
     def test_a_run_of_one_file_a_table_reads_as_before(self, run: Path) -> None:
         judged = check(run).to_json()
