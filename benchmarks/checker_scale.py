@@ -1,14 +1,17 @@
-"""How fast both checkers are, and how much memory they take, on a history of millions of rows.
+"""How fast both checkers are, and how much memory they take, on histories of millions of rows.
 
-    python benchmarks/checker_scale.py [--messages 1000000] [--plant nothing|needles|every] [--spark]
+    python benchmarks/checker_scale.py [--rows 6000000] [--plant nothing|every] [--spark] [--needles]
+    python benchmarks/checker_scale.py --rows 8600,1000000,3000000,10000000 --plant every --spark --needles
 
-Writes a synthetic run (six events a message, every hundredth message delivered twice) to a temporary directory,
-then checks it in a process of its own and reports rows/s and peak memory. Because machines differ, the time is
-also given as a ratio to reading the whole history file with pyarrow, measured in the same run.
+Writes a synthetic run of each size (six events a message, every hundredth message delivered twice) to a temporary
+directory, then checks it in a process of its own and reports seconds by the clock and of processors, and the peak of
+memory; start included. Because machines differ, the time is also given as a ratio to reading the whole history file
+with pyarrow, measured in the same run. Of several sizes it says what a million further rows cost from each to the next.
 
-``--plant every``: of a thousand messages one shows each class. ``needles``: in the whole run one message is lost, one
-early, one concurrent. ``--spark``: ``zonelab analyze`` too; then both must find the same cases. Memory is that of the
-process and all its children, looked at every 0.2 s, shared pages counted once for each.
+``--plant every``: of a thousand messages one shows each class. ``--spark``: ``zonelab analyze`` too; then both must
+find the same cases. ``--needles``: a history of the largest size in which one message is lost, one early and one
+concurrent, which each must find. Memory is that of the process and all its children, looked at every 0.2 s, shared
+pages counted once for each.
 """
 
 import argparse
@@ -20,13 +23,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from environment import environment
 
 from analysis.runs.builder import EPOCH_MS, RunBuilder
 from analysis.runs.history import OPERATIONS
@@ -49,25 +54,49 @@ FATES = (
 NEEDLES = ("lost", "early", "concurrent")
 
 
+Results = dict[str, dict[str, Any]]
+"""By what was measured."""
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--messages", type=int, default=1_000_000)
-    options.add_argument("--plant", choices=("nothing", "needles", "every"), default="nothing")
+    options.add_argument("--rows", type=sizes, default="6000000", help="sizes of histories, smallest first")
+    options.add_argument("--plant", choices=("nothing", "every"), default="nothing")
     options.add_argument("--spark", action="store_true")
+    options.add_argument("--needles", action="store_true")
     options.add_argument("--measure", choices=tuple(MEASURED), help=argparse.SUPPRESS)
     options.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.measure:
         print(json.dumps(measure(given.measure, given.run)))
         return
+    print(json.dumps(environment()))
+    wanted = [what for what in MEASURED if what != "analyze" or given.spark]
+    sized = [of_size(rows, given.plant, wanted) for rows in given.rows]
+    report_further(sized)
+    if given.needles:
+        _, results = of_size(given.rows[-1], "needles", [what for what in wanted if what != "summarise"])
+        shown = {name: count for name, count in results["check"]["found"].items() if name != "redelivered"}
+        if shown != dict.fromkeys(NEEDLES, 1):
+            raise SystemExit(f"not the needles and nothing else: {shown}")
+        print(f"found by every checker: {shown}")
+
+
+def sizes(text: str) -> list[int]:
+    return [int(rows) for rows in text.split(",")]
+
+
+def of_size(rows: int, plant: str, wanted: Sequence[str]) -> tuple[int, Results]:
+    """Rows of a history that was made, and what was measured on it. Ends the program if the checkers disagree."""
     with tempfile.TemporaryDirectory(prefix="zonelab-scale-") as folder:
-        run = write_run(Path(folder) / "run", messages=given.messages, plant=given.plant)
-        wanted = [what for what in MEASURED if what != "analyze" or given.spark]
+        run = write_run(Path(folder) / "run", messages=-(-rows // len(EVENTS)), plant=plant)
+        made = pq.read_metadata(segment_path(run, "operations", 1)).num_rows
         results = {what: in_own_process(what, run) for what in wanted}
-        report(given.messages, pq.read_metadata(segment_path(run, "operations", 1)).num_rows, results)
-        found = [results[what]["found"] for what in ("check", "analyze") if what in results]
-        if any(one != found[0] for one in found) or (given.plant == "needles" and not set(NEEDLES) <= set(found[0])):
-            raise SystemExit(f"the checkers do not find what is there: {found}")
+    report(made, plant, results)
+    found = [results[what]["found"] for what in ("check", "analyze") if what in results]
+    if any(one != found[0] for one in found):
+        raise SystemExit(f"the checkers do not find the same: {found}")
+    return made, results
 
 
 def write_run(path: Path, *, messages: int, plant: str) -> Path:
@@ -96,7 +125,7 @@ def fate_names(message: np.ndarray, plant: str) -> list[str]:
     named = np.array(["", *FATES])
     if plant == "every":
         return named[np.where(message % 1_000 <= len(FATES), message % 1_000, 0)].tolist()
-    needles = {1 + 7_000 * place: name for place, name in enumerate(NEEDLES)} if plant == "needles" else {}
+    needles = {1 + 700 * place: name for place, name in enumerate(NEEDLES)} if plant == "needles" else {}
     return [needles.get(who, "") for who in message.tolist()]
 
 
@@ -223,17 +252,31 @@ def measure(what: str, run: Path) -> dict[str, Any]:
     return {"found": MEASURED[what](run), "load": os.getloadavg()[0]}
 
 
-def report(messages: int, rows: int, results: dict[str, dict[str, Any]]) -> None:
+def report(rows: int, plant: str, results: Results) -> None:
     """Processor seconds say more than seconds by the clock do where others use the machine."""
     nothing, reading_s = results["nothing"], results["read"]["processor_s"] - results["nothing"]["processor_s"]
-    print(f"{messages:,} messages, {rows:,} history rows; begin of a Python process included")
+    print(f"{rows:,} history rows, planted: {plant}; begin of a Python process included")
     for what, result in results.items():
-        ratio = (result["processor_s"] - nothing["processor_s"]) / reading_s
+        ratio = (result["processor_s"] - nothing["processor_s"]) / reading_s if reading_s > 0 else float("nan")
         print(
             f"{what:10} {result['seconds']:7.2f} s {result['processor_s']:7.2f} processor s  "
-            f"peak {result['peak_mb']:6.0f} MB  {ratio:5.1f} x reading  load {result['load']:.1f}"
+            f"peak {result['peak_mb']:6.0f} MB  {ratio:6.1f} x reading  load {result['load']:.1f}"
         )
-    print(results["check"]["found"])
+    print(results["check"]["found"], flush=True)
+
+
+def report_further(sized: Sequence[tuple[int, Results]]) -> None:
+    """What a million rows cost from one size to the next, and how much more that is than before."""
+    for what in sorted({"check", "analyze"} & sized[0][1].keys()):
+        before = None
+        for (fewer, smaller), (rows, larger) in pairwise(sized):
+            millions = (rows - fewer) / 1e6
+            clock, used = ((larger[what][unit] - smaller[what][unit]) / millions for unit in ("seconds", "processor_s"))
+            ratio = f", {used / before:.2f} times that before" if before else ""
+            print(
+                f"{what}: from {fewer:,} to {rows:,} rows a million cost {clock:.1f} s, {used:.1f} processor s{ratio}"
+            )
+            before = used
 
 
 if __name__ == "__main__":
