@@ -19,7 +19,7 @@ from analysis.spark.filling import fill
 from analysis.spark.from_tables import aggregates_of
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote
-from analysis.spark.session import SparkFailed, spark_session
+from analysis.spark.session import INTERPRETED, SparkFailed, spark_session
 from analysis.spark.storage import Storage
 from analysis.spark.views import FAULTS_OF_RUNS, create_views, optional_table
 from analysis.tables.folder import TableFolder
@@ -52,12 +52,13 @@ def aggregate(
         if folder and not _new(found.runs, folder):
             return aggregates_of(folder, [run.run_id for run in found.runs], found.left_out)
     rows = sum(run.rows for run in _new(found.runs, folder))
+    brief = master.startswith("local") and not remote and rows < _BRIEF_ROWS_MAX
     with (
         TemporaryDirectory(prefix="zonelab-runs-") as copies,
         spark_session(
             master=master,
-            brief=master.startswith("local") and not remote and rows < _BRIEF_ROWS_MAX,
-            settings=settings or {},
+            brief=brief,
+            settings={**(INTERPRETED if brief else {}), **(settings or {})},
         ) as session,
     ):
         if remote:

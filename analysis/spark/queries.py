@@ -19,5 +19,5 @@ OPERATIONS = """
 
 VIEWS: Mapping[str, str] = {"operations": OPERATIONS, **classes.VIEWS}
 
-CACHED = ("operations", "gathered", "judged")
+KEPT = ("operations", "gathered", "judged")
 """Views that several queries need: each would compute them again."""

@@ -19,7 +19,7 @@ from typing import IO, Any
 from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 JAVA_VERSION_MIN = 17
 _STOP_TIMEOUT_S = 20
@@ -28,6 +28,18 @@ _LOOK_S = 0.1
 
 NO_EXECUTOR_S = 60.0
 """A master that gives no executor for so long has none to give."""
+
+_KEPT_AS_ROWS = "spark.zonelab.keptAsRows"
+INTERPRETED: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        _KEPT_AS_ROWS: "true",
+    }
+)
+"""Settings with which Spark interprets queries as they were planned at first, on one machine: to write, compile and
+load a class for each expression, and to plan again after each stage, takes far longer than a few thousand rows do."""
 
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows."""
@@ -149,6 +161,16 @@ def _configuration(master: str, app_name: str, folder: Path, *, brief: bool) -> 
         # Executors on other machines must find the driver: leave the addresses to the environment.
         del settings["spark.driver.bindAddress"], settings["spark.driver.host"]
     return SparkConf().setMaster(master).setAppName(app_name).setAll(list(settings.items()))
+
+
+def kept(table: DataFrame) -> DataFrame:
+    """``table``, but computed once, by the first query that needs it, however many do.
+
+    If queries are ``INTERPRETED``, as rows of this machine that have no plan any more, since planning is what takes
+    time there. Otherwise in Spark's cache, which is computed again if an executor is lost.
+    """
+    as_rows = table.sparkSession.conf.get(_KEPT_AS_ROWS, "false") == "true"
+    return table.localCheckpoint(eager=False) if as_rows else table.cache()
 
 
 def require_java() -> None:

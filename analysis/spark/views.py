@@ -11,6 +11,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from analysis.runs.history import ADDED, FAULTS
 from analysis.spark import queries
 from analysis.spark.inputs import RunInput, place_of
+from analysis.spark.session import kept
 
 _RUNS = pa.schema(
     [
@@ -53,9 +54,7 @@ def create_views(
     optional_table(session, runs, "final_state", _FINAL_STATE).createOrReplaceTempView("final_state")
     for name, query in views.items():
         view = session.sql(query)
-        if name in queries.CACHED:
-            view = view.cache()
-        view.createOrReplaceTempView(name)
+        (kept(view) if name in queries.KEPT else view).createOrReplaceTempView(name)
 
 
 def register_runs(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
