@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.cli.exits import EXIT_UNKNOWN, EXIT_VALID, LabError
+from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import AsJson
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
@@ -111,6 +111,6 @@ def measure_lag(
     done = measure(addresses, with_, for_s=for_s, every_s=every_s, folder=out)
     if done.measured:
         show(done, as_json=as_json)
-    if done.problems:
+    if done.problems and not (as_json and done.measured):  # which has told them
         raise LabError("; ".join(done.problems))
-    raise typer.Exit(EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
+    raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)

@@ -96,9 +96,9 @@ def test_a_server_that_falls_silent_is_told_and_what_was_measured_is_kept(proxy,
         proxy.mute = True
 
     threading.Thread(target=silence, daemon=True).start()
-    done = measure_lag(f"127.0.0.1:{proxy.port}", "--for", "1h", cwd=tmp_path)
+    done = measure_lag(f"127.0.0.1:{proxy.port}", "--for", "1h", "--json", cwd=tmp_path)
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1] == f"zonelab: 127.0.0.1:{proxy.port}: does not answer: nothing for 0.3 s"
+    assert json.loads(done.stdout)["problems"] == [f"127.0.0.1:{proxy.port}: does not answer: nothing for 0.3 s"]
     assert len(list((tmp_path / "lags").iterdir())) == 2
 
 
