@@ -16,6 +16,7 @@ from analysis.checkers.verdict import Offender, Validity, Verdict
 from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.figures.rate_plot import plot_rates
 from analysis.figures.session_plot import plot_session
+from analysis.figures.staleness_plot import plot_staleness_over_time
 from analysis.figures.timeline import timeline
 from analysis.figures.timeline_svg import picture
 from analysis.message_classes import DESCRIPTIONS, MessageClass
@@ -32,6 +33,7 @@ from analysis.summary.conclusions import conclusion
 from analysis.summary.plain_words import access_words, queue_words
 from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 from analysis.summary.result import Result
+from analysis.workloads import WorkloadKind
 
 SETTING_CHARACTERS_MAX = 300
 SCENARIO_CHARACTERS_MAX = 100_000
@@ -45,6 +47,7 @@ _ALT = {
     "rates.png": "Operations per second over time, by outcome",
     "depth.png": "Queue depth of every zone over time",
     "duplicates-and-losses.png": "Duplicates by cause and losses",
+    "staleness.png": "Share of stale reads, and the stalest, over time by zone",
     "session.png": "Commands, errors and latency of every zone over time",
 }
 _COMPARED_LATENCY = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("ack", "p50"), ("ack", "p99"))
@@ -109,7 +112,7 @@ def _access_page(directory: RunDirectory) -> str:
         "access_report.html",
         directory,
         title=_verdict_title(directory, verdict.valid),
-        figures=[*plot_accesses(directory.path), plot_rates(directory)],
+        figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
         verdict=verdict,
         word=_WORDS[verdict.valid],
         plain=access_words(verdict, operations, directory.info, directory.faults()),
@@ -131,6 +134,12 @@ def _access_page(directory: RunDirectory) -> str:
         operations=operations,
         quantiles=tuple(QUANTILES),
     )
+
+
+def _staleness(directory: RunDirectory) -> list[Path]:
+    """Of registers alone the history tells when a value was written that a read missed."""
+    workload = directory.info.workload
+    return [plot_staleness_over_time(directory)] if workload and workload.kind == WorkloadKind.REGISTER else []
 
 
 def _session_page(directory: RunDirectory) -> str:

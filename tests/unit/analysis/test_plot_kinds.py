@@ -18,6 +18,7 @@ from support.analysis.runs import eventful_run, lognormal_run
 from analysis.checkers.queue.queue import check
 from analysis.figures.kinds.draw import draw
 from analysis.figures.kinds.names import Kind, NotDrawable
+from analysis.figures.staleness_plot import plot_staleness_over_time
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import RunError
@@ -168,6 +169,24 @@ def test_staleness_is_the_share_of_reads_that_missed_so_much_or_less(
     (axis,) = figures["s.png"].axes
     x, y = line(axis, "DC_QUORUM")
     assert list(zip(x.tolist(), y.tolist(), strict=True)) == [(0, 0.25), (9, 0.5), (100, 0.75), (200, 1.0)]
+
+
+def test_staleness_over_time_has_the_share_and_the_stalest_read_of_each_window_by_zone(
+    figures: dict[str, Figure], tmp_path: Path
+) -> None:
+    story = Story(WorkloadKind.REGISTER).write("x", 0).write("y", 20)
+    story.read("x", 31, client=2).read("x", 32, client=3).read("y", 33, client=4).read("x", 121, client=2)
+    story.read("y", 300, zone="b", client=5)
+    plot_staleness_over_time(RunDirectory.open(story.directory(tmp_path / "run")))
+    share, far = figures["staleness.png"].axes
+    told = [line(axis, zone) for zone in "ab" for axis in (share, far)]
+    shares_a, far_a, shares_b, far_b = (
+        [(round(x, 4), round(y, 3)) for x, y in zip(*found, strict=True) if not np.isnan(y)] for found in told
+    )
+    assert shares_a == [(0.035, 66.667), (0.125, 100.0)]
+    assert far_a == [(0.035, 11.0), (0.125, 100.0)]
+    assert [y for _, y in shares_b] == [0.0]
+    assert far_b == []
 
 
 @pytest.mark.parametrize(("kind", "of"), [(Kind.DUPLICATES, "delivered"), (Kind.LOSS, "acknowledged")])
