@@ -162,9 +162,9 @@ def analyze(
     from analysis.spark.session import JavaMissing, SparkFailed
     from analysis.tables.compaction import compact as compact_tables
     from analysis.tables.folder import TableFolder
+    from scenarios.terminal.aggregate_tables import message_table, operation_table, words_before
     from scenarios.terminal.console import print_table
-    from scenarios.verbs.analyze import message_table, operation_table, words_before
-    from scenarios.verbs.follow import followed
+    from scenarios.verbs.analyze import followed
 
     if compact and out is None:
         raise NotAccepted("--compact: needs --out DIR, whose small files it joins")

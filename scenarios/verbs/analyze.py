@@ -1,19 +1,23 @@
 """The Spark step: aggregates over runs, and whether they say what the checker said of each run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from rich.table import Table
+from rich.console import Console
 
-from analysis.proportions import proportion_interval
-from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigures
-from analysis.spark.inputs import left_out_words
+from analysis.spark.aggregates import Aggregates
+from analysis.spark.following.follow import follow
+from analysis.spark.following.follower import SoFar
+from analysis.spark.inputs import is_remote
 from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.summary.result import Result
-from scenarios.terminal.console import milliseconds
+from scenarios.errors import NotAccepted
+from scenarios.terminal.live import LiveTables
+from scenarios.terminal.so_far import so_far_line, so_far_tables
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,50 +65,17 @@ def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str
     ]
 
 
-def words_before(aggregates: Aggregates) -> Iterator[str]:
-    """What must be known before the tables are read: what was left out, and what the settings differ in."""
-    if aggregates.left_out:
-        yield left_out_words(aggregates.left_out.values())
-    for left in aggregates.left_out.values():
-        yield f"  {left.why}"
-    for setting, differs in aggregates.differs.items():
-        yield f"{setting}: {differs}" if differs else setting
+def followed(
+    given: Sequence[str], *, master: str, out: Path | None, strict: bool, settings: Mapping[str, str]
+) -> Aggregates:
+    """As ``analysis.spark.pipeline.aggregate``, when none of the runs goes on any more; shown on stderr until then."""
+    if out is None:
+        raise NotAccepted("--follow: needs --out DIR, which keeps what is counted so far")
+    if remote := [one for one in given if is_remote(one)]:
+        raise NotAccepted(f"--follow: got {remote[0]}; accepted: runs of this machine, which can be seen to end")
+    with LiveTables(Console(stderr=True)) as live:
 
+        def watch(runs: Sequence[SoFar]) -> None:
+            live.show((part for run in runs for part in so_far_tables(run)), map(so_far_line, runs))
 
-def message_table(aggregates: Aggregates, *, title: str = "messages") -> Table:
-    """A column a setting; of classes also in how many runs there was a case, with its interval if there are several."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("")
-    for row in aggregates.settings:
-        table.add_column(f"{row.setting} ({row.runs} run{'s' if row.runs != 1 else ''})", justify="right")
-    first = aggregates.settings[0]
-    for name in first.totals:
-        table.add_row(name, *(f"{row.totals[name]:,}" for row in aggregates.settings))
-    table.add_section()
-    for name in first.counts:
-        table.add_row(name, *(_cases(row, name) for row in aggregates.settings))
-    return table
-
-
-def _cases(row: SettingFigures, name: str) -> str:
-    if row.runs == 1:
-        return f"{row.counts[name]:,}"
-    share = proportion_interval(row.runs_with[name], row.runs)
-    return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share.low:.1%} to {share.high:.1%})"
-
-
-def operation_table(aggregates: Aggregates, *, title: str = "operations") -> Table:
-    headings = ("setting", "operation", "zone", "ok", "fail", "info", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms")
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in headings[:3] else "right")
-    for row in aggregates.operations:
-        table.add_row(
-            row.setting, row.f, row.zone, *(f"{count:,}" for count in (row.ok, row.fail, row.info)), *_latencies(row)
-        )
-    return table
-
-
-def _latencies(row: OperationFigures) -> list[str]:
-    latency_ms: Mapping[str, float] = row.latency_ms
-    return [milliseconds(latency_ms.get(name)) for name in ("p50", "p90", "p99", "p999")]
+        return follow(given, out=out, watch=watch, master=master, strict=strict, settings=settings)
