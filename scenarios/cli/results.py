@@ -20,7 +20,7 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
     from scenarios.terminal.console import print_table
     from scenarios.terminal.workload_table import AccessResult
     from scenarios.verbs.check import examine, notes, tabulated, title_of
-    from scenarios.verbs.judged_runs import check_suite
+    from scenarios.verbs.judged.runs import check_suite
 
     directory = run_directory(run)
     result = examine(directory, title=title_of(directory))
@@ -52,7 +52,7 @@ def compare(
     from analysis.figures.compare_plot import plot_comparison
     from scenarios.terminal.comparison_table import comparison_table
     from scenarios.terminal.console import print_table
-    from scenarios.verbs.judged_runs import comparison_suite
+    from scenarios.verbs.judged.runs import comparison_suite
 
     directories = run_directory(first), run_directory(second)
     comparison = compare_runs(*directories)

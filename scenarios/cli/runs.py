@@ -37,7 +37,7 @@ def demo(
     Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
     """
     from scenarios.verbs.demo import run_demo
-    from scenarios.verbs.judged_runs import run_suite
+    from scenarios.verbs.judged.runs import run_suite
 
     outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
     if junit is not None:
@@ -63,7 +63,7 @@ def run(
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
     from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
-    from scenarios.verbs.judged_runs import run_suite
+    from scenarios.verbs.judged.runs import run_suite
     from scenarios.verbs.run import perform, run_command
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
@@ -99,7 +99,7 @@ def replay(
     """
     from scenarios.spec.reading import load_scenario
     from scenarios.terminal.progress import Display
-    from scenarios.verbs.judged_runs import machine_suite, run_suite
+    from scenarios.verbs.judged.runs import machine_suite, run_suite
     from scenarios.verbs.replay import replayed, replayed_machine
 
     again = replayed_machine(Path(file)) if on is On.SIM else None
@@ -161,7 +161,7 @@ def engines(
         _list_engines(as_json=as_json)
         return
     from scenarios.verbs.engines import compare_engines
-    from scenarios.verbs.judged_runs import engines_suite
+    from scenarios.verbs.judged.runs import engines_suite
 
     done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
     if junit is not None:

@@ -55,7 +55,7 @@ def hunt(
     from scenarios.hunt.seeds import HuntTarget
     from scenarios.spec.reading import load_scenario
     from scenarios.verbs.hunt import hunt_command, run_hunt
-    from scenarios.verbs.judged_studies import hunt_suite
+    from scenarios.verbs.judged.studies import hunt_suite
 
     overrides = [*(set_ or []), *with_own_queue(queue)]
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
@@ -109,7 +109,7 @@ def sweep(
     """
     from scenarios.sweep.settings import settings_of
     from scenarios.sweep.sweep import Sweep
-    from scenarios.verbs.judged_studies import sweep_suite
+    from scenarios.verbs.judged.studies import sweep_suite
     from scenarios.verbs.sweep import run_sweep, sweep_command
 
     overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
@@ -189,7 +189,7 @@ def matrix(
     from scenarios.spec.engines import ENGINES, known_engine
     from scenarios.studies.matrix import chosen
     from scenarios.studies.matrix_report import fill_matrix
-    from scenarios.verbs.judged_studies import matrix_suite
+    from scenarios.verbs.judged.studies import matrix_suite
 
     try:
         known_engine(engine)
@@ -258,7 +258,7 @@ def ablate(
     from scenarios.studies.ablation import conditions_of, each_off
     from scenarios.studies.ablation_report import AblationReport, run_ablations
     from scenarios.studies.option_report import OptionReport, run_option_ablation
-    from scenarios.verbs.judged_studies import ablation_suite, options_suite
+    from scenarios.verbs.judged.studies import ablation_suite, options_suite
 
     hardened = [name for name, one in ENGINES.items() if "hardened" in one.modes]
     if engine not in hardened:

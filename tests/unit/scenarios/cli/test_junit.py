@@ -19,7 +19,7 @@ from scenarios.hunt.findings import Group, HuntResult
 from scenarios.hunt.seeds import Outcome
 from scenarios.spec.reading import load_scenario
 from scenarios.terminal.junit import JUnitFile
-from scenarios.verbs.judged_studies import hunt_suite
+from scenarios.verbs.judged.studies import hunt_suite
 
 HOSTILE = '<script>alert("x")</script>&\'"]]>\x1b[31m\x00'
 JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare"}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.proportions import proportion_interval
 from scenarios.terminal.junit import Case, Outcome, Suite
-from scenarios.verbs.judged_runs import MEANING_OF, SHOWN
+from scenarios.verbs.judged.runs import MEANING_OF, SHOWN
 
 if TYPE_CHECKING:
     from scenarios.hunt.findings import Group, HuntResult

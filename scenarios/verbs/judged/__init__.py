@@ -1,0 +1,1 @@
+"""What verbs judged, as suites of JUnit XML (``--junit``): of single runs, and of many."""
