@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.short_runs import scenario_file, servers_of, zonelab_command
 
 from analysis.runs.directory import RunDirectory
@@ -19,8 +20,6 @@ from analysis.runs.errors import KILLED
 from analysis.runs.segments import segments_of
 
 pytestmark = pytest.mark.real
-
-SEGMENT_WAIT_S = 60
 
 
 def interrupted(directory: Path, *, phase: str, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
@@ -44,7 +43,7 @@ def interrupted(directory: Path, *, phase: str, number: signal.Signals = signal.
         if f": {phase}" in line:
             process.send_signal(number)
             break
-    _, rest = process.communicate(timeout=60)
+    _, rest = process.communicate(timeout=HANGS_S)
     assert servers_of(str(servers)) == []
     assert list(servers.iterdir()) == []
     return process.returncode, "".join(lines) + rest
@@ -94,7 +93,7 @@ def test_of_a_run_whose_lab_is_killed_all_but_the_last_segment_can_be_read(tmp_p
     assert end_ns - begin_ns > 3_000_000_000
     for verb, code in (("check", 2), ("report", 0), ("analyze", 0)):
         done = subprocess.run(
-            zonelab_command(verb, str(run)), cwd=tmp_path, capture_output=True, text=True, timeout=120
+            zonelab_command(verb, str(run)), cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S
         )
         assert done.returncode == code, done.stderr
     verdict = json.loads((run / "verdict.json").read_text())
@@ -104,7 +103,7 @@ def test_of_a_run_whose_lab_is_killed_all_but_the_last_segment_can_be_read(tmp_p
 
 
 def _with_segment(latest: Path, lab: subprocess.Popen[bytes]) -> Path:
-    deadline_s = time.monotonic() + SEGMENT_WAIT_S
+    deadline_s = time.monotonic() + HANGS_S
     while not segments_of(latest, "operations"):
         assert lab.poll() is None, f"the lab ended with {lab.returncode}"
         assert time.monotonic() < deadline_s, "no segment was closed"

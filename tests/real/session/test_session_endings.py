@@ -13,6 +13,7 @@ import docker
 import pyarrow.parquet as pq
 import pytest
 import redis
+from support.programs import HANGS_S
 
 from cluster.real.zones.docker.zone_image import build_image
 from scenarios.session import launch
@@ -62,7 +63,7 @@ def test_ctrl_c_while_it_starts_leaves_nothing(lab, after):
         lab.until(lambda: len(lab.processes) >= 1)
         time.sleep(1.0)  # somewhere within its imports
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=HANGS_S)
     assert process.returncode in (2, -signal.SIGINT), err
     lab.assert_nothing_is_left()
 

@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from support.programs import HANGS_S
+
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 
 
@@ -64,7 +66,9 @@ def dumped(page: str, profile: Path, *options: str) -> subprocess.CompletedProce
     chromium = shutil.which("chromium")
     assert chromium is not None
     plain = ("--headless", "--no-sandbox", "--disable-gpu", *QUIET, f"--user-data-dir={profile}", "--dump-dom")
-    return subprocess.run([chromium, *plain, *options, page], capture_output=True, text=True, timeout=120, check=True)
+    return subprocess.run(
+        [chromium, *plain, *options, page], capture_output=True, text=True, timeout=HANGS_S, check=True
+    )
 
 
 _FRAME = """<style>body {{ margin: 0 }} iframe {{ border: 0; width: {width}px; height: 4000px }}</style>

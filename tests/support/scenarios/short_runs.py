@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
+from support.programs import HANGS_S
 
 from analysis.checkers.queue.queue import check
 from analysis.checkers.verdict import Verdict
@@ -109,7 +110,7 @@ def run_short(directory: Path, *, make_queue: MakeQueue = queue_under_test, **ch
 def zonelab(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """The command line, to its end."""
     return subprocess.run(
-        zonelab_command(*arguments), cwd=cwd, capture_output=True, text=True, timeout=180, check=False, **options
+        zonelab_command(*arguments), cwd=cwd, capture_output=True, text=True, timeout=HANGS_S, check=False, **options
     )
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from support.programs import HANGS_S
 
 from cluster.real.zones.signals import termination_interrupts
 from cluster.real.zones.waiting import to_completion
@@ -80,6 +81,8 @@ print("end", flush=True)
 
 
 def test_at_exit_what_is_registered_is_removed_once_and_not_by_a_forked_child():
-    program = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
+    program = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=HANGS_S, check=True
+    )
     assert program.stdout == "end\nremoved a\n"
     assert program.stderr == ""

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.short_runs import zonelab_command
 
 _HOOK = """
@@ -38,7 +39,7 @@ def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_S,
         check=False,
     )
     return done.returncode, done.stderr

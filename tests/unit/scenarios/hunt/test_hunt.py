@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
 from support.scenarios.planted import PLANTED
 from support.scenarios.short_runs import scenario_file, zonelab_command
@@ -124,12 +125,12 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
     hunting = subprocess.Popen(
         zonelab_command(*command, "100000"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + HANGS_S
     while not any(len(path.read_bytes().splitlines()) > 1 for path in tmp_path.rglob(STATE_NAME)):
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     hunting.send_signal(signal.SIGINT)
-    out, err = hunting.communicate(timeout=60)
+    out, err = hunting.communicate(timeout=HANGS_S)
     assert "Traceback" not in err
     told = json.loads(out)
     assert (hunting.returncode, told["complete"], told["failing"]) == (2, False, 0)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
@@ -70,7 +71,7 @@ def test_processes_with_different_hash_seeds_write_the_same_bytes(tmp_path: Path
             [sys.executable, "-c", PROGRAM % FAULTS, str(runs)],
             env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
             check=True,
-            timeout=120,
+            timeout=HANGS_S,
         )
         (directory,) = (path for path in (runs / "small").iterdir() if not path.is_symlink())
         tables = [path.relative_to(directory) for path in sorted(directory.rglob("*.parquet"))]

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.short_runs import zonelab_command
 from support.scenarios.sim_runs import SMALL
@@ -61,7 +62,7 @@ def test_processes_find_what_one_finds_and_the_same_command_goes_on(file: Path, 
 def test_sigkill_in_the_middle_costs_nothing_but_the_runs_under_way(file: Path, tmp_path: Path) -> None:
     words = ["sweep", file.name, *VARY, "--runs", "4", "--jobs", "2"]
     sweeping = subprocess.Popen(zonelab_command(*words), cwd=tmp_path, stderr=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + 120
+    deadline_s = time.monotonic() + HANGS_S
     while sum(len(path.read_bytes().splitlines()) for path in tmp_path.rglob(RESULTS_NAME)) < 4:
         assert time.monotonic() < deadline_s
         assert sweeping.poll() is None
