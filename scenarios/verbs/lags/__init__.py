@@ -1,0 +1,1 @@
+"""``zonelab pbs`` and ``zonelab measure-lag``: what lags alone tell, and how they are measured."""
