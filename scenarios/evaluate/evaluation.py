@@ -21,6 +21,7 @@ from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
 from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Task, Workers
 from scenarios.spec.reading import dump_scenario
+from scenarios.sweep.settings import Setting
 
 RESULTS_NAME = "results.jsonl"
 
@@ -170,7 +171,7 @@ class Evaluation:
     def _round(self, state: RunState[RunOutcome], environment: Environment) -> AllRuns[RunOutcome]:
         """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
         tasks = [
-            Task(f"{setting.name}, {cell}", seed, (index, cell, seed))
+            Task(_named(setting, cell), seed, (index, cell, seed))
             for cell, seed in self._in_turn()
             for index, setting in enumerate(self.rollout.settings)
         ]
@@ -187,18 +188,21 @@ class Evaluation:
         return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
 
     def _measured(self, done: AllRuns[RunOutcome]) -> dict[str, Measured]:
-        cells = self.rollout.year.cells
-        runs: dict[str, dict[Cell, dict[int, RunOutcome]]] = {
-            setting.name: {cell: {} for cell in cells} for setting in self.rollout.settings
-        }
+        by_name: dict[str, dict[int, RunOutcome]] = {}
         for (name, seed), outcome in done.results.items():
-            setting, _, kind = name.partition(", ")
-            runs[setting][self._cell(kind)][seed] = outcome
-        return {name: Measured(Outcomes(by_cell), self.rollout.year) for name, by_cell in runs.items()}
-
-    def _cell(self, told: str) -> Cell:
-        return next(cell for cell in self.rollout.year.cells if str(cell) == told)
+            by_name.setdefault(name, {})[seed] = outcome
+        return {
+            setting.name: Measured(
+                Outcomes({cell: by_name.get(_named(setting, cell), {}) for cell in self.rollout.year.cells}),
+                self.rollout.year,
+            )
+            for setting in self.rollout.settings
+        }
 
     def _decided(self, measured: Mapping[str, Measured], look: int) -> Recommendation:
         evaluate = self.rollout.evaluate
         return recommend(measured, evaluate.objectives, prefer=evaluate.prefer, error=error_at(look, LOOKS_MAX))
+
+
+def _named(setting: Setting, cell: Cell) -> str:
+    return f"{setting.name}, {cell}"

@@ -250,3 +250,14 @@ def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(
 def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults():
     rollout = Rollout.load(str(ROOT / "benchmarks" / "rollout.yaml"))
     assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 3)
+
+
+def test_values_with_commas_are_settings_too(tmp_path: Path):
+    rates = [{"a": 1, "b": 2}, 5]
+    rollout = Rollout.load(str(file(tmp_path, vary={"load.rate_per_s": rates})))
+    assert [one.scenario.load.rate_per_s for one in rollout.settings] == rates
+    evaluation = Evaluation(rollout, workers=Planted(outcome))
+    environment = evaluation.environment()
+    with evaluation.state(tmp_path, environment) as state:
+        done = evaluation.run(Budget(runs=LEAST), state=state, environment=environment)
+    assert all(min(map(len, one.outcomes.runs.values())) >= 4 for one in done.measured.values())
