@@ -168,13 +168,13 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
         written = int(metadata.get(FORMAT_KEY, b"1"))
         if written > FORMAT:
             raise TooNew(f"{path}: {newer(written)}")
-        written_as = metadata.get(WRITTEN_AS_KEY, path.stem.encode()).decode()
-        if is_segment(path) and written_as != path.stem:
-            raise RunError(f"{path}: a copy of {written_as}{path.suffix}, whose rows would count twice")
         found = set(file.schema_arrow.names)
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:
             raise RunError(f"{path}: not written by this version: column {', '.join(missing)} is missing")
+        written_as = metadata.get(WRITTEN_AS_KEY, path.stem.encode()).decode()
+        if is_segment(path) and written_as != path.stem:
+            raise RunError(f"{path}: a copy of {written_as}{path.suffix}, whose rows would count twice")
         yield file
 
 
