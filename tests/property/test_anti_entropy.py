@@ -170,7 +170,7 @@ def test_after_some_rounds_all_zones_hold_the_newest_of_everything(steps):
     assert not wrong(play(steps))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
 def test_rounds_that_look_at_one_record_each_get_there_too(steps):
     assert not wrong(play(steps, entries=1, rounds=60))

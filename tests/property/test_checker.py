@@ -88,7 +88,7 @@ def judged(queue: CorrectQueue, **sizes: int) -> Verdict:
 
 
 @given(messages=st.integers(1, 40), seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_correct_queue_is_valid_and_counted_right(messages: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         queue = correct_run(Path(folder) / "run", messages=messages, seed=seed)
@@ -103,7 +103,7 @@ def test_a_correct_queue_is_valid_and_counted_right(messages: int, seed: int) ->
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
 @given(messages=st.integers(1, 20), seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_one_planted_violation_is_reported_and_nothing_else(
     plant: Callable[[RunBuilder], None], messages: int, seed: int
 ) -> None:

@@ -25,7 +25,7 @@ def test_a_cell_draws_the_same_lawful_scenario_every_time(cell, seed):
 
 
 @given(cell=cells, seed=seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_a_run_of_a_cell_is_the_run_of_its_file(cell, seed, tmp_path_factory):
     scenario = cell.scenario(seed)
     path = tmp_path_factory.mktemp("cell") / "scenario.yaml"

@@ -63,7 +63,7 @@ def test_a_hunt_finds_what_the_page_says_of_the_first_example(tmp_path):
 def test_the_example_of_a_queue_is_short_and_passes():
     lines = QUEUE[QUEUE.index("class ListQueue:") :].split("class ListQueueMachine")[0].splitlines()
     assert len([line for line in lines if line.strip()]) <= 20
-    run(machine_of(QUEUE), stateful_step_count=30, phases=[Phase.generate], max_examples=60)
+    run(machine_of(QUEUE), stateful_step_count=30, phases=[Phase.generate], max_examples=30)
 
 
 def test_a_failure_of_the_state_machine_leaves_a_file_that_fails_again_in_the_same_way(tmp_path, monkeypatch):
