@@ -107,4 +107,7 @@ def test_a_run_of_which_nothing_is_on_record_yet_is_named(runs: Path) -> None:
     told = json.loads((runs / "one" / "run.json").read_text())
     (runs / "one" / "run.json").write_text(json.dumps({**told, "segments": {}, "status": "running"}))
     (left,) = find_runs([runs / "one", runs / "two"]).left_out.values()
-    assert left.why.endswith("one: no operation is on record")
+    assert (left.kind, left.why.partition("one: ")[2]) == (
+        "running",
+        "the run is still going on, and no operation is on record yet",
+    )
