@@ -188,6 +188,16 @@ def test_a_coordinator_that_crashed_refuses_its_clients_and_no_others(tmp_path: 
     assert COORDINATOR_DOWN in errors
 
 
+def test_with_a_client_policy_its_programs_go_on_through_other_zones(tmp_path: Path) -> None:
+    policy = {"failover": True, "retries": 1, "connections": 1}
+    run = run_with(tmp_path, {"kind": "coordinator_crash", "zone": "b"}, level="DC_QUORUM", clients=policy)
+    assert outcomes(run, "b", "push") == {"ok"}
+    told = run.json("run.json")["clients"]
+    assert told["producer-b"]["fail_overs"] == 1
+    assert told["producer-b"]["elsewhere"] > 0
+    assert not any(told["producer-a"].values())
+
+
 def test_a_producer_that_crashed_pushes_nothing_and_another_takes_its_place(tmp_path: Path) -> None:
     run = run_with(tmp_path, {"kind": "producer_crash", "zone": "b"})
     assert outcomes(run, "b", "push") == set()
