@@ -14,7 +14,10 @@ pytestmark = [pytest.mark.java, pytest.mark.real]
 PATIENCE_S = 500.0
 """Java starts twice, on a machine that may be busy."""
 
-SOAK = ("run", "zone-crash", "--on", "process", "--set", "load.duration_s=1000", "--set", "drain.bound_s=5")
+SLOW = ("--set", "load.rate_per_s=5", "--set", "consumers.per_zone=1")
+"""Spark shall have most of the machine."""
+
+SOAK = ("run", "zone-crash", "--on", "process", "--set", "load.duration_s=1000", "--set", "drain.bound_s=5", *SLOW)
 
 
 def begun(*words: str, at: Path, told: Path) -> subprocess.Popen[bytes]:

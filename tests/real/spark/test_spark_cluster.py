@@ -64,7 +64,7 @@ class Cluster:
         try:
             with urllib.request.urlopen(f"http://{LOOPBACK}:{self.page}/json/", timeout=5) as page:
                 return int(json.load(page)["aliveworkers"])
-        except OSError:
+        except (OSError, ValueError):  # before it has all its pages, another one is there in place of this
             return None
 
     def executors(self, name: str) -> list[int]:
