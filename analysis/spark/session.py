@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 JAVA_VERSION_MIN = 17
 _STOP_TIMEOUT_S = 20
 _ANSWER_S = 10.0
+_ENDS_S = 1.0
 _LOOK_S = 0.1
 
 NO_EXECUTOR_S = 60.0
@@ -81,8 +82,24 @@ def spark_session(
         try:
             with _session(conf, gateway, log) as session:
                 yield session
+        except Exception as error:
+            if isinstance(error, SparkFailed) or not _has_ended(gateway):
+                raise
+            why = _last_line(log) or "it says nothing"
+            raise SparkFailed(f"Java ended in the middle of the work: {why}") from error
         finally:
             _end_jvm(gateway)
+
+
+def _has_ended(gateway: JavaGateway) -> bool:
+    """Whether Java is gone; a process that has lost its connections may still be ending."""
+    if gateway.proc is None:
+        return False
+    try:
+        gateway.proc.wait(_ENDS_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 @contextmanager

@@ -234,3 +234,15 @@ def test_runs_that_differ_in_more_than_their_seed_are_apart(tmp_path: Path) -> N
     assert differs["DC_ONE #2"] == "arm real, zonelab_version 0.1.0, queue.engine dyno-v2, faults null"
     assert differs["DC_ONE #4"] == "arm real, zonelab_version 0.1.0, queue.engine null, faults #2"
     assert differs["DC_ONE #5"] == "arm real, zonelab_version 0.0.9, queue.engine dyno, faults null"
+
+
+def dying() -> None:
+    with spark_session(master="local[1]", brief=True) as session:
+        session.sparkContext._gateway.proc.kill()
+        session.sql("SELECT 1").collect()
+
+
+@pytest.mark.java
+def test_java_that_dies_in_the_middle_is_one_line() -> None:
+    with pytest.raises(SparkFailed, match=r"^Java ended in the middle of the work: .+$"):
+        dying()
