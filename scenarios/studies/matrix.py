@@ -101,9 +101,9 @@ class Shown:
 
 
 def share_bound(runs: int) -> float:
-    """The share of failing seeds that no failure in ``runs`` seeds excludes with 95 % confidence: about 3 / ``runs``.
+    """The share of failing seeds that no failure in ``runs`` decided runs excludes with 95 % confidence.
 
-    One-sided Clopper-Pearson; the rule of three is its approximation.
+    One-sided Clopper-Pearson; the rule of three, 3 / ``runs``, is its approximation.
     """
     return proportion_interval(0, runs, confidence=0.9).high
 
@@ -123,6 +123,11 @@ class CellResult:
             self.problems[shown.seed] = shown.problem
         for name in shown.violated:
             self.failing.setdefault(name, []).append(shown.seed)
+
+    @property
+    def decided(self) -> int:
+        """The runs with a verdict of true or false, of which every share is taken: the others show nothing."""
+        return self.runs - len(self.problems)
 
     @property
     def broken(self) -> tuple[MessageClass, ...]:

@@ -156,14 +156,15 @@ class MatrixReport(StudyReport[Matrix]):
             "level": cell.level,
             "mode": cell.mode,
             "runs": result.runs,
+            "decided": result.decided,
             "classes": {str(name): self._class_json(cell, result, name) for name in named},
         }
 
     def _class_json(self, cell: Cell, result: CellResult, name: MessageClass) -> dict[str, Any]:
         seeds = result.seeds(name)
         if not seeds:
-            return {"failing": 0, "share_below": share_bound(result.runs)}
-        interval = proportion_interval(len(seeds), result.runs)
+            return {"failing": 0, "share_below": share_bound(result.decided)}
+        interval = proportion_interval(len(seeds), result.decided)
         path = self.files.get(Failure(cell=cell, message_class=name, seed=seeds[0]))
         return {
             "failing": len(seeds),
@@ -210,12 +211,12 @@ class MatrixReport(StudyReport[Matrix]):
         for failure in self.study.failures():
             cell, result = failure.cell, self.study.cells[failure.cell]
             hits = len(result.seeds(failure.message_class))
-            interval = proportion_interval(hits, result.runs)
+            interval = proportion_interval(hits, result.decided)
             file = self.files.get(failure)
             link = f"[yaml]({os.path.relpath(file, path.parent)})" if file else ""
             where = f"{cell.fault_class} | {cell.level} | {cell.mode} | {failure.message_class}"
             interval_words = f"{interval.low:.1%} to {interval.high:.1%}"
-            yield f"| {where} | {hits} of {result.runs} | {interval_words} | {failure.seed} | {link} |"
+            yield f"| {where} | {hits} of {result.decided} | {interval_words} | {failure.seed} | {link} |"
 
     def _sentences(self) -> Iterator[str]:
         matrix = self.study
@@ -242,9 +243,11 @@ def _words(result: CellResult) -> str:
         return "not run"
     undecided = f", {len(result.problems)} undecided" if result.problems else ""
     if not result.broken:
-        bound = share_bound(result.runs)
+        if not result.decided:
+            return f"{result.runs} undecided"
+        bound = share_bound(result.decided)
         return f"held (< {bound:.1%}){undecided}" if bound >= _SMALL else f"held (< {bound:.3%}){undecided}"
-    return ", ".join(f"{name} {share(len(result.seeds(name)), result.runs)}" for name in result.broken) + undecided
+    return ", ".join(f"{name} {share(len(result.seeds(name)), result.decided)}" for name in result.broken) + undecided
 
 
 def fill_matrix(

@@ -70,7 +70,7 @@ def test_a_process_that_does_not_end_is_ended_and_so_is_all_that_it_began(copy: 
     begin_s = monotonic()
     endless = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
     assert copy.python("-c", endless, timeout_s=0.5).code is None
-    assert monotonic() - begin_s < 5
+    assert monotonic() - begin_s < 60  # else the endless process would have been waited for
 
 
 RUN = Shown(task="any-of-one-zone:1", valid=True, violated={}, error=None)
