@@ -1,0 +1,1 @@
+"""Which partition a key goes to. Pure functions."""
