@@ -89,11 +89,17 @@ class RunDirectory:
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
     ) -> Iterator[pa.RecordBatch]:
         """The history in order, a batch of at most ``batch_rows`` at a time, ``columns`` only if given."""
-        return self._batches("operations", OPERATIONS, columns, batch_rows)
+        return self.batches("operations", OPERATIONS, columns, batch_rows=batch_rows)
 
-    def _batches(
-        self, table: str, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int
+    def batches(
+        self,
+        table: str,
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        *,
+        batch_rows: int = ROWS_PER_BATCH,
     ) -> Iterator[pa.RecordBatch]:
+        """The rows of ``table`` in order, as ``operations`` has them; none if the run has no such table."""
         for path in self.files(table):
             yield from _batches(path, schema, columns, batch_rows)
 
@@ -117,7 +123,7 @@ class RunDirectory:
 
     def faults(self) -> list[FaultBand]:
         """The faults in the order of their begin; none if the run ended before the first was recorded."""
-        batches = self._batches("faults", FAULTS, None, ROWS_PER_BATCH)
+        batches = self.batches("faults", FAULTS)
         return fault_bands(row for batch in batches for row in batch.to_pylist())
 
     def depth(self) -> pa.Table:
@@ -129,7 +135,7 @@ class RunDirectory:
         """The table ``name`` of this directory, or None if the run ended before any of it was written."""
         if not self.files(name) and self.info.status != "complete":
             return None
-        batches = list(self._batches(name, schema, None, ROWS_PER_BATCH))
+        batches = list(self.batches(name, schema))
         return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
     def lateness(self) -> pa.Table:

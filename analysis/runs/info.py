@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
 from analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
+from analysis.runs.order_rules import OrderRules
 from analysis.runs.owner import Owner
 
 FORMAT = 2
@@ -73,6 +74,7 @@ class RunInfo(BaseModel):
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
+    ``order``: what a run with ordered messages was told to keep.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
     process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
     ``stall_p99_ms``: how late it was in all but one of a hundred looks; latencies that are not much longer are its own.
@@ -105,6 +107,7 @@ class RunInfo(BaseModel):
     queue: QueueInfo
     workload: WorkloadInfo | None = None
     session: SessionInfo | None = None
+    order: OrderRules | None = None
     coordinators: dict[str, dict[str, Any]] = {}
     clients: dict[str, dict[str, int]] = {}
     longest_stall_ms: float | None = None
