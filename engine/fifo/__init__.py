@@ -1,4 +1,5 @@
 """A queue that serves messages in order, in the manner of RocketMQ's ordered messages: docs/fifo.md says what exists.
 
-Read first: ``engine.fifo.routing``, then ``engine.fifo.assignment``.
+Read first: ``engine.fifo.log.partition_log``, then ``engine.fifo.log.producer``. ``engine.fifo.routing`` says which
+partition a key goes to, ``engine.fifo.assignment`` which partitions a member of a group gets.
 """

@@ -1,0 +1,87 @@
+"""The log of each partition, and how far each group is in it.
+
+Appending is one plain script, which every zone carries out by itself: zones that hear two producers in different
+orders give their records different offsets. RocketMQ has one broker for each log and no such window.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.common.pipelines import read, write
+from engine.fifo.keys import FifoKeys
+from engine.fifo.log.record import Entry, Record
+from engine.fifo.partition import Partition
+from engine.fifo.scripts import run
+from engine.ports import Command, Connection
+
+APPENDED, DUPLICATE, OLD = range(3)
+
+
+class OutOfSequence(Exception):
+    """The log refuses a record, certainly: an idempotent producer has already put a later one in, or one is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """``duplicate``: the record was there before, at this offset."""
+
+    offset: int
+    duplicate: bool
+
+
+class PartitionLogs:
+    """Every call is one round trip and raises ``PortError`` and, for an error reply, ``ServerError``.
+
+    ``reads``: how records are read, ``level``: all the rest.
+    """
+
+    def __init__(self, *, level: Connection, reads: Connection, keys: FifoKeys) -> None:
+        self._level, self._reads, self._keys = level, reads, keys
+
+    async def append(self, partition: Partition, record: Record, *, idempotent: bool) -> Appended:
+        """The offset of ``record``, now in the log.
+
+        ``idempotent``: not a second time if it is the last of its producer. Raises ``OutOfSequence`` if it is neither
+        that nor the one that follows.
+        """
+        keys = [self._keys.log(partition), self._keys.meta(partition), self._keys.producers(partition)]
+        sequence = record.sequence if idempotent else ""
+        code, number = await self._write("append", run("append", keys, record.text(), record.producer, sequence))
+        if code in (APPENDED, DUPLICATE):
+            return Appended(number, code == DUPLICATE)
+        what = "is older than" if code == OLD else "leaves a gap after"
+        raise OutOfSequence(f"number {record.sequence} of producer {record.producer!r} {what} {number}")
+
+    async def read(self, partition: Partition, *, offset: int, count: int) -> list[Entry]:
+        """Up to ``count`` records from ``offset`` on; an offset that the log lacks is passed over."""
+        command: Command = ("ZRANGEBYSCORE", self._keys.log(partition), offset, "+inf", "LIMIT", 0, count)
+        (raws,) = await read(self._reads, [command])
+        return [Entry.parse(raw) for raw in raws]
+
+    async def end(self, partition: Partition) -> int:
+        """The offset of the next record."""
+        (raw,) = await read(self._reads, [("HGET", self._keys.meta(partition), "next")])
+        return int(raw or 0)
+
+    async def cursor(self, partition: Partition, group: str) -> int | None:
+        """The first offset that ``group`` has not finished; None if it has said nothing yet."""
+        (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
+        return None if raw is None else int(raw)
+
+    async def commit(self, cursors: Sequence[tuple[Partition, int]], group: str) -> None:
+        """Put the cursors of ``group`` there, whoever asks and whatever they were."""
+        await write(
+            self._level,
+            [("HSET", self._keys.cursors(partition), group, offset) for partition, offset in cursors],
+            name="commit",
+        )
+
+    async def trim(self, partition: Partition, *, kept: int) -> int:
+        """Drop what is more than ``kept`` records behind the slowest group; how many that were."""
+        keys = [self._keys.log(partition), self._keys.cursors(partition), self._keys.producers(partition)]
+        return int(await self._write("trim", run("trim", keys, kept)))
+
+    async def _write(self, name: str, command: Command) -> Any:
+        (reply,) = await write(self._level, [command], name=name)
+        return reply

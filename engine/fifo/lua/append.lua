@@ -1,0 +1,18 @@
+-- Give the record ARGV[1] the next offset of the log KEYS[1] and put it in. KEYS[2]: what the log knows of itself.
+-- With a sequence number ARGV[3] only if it follows the last one of the producer ARGV[2] in KEYS[3].
+-- {0, offset}: appended. {1, offset}: it was there already. {2, last}: older than the last one. {3, last}: one is missing.
+if ARGV[3] ~= '' then
+  local last = redis.call('HGET', KEYS[3], ARGV[2])
+  if last then
+    local sequence, offset = string.match(last, '^(%d+) (%d+)$')
+    local step = tonumber(ARGV[3]) - tonumber(sequence)
+    if step == 0 then return {1, tonumber(offset)} end
+    if step < 0 then return {2, tonumber(sequence)} end
+    if step > 1 then return {3, tonumber(sequence)} end
+  end
+end
+local offset = redis.call('HINCRBY', KEYS[2], 'next', 1) - 1
+local text = string.format('%.0f', offset)
+redis.call('ZADD', KEYS[1], text, text .. ' ' .. ARGV[1])
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], ARGV[2], ARGV[3] .. ' ' .. text) end
+return {0, offset}

@@ -1,0 +1,17 @@
+"""The Lua scripts, and the commands that run them: EVAL with the whole text, which needs no SCRIPT LOAD on any zone."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from engine.ports import Argument, Command
+
+
+def run(name: str, keys: Sequence[str], *words: Argument) -> Command:
+    """The command that runs ``lua/NAME.lua``."""
+    return ("EVAL", _text(name), len(keys), *keys, *words)
+
+
+@cache
+def _text(name: str) -> str:
+    return (Path(__file__).parent / "lua" / f"{name}.lua").read_text(encoding="utf-8")

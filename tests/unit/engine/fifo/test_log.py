@@ -1,0 +1,95 @@
+"""Goal: a partition's log gives dense offsets, knows idempotent producers, keeps cursors, and is trimmed.
+
+Method: one simulated server; for what zones disagree about, three.
+"""
+
+import pytest
+from support.cluster.sim_lab import simulated_lab
+from support.engine.fifo import LogBench
+
+from cluster.votes.levels import Level
+from engine.fifo.log.partition_log import Appended, OutOfSequence
+from engine.fifo.log.record import Record
+
+
+@pytest.fixture
+def bench(lab):
+    return LogBench(lab)
+
+
+def test_offsets_are_dense_from_0_and_records_are_read_from_any(bench):
+    assert [bench.append(number).offset for number in (1, 2, 3)] == [0, 1, 2]
+    assert bench.listed(offset=1) == [(1, "p2"), (2, "p3")]
+    assert bench.listed(count=2) == [(0, "p1"), (1, "p2")]
+    assert bench.run(bench.logs.end(bench.partition)) == 3
+
+
+def test_a_record_is_read_as_it_was_written(bench):
+    bench.append(7)
+    (entry,) = bench.run(bench.logs.read(bench.partition, offset=0, count=1))
+    record = entry.record
+    assert (record.id, record.key, record.body, record.producer, record.sequence) == ("p7", "k", "é", "p", 7)
+
+
+def test_a_plain_append_knows_no_repetition(bench):
+    assert [bench.append(1).offset, bench.append(1).offset] == [0, 1]
+
+
+def test_an_idempotent_append_takes_only_what_follows(bench):
+    assert bench.append(1, idempotent=True) == Appended(0, duplicate=False)
+    assert bench.append(2, idempotent=True) == Appended(1, duplicate=False)
+    assert bench.append(2, idempotent=True) == Appended(1, duplicate=True)
+    with pytest.raises(OutOfSequence, match="number 1 of producer 'p' is older than 2"):
+        bench.append(1, idempotent=True)
+    with pytest.raises(OutOfSequence, match="number 4 of producer 'p' leaves a gap after 2"):
+        bench.append(4, idempotent=True)
+    assert bench.append(1, "q", idempotent=True) == Appended(2, duplicate=False)
+    assert bench.listed() == [(0, "p1"), (1, "p2"), (2, "q1")]
+
+
+def test_a_cursor_is_whatever_was_written_last(bench):
+    cursor = bench.logs.cursor
+    assert bench.run(cursor(bench.partition, "g")) is None
+    for offset in (5, 3):
+        bench.run(bench.logs.commit([(bench.partition, offset)], "g"))
+        assert bench.run(cursor(bench.partition, "g")) == offset
+    assert bench.run(cursor(bench.partition, "other")) is None
+
+
+def test_a_log_is_trimmed_behind_its_slowest_group(bench):
+    for number in range(1, 6):
+        bench.append(number)
+    bench.append(1, "old", idempotent=True)
+    for number in range(6, 11):
+        bench.append(number)
+    bench.append(1, "new", idempotent=True)
+    assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 0  # no group has said how far it is
+    for group, offset in (("fast", 12), ("slow", 8)):
+        bench.run(bench.logs.commit([(bench.partition, offset)], group))
+    assert bench.run(bench.logs.trim(bench.partition, kept=3)) == 5
+    assert bench.listed()[0] == (5, "old1")
+    assert bench.append(1, "old", idempotent=True) == Appended(5, duplicate=True)
+    assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 3
+    assert bench.listed() == [(8, "p8"), (9, "p9"), (10, "p10"), (11, "new1")]
+    assert not bench.append(1, "old", idempotent=True).duplicate
+    assert bench.append(1, "new", idempotent=True) == Appended(11, duplicate=True)
+
+
+def test_zones_may_order_two_producers_differently():
+    """Each zone gives offsets by itself, as a script that is carried out everywhere must."""
+    with simulated_lab("a", "b", "c", lag="constant:10ms") as lab:
+        bench = LogBench(lab)
+        near = {zone: bench.through(lab.connection(zone, Level.DC_ONE)) for zone in "ab"}
+
+        async def at_the_same_time():
+            tasks = [lab.runtime.spawn(append_in(zone), name=zone) for zone in "ab"]
+            return [(await task.join()).offset for task in tasks]
+
+        def append_in(zone):
+            record = Record(id=zone, key="k", body="", producer=zone, sequence=1)
+            return near[zone].append(bench.partition, record, idempotent=False)
+
+        assert lab.run(at_the_same_time()) == [0, 0]
+        lab.run(lab.runtime.sleep(100_000_000))
+        logs = {zone: bench.listed(logs=bench.through(lab.direct(zone))) for zone in "ab"}
+        assert logs == {"a": [(0, "a"), (1, "b")], "b": [(0, "b"), (1, "a")]}
