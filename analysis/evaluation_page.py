@@ -12,7 +12,11 @@ from analysis.report import image_of
 PAGE_NAME = "report.html"
 
 _WORDS = {0: "valid", 1: "invalid", 2: "unknown"}
-_TONES = {"met": "valid", "held": "valid", "not met": "invalid", "not decided": "unknown"}
+_TONES = {
+    **dict.fromkeys(("met", "held", "confirmed"), "valid"),
+    **dict.fromkeys(("not met", "not confirmed"), "invalid"),
+    **dict.fromkeys(("not decided", "not confirmable"), "unknown"),
+}
 
 
 def write_evaluation_page(told: Mapping[str, Any], folder: Path) -> Path:

@@ -80,6 +80,25 @@ def mean_interval(sample: ArrayLike, *, confidence: float = 0.95) -> Interval | 
     return Interval(float(values.mean() - half), float(values.mean() + half))
 
 
+def mean_difference_interval(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> Interval | None:
+    """Interval of the difference of the means of two independent samples, second minus first.
+
+    Welch's, whose samples may vary by different amounts (Biometrika 34, 1947). None for fewer than two of either.
+    """
+    samples = [np.asarray(sample, dtype=np.float64) for sample in (first, second)]
+    if min(sample.size for sample in samples) < 2:
+        return None
+    difference = float(samples[1].mean() - samples[0].mean())
+    errors = np.array([sample.var(ddof=1) / sample.size for sample in samples])
+    if not errors.sum():
+        return Interval(difference, difference)
+    freedom = errors.sum() ** 2 / sum(
+        error**2 / (sample.size - 1) for error, sample in zip(errors, samples, strict=True)
+    )
+    half = float(special.stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(errors.sum()))
+    return Interval(difference - half, difference + half)
+
+
 def paired_share_interval(only_first: int, only_second: int, pairs: int, *, confidence: float = 0.95) -> Interval:
     """Interval of the difference of two proportions, second minus first, in ``pairs`` that are observed together.
 

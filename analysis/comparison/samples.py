@@ -153,7 +153,8 @@ def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series
             series.add(_lease_step_ms(rows) if metric is Metric.LEASE_STEP else _latency_ms(rows))
         _add_lateness(lateness, batch)
     found = {metric: series.series() for metric, series in operations.items()}
-    found[Metric.LEASE_STEP] = _dithered(found[Metric.LEASE_STEP])
+    lease = found[Metric.LEASE_STEP]
+    found[Metric.LEASE_STEP] = Series(values_ms=dithered(lease.values_ms), count=lease.count, every=lease.every)
     return found | {Metric.LATENESS: lateness.series(epoch_ns=run.info.epoch_ns, load_ns=load_ns)}
 
 
@@ -226,11 +227,10 @@ def _lease_step_ms(rows: pa.RecordBatch) -> Floats:
     return found
 
 
-def _dithered(series: Series) -> Series:
+def dithered(values_ms: Floats) -> Floats:
     """Differences of two clocks in whole milliseconds, spread evenly within half a millisecond of each.
 
     Such a difference is its true value rounded up or down at random, right on average (the clocks' phases are
     independent of the lag). Spread out, its distribution has no steps that two runs could share or miss by chance.
     """
-    noise = np.random.default_rng(_DITHER_SEED).uniform(-0.5, 0.5, series.values_ms.size)
-    return Series(values_ms=series.values_ms + noise, count=series.count, every=series.every)
+    return values_ms + np.random.default_rng(_DITHER_SEED).uniform(-0.5, 0.5, values_ms.size)

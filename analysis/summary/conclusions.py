@@ -26,10 +26,14 @@ def conclusion(results: Sequence[Result]) -> list[str]:
         *_unserved(results),
         _missing(results),
         _price(results),
-        _starved(results),
-        _late(results),
+        *cautions(results),
     )
     return [sentence for sentence in sentences if sentence]
+
+
+def cautions(results: Sequence[Result]) -> list[str]:
+    """What must be said of runs on a machine that was too busy for them."""
+    return [sentence for sentence in (_starved(results), _late(results)) if sentence]
 
 
 def _starved(results: Sequence[Result]) -> str:

@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from cluster.topology.topology import ZONES_MAX
+from scenarios.arms import ZoneKind
 from scenarios.cli.exits import LabError
 from scenarios.cli.options import AsJson, Conf, Jobs, Master, Overrides, RunsDirectory, SeedFrom, where_of
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
 BUDGET_DEFAULT = "5min"
+CONFIRM_RUNS_DEFAULT = 5
 
 
 def evaluate(
@@ -38,6 +40,14 @@ def evaluate(
     master: Master = None,
     conf: Conf = None,
     seed_from: SeedFrom = 1,
+    confirm: Annotated[
+        ZoneKind | None,
+        typer.Option(help="Then run the best two settings on real servers, in processes or containers, and compare."),
+    ] = None,
+    confirm_runs: Annotated[
+        int | None,
+        typer.Option(min=2, help=f"How many real runs of each kind; {CONFIRM_RUNS_DEFAULT} if not given."),
+    ] = None,
     set_: Overrides = None,
     directory: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
@@ -45,13 +55,14 @@ def evaluate(
     """Decide which setting meets the objectives of a year, by simulated runs with and without faults, and say why.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended, 1 if
-    none qualifies, 2 if that is not decided, 3 if the lab failed.
+    none qualifies, 2 if that is not decided or not
+    confirmed, 3 if the lab failed.
     """
     from scenarios.durations import parse_duration_s
     from scenarios.evaluate.evaluation import Budget
     from scenarios.evaluate.rollout import Rollout
     from scenarios.evaluate.template import TEMPLATE, overrides_of
-    from scenarios.verbs.evaluate import evaluate_command, run_evaluation
+    from scenarios.verbs.evaluate import Confirm, evaluate_command, run_evaluation
 
     if budget is not None and runs is not None:
         raise NotAccepted("--runs: got --budget, too; accepted: one or the other")
@@ -59,12 +70,17 @@ def evaluate(
     own = {name: value for name, value in given.items() if value is not None}
     if file is not None and own:
         raise NotAccepted(f"--{next(iter(own))}: got a file, too; accepted: one or the other, or --set PATH=VALUE")
+    if confirm_runs is not None and confirm is None:
+        raise NotAccepted("--confirm-runs: got no --confirm; accepted: with it only")
+    real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
+    if real is not None:
+        real.check()
     where, overrides = where_of(jobs, master, conf), [*overrides_of(zones=zones, lag=lag, rate=rate), *(set_ or [])]
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
     words += [word for text in set_ or () for word in ("--set", text)]
-    command = evaluate_command(words, budget=spend, where=where, first_seed=seed_from, runs=directory)
+    command = evaluate_command(words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real)
     done = run_evaluation(
         Rollout.load(file or str(TEMPLATE), overrides=overrides),
         budget=Budget(seconds=seconds, jobs=jobs, runs=runs),
@@ -73,11 +89,14 @@ def evaluate(
         command=command,
         where=where,
         assumed=file is None,
+        confirm=real,
     )
     show(done, as_json=as_json)
     if done.done.failures:
         which, why = next(iter(done.done.failures.items()))
         raise LabError(f"{which}: {why}")
+    if done.confirmation is not None and done.confirmation.failure is not None:
+        raise LabError(done.confirmation.failure)
     raise typer.Exit(done.exit_code)
 
 

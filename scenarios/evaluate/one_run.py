@@ -1,8 +1,9 @@
 """One run of an evaluation: a setting, a kind of run and a seed, in simulation, judged in memory and measured."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from analysis.checkers.verdict import Verdict
 from analysis.rates.objectives import Operation
 from analysis.rates.outcomes import UNCONFIRMED, RunOutcome
 from analysis.rates.year import Cell
+from analysis.runs.directory import RunDirectory
 from analysis.runs.history import OPERATIONS
 from analysis.runs.info import NANOSECONDS_PER_MS
 from analysis.summary.queue_summary import NO_LEASE, Outages
@@ -38,7 +40,7 @@ class Evaluating:
 
 
 def measured(trial: QueueTrial, verdict: Verdict) -> RunOutcome:
-    completions = list(_completions(trial))
+    completions = list(_completions(rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names)))
     record = trial.run.record
     load_end_ns = record.phases["load"][1]
     return RunOutcome(
@@ -52,10 +54,15 @@ def measured(trial: QueueTrial, verdict: Verdict) -> RunOutcome:
     )
 
 
-def _completions(trial: QueueTrial) -> Iterator[Mapping[str, Any]]:
-    for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
-        if row["type"] != "invoke":
-            yield row
+def measured_times(directory: Path) -> RunOutcome:
+    """The times of a run that left its directory, and nothing else. Raises ``RunError``."""
+    run = RunDirectory.open(directory)
+    every = (row for batch in run.operations() for row in batch.to_pylist())
+    return RunOutcome(messages=0, times_us=_times_us(list(_completions(every)), run.info.epoch_ns))
+
+
+def _completions(operations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    return (row for row in operations if row["type"] != "invoke")
 
 
 def _times_us(completions: list[Mapping[str, Any]], epoch_ns: int) -> dict[str, list[int]]:

@@ -11,6 +11,7 @@ from analysis.rates.figures import Measured
 from analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
 from analysis.rates.recommendation import Change, Row
 from analysis.rates.samples import Estimate
+from scenarios.evaluate.confirmation import Confirmation
 from scenarios.evaluate.evaluation import Evaluated
 from scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from scenarios.terminal.console import console, print_rows
@@ -35,7 +36,7 @@ _MILLION = 1e6
 class EvaluationResult:
     """``changes``: inputs that would change the answer. ``values``: by setting and figure, of the year.
 
-    ``assumed``: no file was given.
+    ``assumed``: no file was given. ``confirmation``: by real zones, if that was asked for.
     """
 
     rollout: Rollout
@@ -47,12 +48,15 @@ class EvaluationResult:
     first_seed: int
     assumed: bool
     environment: Mapping[str, str]
+    confirmation: Confirmation | None = None
 
     @property
     def exit_code(self) -> int:
-        """0: a setting is recommended; 1: none qualifies; 2: more runs may change that."""
+        """0: a setting is recommended; 1: none qualifies; 2: more runs may change that, or it is not confirmed."""
         found = self.done.found
         if not self.done.complete or (found.recommended is None and found.undecided):
+            return 2
+        if self.confirmation is not None and not self.confirmation.holds:
             return 2
         return 0 if found.recommended is not None else 1
 
@@ -103,6 +107,7 @@ class EvaluationResult:
             "settings": [self._row_json(row) for row in found.rows],
             "changes": [str(change) for change in self.changes],
             "doubts": self.doubts,
+            "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
             "runs": {str(cell): count for cell, count in self.done.runs.items()},
             "known": self.done.known,
             "failures": dict(self.done.failures),
@@ -121,11 +126,15 @@ class EvaluationResult:
         print_rows(("setting", "", *PERCENTILES), times, ())
         headings = ("setting", "losses a million", "duplicates a million", UNAVAILABLE, "commands a message")
         print_rows(headings, (self._counts(row.setting) for row in rows), ())
+        if self.confirmation is not None:
+            self.confirmation.print()
         for sentence in self.sentences():
             console().print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def sentences(self) -> Iterator[str]:
         yield from (self.answer + ".", *self.reasons)
+        if self.confirmation is not None:
+            yield from ("", *self.confirmation.sentences())
         if self.assumed:
             yield f"\nAssumed, as no file was given (zonelab new rollout writes one): {self._assumptions}."
         if self.changes:

@@ -2,10 +2,13 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.evaluation_page import write_evaluation_page
 from analysis.rates.recommendation import changes
+from scenarios.arms import ZoneKind
+from scenarios.evaluate.confirming import Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.result import EvaluationResult, of_year
 from scenarios.evaluate.rollout import Rollout
@@ -14,6 +17,25 @@ from scenarios.run_files.directory import write_json
 from scenarios.terminal.progress import RunBar
 
 SUMMARY_NAME = "evaluate.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confirm:
+    """On what real zones the best settings are run, and how often."""
+
+    on: ZoneKind
+    repeats: int
+
+    @property
+    def words(self) -> list[str]:
+        return ["--confirm", str(self.on), "--confirm-runs", str(self.repeats)]
+
+    def check(self) -> None:
+        """Before an evaluation that may take long. Raises ``ZoneError`` if there can be no such zones."""
+        if self.on is ZoneKind.DOCKER:
+            from cluster.real.zones.docker.daemon import connect
+
+            connect().close()
 
 
 def run_evaluation(
@@ -25,10 +47,12 @@ def run_evaluation(
     command: str,
     where: Where = HERE,
     assumed: bool = False,
+    confirm: Confirm | None = None,
 ) -> EvaluationResult:
     """Evaluate in ``runs/<scenario>/evaluate-<fingerprint>``, going on with what is there.
 
-    ``assumed``: most of the rollout is not the user's, so the result says what it is.
+    ``confirm``: the best settings are then run on real zones. ``assumed``: most of the rollout is not the user's, so
+    the result says what it is.
 
     Raises ``OSError``, ``NotAccepted`` if the budget is too small or another program writes there, ``ManyRunsFailed``.
     """
@@ -51,12 +75,33 @@ def run_evaluation(
             assumed=assumed,
             environment=environment.parts,
         )
-        write_json(directory / SUMMARY_NAME, result.to_json())
-        write_evaluation_page(result.to_json(), directory)
+        _write(result)
+        if confirm is not None and done.complete:
+            confirming = Confirming(
+                evaluation=evaluation, on=confirm.on, repeats=confirm.repeats, runs=runs, command=command
+            )
+            confirmation = confirming.confirmed(done, directory=directory, environment=environment)
+            result = replace(result, confirmation=confirmation)
+            _write(result)
     return result
 
 
-def evaluate_command(words: Sequence[str], *, budget: Sequence[str], where: Where, first_seed: int, runs: Path) -> str:
+def _write(result: EvaluationResult) -> None:
+    told = result.to_json()
+    write_json(result.directory / SUMMARY_NAME, told)
+    write_evaluation_page(told, result.directory)
+
+
+def evaluate_command(
+    words: Sequence[str],
+    *,
+    budget: Sequence[str],
+    where: Where,
+    first_seed: int,
+    runs: Path,
+    confirm: Confirm | None = None,
+) -> str:
     seeds = ["--seed-from", str(first_seed)] if first_seed != 1 else []
     directory = [] if runs == Path("runs") else ["--dir", str(runs)]
-    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *directory])
+    real = [] if confirm is None else confirm.words
+    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *real, *directory])

@@ -14,6 +14,7 @@ from analysis.statistics import (
     average_ranks,
     empirical_cdf,
     ks_distance,
+    mean_difference_interval,
     mean_interval,
     paired_share_interval,
     quantile_interval,
@@ -143,3 +144,14 @@ def test_impossible_arguments_are_refused_with_their_value() -> None:
         quantile_interval([1, 2], 1.0)
     with pytest.raises(ValueError, match="at least one value"):
         ks_distance([], [1])
+
+
+def test_the_interval_of_a_difference_of_means_is_that_of_welch() -> None:
+    rng = np.random.default_rng(11)
+    first, second = rng.normal(5, 1, 7), rng.normal(6, 3, 12)
+    found = mean_difference_interval(first, second)
+    assert found is not None
+    expected = reference.ttest_ind(second, first, equal_var=False).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert mean_difference_interval([1.0, 1.0], [3.0, 3.0]) == Interval(2.0, 2.0)
+    assert mean_difference_interval([1.0], [3.0, 4.0]) is None

@@ -5,15 +5,14 @@ Method: short runs through the command line; and planted outcomes in place of ru
 
 import json
 import re
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from support.project_files import ROOT
 from support.scenarios.commands import Done, zonelab_here
+from support.scenarios.planted_outcomes import Planted, outcome
 from support.scenarios.sim_runs import SMALL
 
 from analysis.rates.outcomes import RunOutcome
@@ -24,7 +23,6 @@ from scenarios.evaluate.one_run import Evaluating
 from scenarios.evaluate.rollout import Rollout
 from scenarios.evaluate.template import TEMPLATE, overrides_of
 from scenarios.many_runs.recorded import result_files
-from scenarios.many_runs.task import Finished
 from scenarios.spec.reading import dump_scenario, load_scenario
 
 DOWN = "any one zone down"
@@ -82,33 +80,6 @@ def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_hist
     assert len(calm.times_us["late"]) == len(calm.times_us["lease"]) == calm.messages
     assert -1 in hit.times_us["push"], "the pushes to a dead zone at DC_ONE are not confirmed"
     assert 0.1 < hit.unavailable_s < 0.5, "one zone of three, for half a second"
-
-
-@dataclass
-class Planted:
-    """In place of processes: outcomes by the name of the setting. ``until``: Ctrl-C comes after so many."""
-
-    make: object
-    until: int | None = None
-    made: list[tuple[str, Cell, int]] = field(default_factory=list)
-    jobs: int = 1
-
-    def finished(self, run, tasks, here):
-        for task in tasks:
-            if self.until is not None and len(self.made) >= self.until:
-                raise KeyboardInterrupt
-            setting = task.setting.partition(",")[0]
-            self.made.append((setting, task.subject[1], task.seed))
-            yield Finished(key=task.key, result=self.make(setting, task.subject[1], task.seed))
-
-
-def outcome(setting: str, cell: Cell, seed: int) -> RunOutcome:
-    """At DC_ONE a third of the faults loses messages; a push takes 1 ms there and 5 ms with a quorum."""
-    rng = np.random.default_rng(seed)
-    one = setting == "level=DC_ONE"
-    times = np.rint((1000 if one else 5000) * (0.8 + rng.exponential(0.2, 40))).astype(int)
-    lost = {"lost": 2} if one and cell.fault and seed % 3 == 0 else {}
-    return RunOutcome(messages=40, cases=lost, commands=400, times_us={"push": times.tolist(), "lease": [500] * 40})
 
 
 def carried_out(folder: Path, planted: Planted, budget: Budget):

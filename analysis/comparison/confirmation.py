@@ -1,0 +1,153 @@
+"""Whether real zones confirm what simulation says: the medians of runs in both arms, and what follows for a setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from analysis.comparison.metrics import WITHIN, Agreement
+from analysis.comparison.samples import dithered
+from analysis.proportions import Interval
+from analysis.rates.objectives import Operation
+from analysis.rates.outcomes import RunOutcome
+from analysis.statistics import mean_difference_interval, mean_interval
+
+OPERATIONS = (Operation.PUSH, Operation.LEASE, Operation.ACK)
+"""What is compared; when a message is late depends on its consumers, too."""
+
+WHOLE_MS = 1.0
+"""The lease step is told in whole milliseconds: below one, nothing is told of it."""
+
+_CONFIDENCE = 0.95
+
+
+class Confirmed(StrEnum):
+    CONFIRMED = "confirmed"
+    NOT = "not confirmed"
+    UNDECIDED = "not decided"
+    NOT_CONFIRMABLE = "not confirmable"
+    """Only simulation can do it."""
+
+
+def medians_ms(run: RunOutcome) -> dict[str, float]:
+    """By operation, of those that were confirmed, as ``zonelab compare`` takes them."""
+    found = {}
+    for operation in OPERATIONS:
+        times_s = run.times(operation)
+        values_ms = times_s[np.isfinite(times_s)] * 1e3
+        if values_ms.size:
+            found[str(operation)] = float(np.median(dithered(values_ms) if operation is Operation.LEASE else values_ms))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """The geometric mean of the medians of ``runs`` runs, with the 95 % interval of Student; None for a single run."""
+
+    value_ms: float
+    interval_ms: Interval | None
+    runs: int
+
+    @classmethod
+    def of(cls, medians_ms: Sequence[float]) -> "Typical":
+        logs = np.log(np.asarray(medians_ms, dtype=np.float64))
+        around = mean_interval(logs, confidence=_CONFIDENCE)
+        interval = None if around is None else Interval(float(np.exp(around.low)), float(np.exp(around.high)))
+        return cls(float(np.exp(logs.mean())), interval, len(logs))
+
+    def to_json(self) -> dict[str, Any]:
+        ends = {} if self.interval_ms is None else {"low": self.interval_ms.low, "high": self.interval_ms.high}
+        return {"value": self.value_ms, "low": None, "high": None, **ends, "runs": self.runs}
+
+    def __str__(self) -> str:
+        if self.interval_ms is None:
+            return f"{self.value_ms:.3g}"
+        return f"{self.value_ms:.3g} ({self.interval_ms.low:.3g} to {self.interval_ms.high:.3g})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MedianPair:
+    """One operation in both arms. ``relative``: by which part the measured median is above the predicted one."""
+
+    operation: Operation
+    predicted: Typical
+    measured: Typical
+    relative: float
+    interval: Interval | None
+
+    @classmethod
+    def of(cls, operation: Operation, predicted_ms: Sequence[float], measured_ms: Sequence[float]) -> "MedianPair":
+        """By Welch's interval of the logarithms: runs, not operations, are what is independent."""
+        predicted, measured = Typical.of(predicted_ms), Typical.of(measured_ms)
+        apart = mean_difference_interval(np.log(predicted_ms), np.log(measured_ms), confidence=_CONFIDENCE)
+        return cls(
+            operation=operation,
+            predicted=predicted,
+            measured=measured,
+            relative=measured.value_ms / predicted.value_ms - 1,
+            interval=None if apart is None else Interval(*(float(np.expm1(end)) for end in (apart.low, apart.high))),
+        )
+
+    def agree(self, within: float = WITHIN) -> Agreement:
+        """Whether the medians surely differ by at most ``within`` of the prediction, surely by more, or neither."""
+        if self.interval is None:
+            return "undecided"
+        if -within <= self.interval.low and self.interval.high <= within:
+            return "yes"
+        return "no" if self.interval.low > within or self.interval.high < -within else "undecided"
+
+    def to_json(self) -> dict[str, Any]:
+        ends = {} if self.interval is None else {"low": self.interval.low, "high": self.interval.high}
+        return {
+            "operation": str(self.operation),
+            "predicted_ms": self.predicted.to_json(),
+            "measured_ms": self.measured.to_json(),
+            "difference": {"value": self.relative, "low": None, "high": None, **ends},
+            "agree": self.agree(),
+            "told": [str(self.predicted), str(self.measured), self.difference],
+        }
+
+    @property
+    def difference(self) -> str:
+        told = f"{self.relative:+.0%}"
+        if self.interval is None:
+            return told
+        return f"{told} ({self.interval.low:+.0%} to {self.interval.high:+.0%})"
+
+
+def pairs_of(
+    predicted: Sequence[Mapping[str, float]], measured: Sequence[Mapping[str, float]]
+) -> tuple[MedianPair, ...]:
+    """A pair for each operation whose medians are known in both arms, given run by run."""
+    found = []
+    for operation in OPERATIONS:
+        arms = [[run[operation] for run in runs if operation in run] for runs in (predicted, measured)]
+        if all(arms) and all(min(values) >= _least(operation) for values in arms):
+            found.append(MedianPair.of(operation, *arms))
+    return tuple(found)
+
+
+def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) -> tuple[Confirmed, str]:
+    """What became of a setting, and why if it is not confirmed. ``busy``: the machine kept the lab from running.
+
+    A busy machine makes operations slower and never quicker, so what was measured below the prediction is not its work.
+    """
+    found = {pair: pair.agree(within) for pair in pairs}
+    apart = [pair for pair, agrees in found.items() if agrees == "no"]
+    if [pair for pair in apart if pair.relative < 0 or not busy]:
+        return Confirmed.NOT, "; ".join(f"{pair.operation} {pair.difference}" for pair in apart)
+    if busy:
+        return Confirmed.UNDECIDED, "machine was busy"
+    if not pairs:
+        return Confirmed.UNDECIDED, "no median is known in both arms"
+    wide = [pair for pair, agrees in found.items() if agrees == "undecided"]
+    if wide:
+        real, simulated = min(pair.measured.runs for pair in wide), min(pair.predicted.runs for pair in wide)
+        return Confirmed.UNDECIDED, f"{real} real runs, or {simulated} simulated ones, are too few"
+    return Confirmed.CONFIRMED, ""
+
+
+def _least(operation: Operation) -> float:
+    return WHOLE_MS if operation is Operation.LEASE else 1e-6

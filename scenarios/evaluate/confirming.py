@@ -1,0 +1,217 @@
+"""The best settings of an evaluation on real zones: the same scenarios and seeds, in processes or containers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from analysis.checkers.queue.queue import check
+from analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from analysis.lags.distributions import quantiles_ms
+from analysis.rates.decisions import Status
+from analysis.rates.year import NO_FAULT, Cell
+from analysis.summary.conclusions import cautions
+from analysis.summary.queue_summary import summarise
+from analysis.summary.result import Result
+from cluster.links.lag_text import parse_lag
+from scenarios.arms import Arm, ZoneKind
+from scenarios.evaluate.confirmation import Confirmation, ConfirmedRow
+from scenarios.evaluate.evaluation import Evaluated, Evaluation
+from scenarios.evaluate.one_run import measured_times
+from scenarios.evaluate.rollout import Rollout
+from scenarios.faults.catalogue import CLASSES
+from scenarios.lags.distributions import distribution_of
+from scenarios.many_runs.environment import Environment
+from scenarios.many_runs.state import Codec, RunState
+from scenarios.many_runs.task import Finished, Key
+from scenarios.run.on_servers import run_on_servers
+from scenarios.run_files.record import RunRecord
+from scenarios.run_phases import Watcher
+from scenarios.spec.scenario import Scenario
+from scenarios.terminal.progress import Display
+
+RESULTS_NAME = "confirm.jsonl"
+SETTINGS = 2
+
+LINKS_MS = 2.0
+"""Where zones are closer, what programs and servers need themselves is a good part of every time."""
+
+_BEST_FIRST = (Status.MET, Status.HELD, Status.UNDECIDED, Status.NOT_MET)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RealRun:
+    """``cautions``: what must be said of the machine; ``overloaded``: zones whose consumers could not keep up."""
+
+    medians_ms: Mapping[str, float]
+    directory: str
+    cautions: Sequence[str] = ()
+    overloaded: Sequence[str] = ()
+
+
+_CODEC = Codec(to_json=asdict, from_json=lambda told: RealRun(**told))
+
+
+class RunReal(Protocol):
+    """As ``scenarios.run.on_servers.run_on_servers``."""
+
+    def __call__(
+        self, scenario: Scenario, *, kind: ZoneKind, runs: Path, watcher: Watcher, command: str
+    ) -> tuple[Path, RunRecord]: ...
+
+
+class _Ended(Exception):
+    """Real zones cannot be run any more. ``failure``: why; None if the user asked."""
+
+    def __init__(self, failure: str | None = None) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confirming:
+    """``repeats``: runs of each kind. ``runs``: where run directories are made."""
+
+    evaluation: Evaluation
+    on: ZoneKind
+    repeats: int
+    runs: Path
+    command: str
+    run_real: RunReal = run_on_servers
+
+    @property
+    def _rollout(self) -> Rollout:
+        return self.evaluation.rollout
+
+    def confirmed(self, evaluated: Evaluated, *, directory: Path, environment: Environment) -> Confirmation:
+        """Make the runs that ``directory`` does not know yet, until Ctrl-C. Raises ``OSError``.
+
+        Those on a busy machine are made again next time.
+        """
+        settings = best_settings(evaluated, self._rollout)
+        known: dict[Key, RealRun] = {}
+        ended = None
+        with RunState(
+            directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.evaluation.experiment()
+        ) as state:
+            try:
+                self._make(settings, state, known)
+            except _Ended as error:
+                ended = error
+            except KeyboardInterrupt:
+                ended = _Ended()
+        return Confirmation(
+            on=self.on,
+            rows=tuple(row for name in settings for row in self._rows(name, evaluated, known)),
+            cautions=tuple(" ".join(run.cautions) for run in known.values() if run.cautions),
+            complete=ended is None,
+            failure=None if ended is None else ended.failure,
+        )
+
+    def _make(self, settings: Sequence[str], state: RunState[RealRun], known: dict[Key, RealRun]) -> None:
+        """Seed by seed, so that what is there when it ends is of all kinds. Raises ``_Ended``."""
+        planned = dict(self._planned(settings))
+        known.update({key: state.results[key] for key in planned if key in state.results})
+        missing = {key: scenario for key, scenario in planned.items() if key not in known}
+        with Display() as shown:
+            shown.announce("confirm", list(missing.values()))
+            for key, scenario in missing.items():
+                shown.begin(f"{key[0]}, seed {key[1]}")
+                run = self._run(scenario, shown)
+                shown.done("busy machine" if run.cautions else "measured")
+                known[key] = run
+                if not run.cautions:
+                    state.add(Finished(key=key, result=run))
+
+    def _planned(self, settings: Sequence[str]) -> Iterator[tuple[Key, Scenario]]:
+        names = [one.name for one in self._rollout.settings]
+        for place in range(self.repeats):
+            for name in settings:
+                for cell in self._cells():
+                    seed = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)[place]
+                    scenario = self._rollout.run(names.index(name), cell, seed)
+                    yield self._key(name, cell, seed), scenario.model_copy(update={"arm": Arm.REAL})
+
+    def _cells(self) -> Iterator[Cell]:
+        """Kinds of runs that real zones can have: without a fault, and with each for as long as it is simulated."""
+        yield NO_FAULT
+        for one in self._rollout.year.faults:
+            if not self._only_simulated(one.name):
+                yield one.cells[-1]
+
+    def _only_simulated(self, fault: str) -> bool:
+        return CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]].simulated_only
+
+    def _key(self, setting: str, cell: Cell, seed: int) -> Key:
+        return f"{self.on}: {setting}, {cell}", seed
+
+    def _run(self, scenario: Scenario, shown: Display) -> RealRun:
+        """Raises ``_Ended``."""
+        directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
+        if record.status != "complete":
+            shown.done(record.status)
+            told = f"{record.error}; see {directory / 'lab.log'}"
+            raise _Ended(None if record.status == "interrupted" else told)
+        result = Result(
+            title=scenario.level, directory=directory, verdict=check(directory), summary=summarise(directory)
+        )
+        return RealRun(
+            medians_ms=medians_ms(measured_times(directory)),
+            directory=str(directory),
+            cautions=cautions([result]),
+            overloaded=[one.zone for one in result.summary.overloaded],
+        )
+
+    def _rows(self, name: str, evaluated: Evaluated, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
+        outcomes = evaluated.measured[name].outcomes
+        for cell in self._cells():
+            predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
+            seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)
+            measured = [known[key] for seed in seeds if (key := self._key(name, cell, seed)) in known]
+            pairs = pairs_of(predicted, [run.medians_ms for run in measured])
+            status, why = decided(pairs, busy=any(run.cautions for run in measured))
+            notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
+            yield ConfirmedRow(
+                setting=name,
+                kind=str(cell),
+                status=status,
+                why="; ".join([why, *notes]) if why else "",
+                pairs=pairs,
+                runs=tuple(run.directory for run in measured),
+            )
+        for one in self._rollout.year.faults:
+            if self._only_simulated(one.name):
+                kind = self._rollout.evaluate.faults[one.name].fault["kind"]
+                yield ConfirmedRow(
+                    setting=name,
+                    kind=str(one.cells[-1]),
+                    status=Confirmed.NOT_CONFIRMABLE,
+                    why=f"{kind} is in simulation only",
+                )
+
+    def _notes(self, name: str, measured: Sequence[RealRun], pairs: Sequence[MedianPair]) -> Iterator[str]:
+        """What may make real zones slower than simulated ones."""
+        if all(pair.relative < 0 for pair in pairs):
+            return
+        scenario = next(one.scenario for one in self._rollout.settings if one.name == name)
+        shortest_ms = min(map(_median_ms, (scenario.links.lag, *scenario.links.overrides.values())))
+        if shortest_ms < LINKS_MS:
+            yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
+        if zones := sorted({zone for run in measured for zone in run.overloaded}):
+            yield f"overloaded: {', '.join(zones)}"
+
+
+def best_settings(evaluated: Evaluated, rollout: Rollout) -> list[str]:
+    """The two to be confirmed: the recommended one, then by how their objectives fare, then by what is preferred."""
+    found, prefer = evaluated.found, rollout.evaluate.prefer
+
+    def place(name: str) -> tuple[float, ...]:
+        status = next(row.status for row in found.rows if row.setting == name)
+        values = (evaluated.measured[name].estimate(figure) for figure in prefer)
+        return (name != found.recommended, _BEST_FIRST.index(status), name not in found.tied, *values)
+
+    return sorted(evaluated.measured, key=place)[:SETTINGS]
+
+
+def _median_ms(lag: str) -> float:
+    return float(quantiles_ms(distribution_of(parse_lag(lag)), 0.5))
