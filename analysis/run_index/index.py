@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.run_index.evaluation_line import EvaluationLine, evaluation_lines
 from analysis.run_index.findings import RULES, Finding, collected, findings
 from analysis.run_index.many_runs import ManyRuns
 from analysis.run_index.run_line import RunLine, digest_of, line_of
@@ -36,6 +37,7 @@ class Index:
     many: tuple[ManyRuns, ...]
     findings: tuple[Finding, ...]
     read: int
+    evaluations: tuple[EvaluationLine, ...] = ()
 
     @property
     def broken(self) -> list[RunLine]:
@@ -46,6 +48,7 @@ class Index:
             "format": FORMAT,
             "runs": [line.to_json() for line in self.runs],
             "many_runs": [asdict(one) for one in self.many],
+            "evaluations": [asdict(one) for one in self.evaluations],
             "findings": [asdict(one) for one in self.findings],
             "rules": {str(status): words for status, words in RULES.items()},
         }
@@ -71,6 +74,7 @@ def read_index(folder: Path, read_many: ReadMany) -> Index:
         many=tuple(many),
         findings=tuple(findings(collected(lines, many))),
         read=read,
+        evaluations=tuple(evaluation_lines(folder)),
     )
 
 

@@ -51,6 +51,7 @@ class Indexed:
         still = sum(one.status not in (Status.RESOLVED, Status.NOT_SEEN) for one in found)
         out.print(
             f"{len(index.runs):,} runs, {index.read:,} of them read now; {len(index.many):,} folders of many runs; "
+            f"{len(index.evaluations):,} evaluations; "
             f"{still:,} findings open, {len(index.broken):,} runs broken.",
             highlight=False,
             soft_wrap=True,
@@ -61,10 +62,10 @@ class Indexed:
 
 
 def index_runs(folder: Path) -> Indexed:
-    """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if no run is there, and ``OSError``."""
+    """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if nothing is there, and ``OSError``."""
     index = read_index(folder, _many)
-    if not index.runs and not index.many:
-        raise NotAccepted(f"{folder}: no run and no hunt in it; accepted: a folder as --dir of zonelab run")
+    if not (index.runs or index.many or index.evaluations):
+        raise NotAccepted(f"{folder}: no run, hunt or evaluation in it; accepted: a folder as --dir of zonelab run")
     return Indexed(index=index, page=write_index(index))
 
 

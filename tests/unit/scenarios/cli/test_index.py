@@ -67,7 +67,9 @@ def test_a_hunt_that_went_on_is_counted_again(tmp_path: Path, capsys: pytest.Cap
     assert row["runs"] == 2
 
 
-@pytest.mark.parametrize(("name", "told"), [("empty", "no run and no hunt in it; "), ("none", "no such run directory")])
+@pytest.mark.parametrize(
+    ("name", "told"), [("empty", "no run, hunt or evaluation in it; "), ("none", "no such run directory")]
+)
 def test_a_folder_without_runs_is_told_in_one_line(
     name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -77,3 +79,19 @@ def test_a_folder_without_runs_is_told_in_one_line(
     assert told in err
     assert err.count("\n") == 1
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_an_evaluation_is_listed_with_its_answer_and_one_that_cannot_be_read_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    told = {"scenario": "s", "answer": "Recommended: x", "exit_code": 0, "settings": [{}, {}], "command": "again"}
+    written(tmp_path / "s/evaluate-1/evaluate.json", {**told, "runs": {"no fault": 4, "down for 1 s": 5}})
+    written(tmp_path / "s/evaluate-2/evaluate.json", told)
+    assert run_cli(["index", str(tmp_path), "--json"]) == 0
+    found = {one["place"]: one for one in json.loads(capsys.readouterr().out)["evaluations"]}
+    one = found["s/evaluate-1"]
+    assert (one["answer"], one["exit_code"], one["settings"], one["runs"]) == ("Recommended: x", 0, 2, 9)
+    assert found["s/evaluate-2"]["problem"] == "evaluate.json: 'runs'"
+    page = (tmp_path / "index.html").read_text()
+    assert 'href="./s/evaluate-1/report.html"' in page
+    assert "evaluate.json: &#39;runs&#39;" in page
