@@ -9,7 +9,7 @@ import typer
 from cluster.topology.topology import ZONES_MAX
 from scenarios.arms import ZoneKind
 from scenarios.cli.exits import LabError
-from scenarios.cli.options import AsJson, Conf, Jobs, Master, Overrides, RunsDirectory, SeedFrom, where_of
+from scenarios.cli.options import AsJson, AsJUnit, Conf, Jobs, Master, Overrides, RunsDirectory, SeedFrom, where_of
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -50,6 +50,7 @@ def evaluate(
     ] = None,
     set_: Overrides = None,
     directory: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Decide which setting meets the objectives of a year, by simulated runs with and without faults, and say why.
@@ -63,6 +64,7 @@ def evaluate(
     from scenarios.evaluate.rollout import Rollout
     from scenarios.evaluate.template import TEMPLATE, overrides_of
     from scenarios.verbs.evaluate import Confirm, evaluate_command, run_evaluation
+    from scenarios.verbs.judged.studies import evaluation_suite
 
     if budget is not None and runs is not None:
         raise NotAccepted("--runs: got --budget, too; accepted: one or the other")
@@ -91,6 +93,8 @@ def evaluate(
         assumed=file is None,
         confirm=real,
     )
+    if junit is not None:
+        junit.write(evaluation_suite(done))
     show(done, as_json=as_json)
     if done.done.failures:
         which, why = next(iter(done.done.failures.items()))

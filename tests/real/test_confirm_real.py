@@ -26,7 +26,18 @@ ROLLOUT = {
 
 def test_a_planted_service_time_is_not_confirmed(tmp_path: Path):
     (tmp_path / "rollout.yaml").write_text(yaml.safe_dump(ROLLOUT))
-    words = ("evaluate", "rollout.yaml", "--runs", "4", "--confirm", "process", "--confirm-runs", "3")
+    words = (
+        "evaluate",
+        "rollout.yaml",
+        "--runs",
+        "4",
+        "--confirm",
+        "process",
+        "--confirm-runs",
+        "3",
+        "--junit",
+        "told.xml",
+    )
     done = zonelab_here(*words, cwd=tmp_path)
     (folder,) = tmp_path.glob("runs/short/evaluate-*")
     told = json.loads((folder / "evaluate.json").read_text())
@@ -39,3 +50,4 @@ def test_a_planted_service_time_is_not_confirmed(tmp_path: Path):
     assert all(Path(tmp_path, run, "verdict.json").exists() for run in row["runs"])
     assert "not confirmed" in (folder / "report.html").read_text()
     assert "not confirmed" in done.stdout
+    assert '<failure message="not confirmed: push' in (tmp_path / "told.xml").read_text()

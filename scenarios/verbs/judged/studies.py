@@ -3,17 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analysis.comparison.confirmation import Confirmed
 from analysis.proportions import proportion_interval
+from analysis.rates.decisions import Status
 from scenarios.terminal.junit import Case, Outcome, Suite
 from scenarios.verbs.judged.runs import MEANING_OF, SHOWN
 
 if TYPE_CHECKING:
+    from scenarios.evaluate.result import EvaluationResult
     from scenarios.hunt.findings import Group, HuntResult
     from scenarios.spec.scenario import Scenario
     from scenarios.studies.ablation_report import AblationReport
     from scenarios.studies.matrix_report import MatrixReport
     from scenarios.studies.option_report import OptionReport
     from scenarios.sweep.result import SweepResult
+
+_UNMET = (Status.NOT_MET, Status.UNDECIDED)
 
 
 def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
@@ -98,6 +103,28 @@ def options_suite(report: "OptionReport") -> Suite:
         cases.append(Case.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
         cases += [Case.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
     return Suite(verb="ablate", command=report.command, cases=cases)
+
+
+def evaluation_suite(done: "EvaluationResult") -> Suite:
+    """One case for the answer, and one for each setting and each row that real zones were to confirm.
+
+    A setting that is rejected is no failure as long as another one qualifies.
+    """
+    group, found, again = f"zonelab.evaluate.{done.rollout.scenario.name}", done.done.found, f"again: {done.command}"
+    cases = [_all_run(group, sum(done.done.runs.values()), complete=done.done.complete, command=done.command)]
+    none = Outcome.SKIPPED if found.undecided else Outcome.FAILURE
+    told = () if found.recommended is not None else (done.answer, *done.reasons, again)
+    cases.append(Case.of(group, "a setting is recommended", none, *told))
+    for row in found.rows:
+        lines = [f"{one.objective} is {one.status}, {one}" for one in row.judged if one.status in _UNMET]
+        of_setting = Outcome.SKIPPED if found.recommended is not None else none
+        cases.append(Case.of(group, row.setting, of_setting, *(lines and (*lines, again))))
+    for one in done.confirmation.rows if done.confirmation is not None else ():
+        outcome = Outcome.FAILURE if one.status is Confirmed.NOT else Outcome.SKIPPED
+        why = () if one.status is Confirmed.CONFIRMED else (f"{one.status}: {one.why}", again)
+        cases.append(Case.of(f"{group}.real", f"{one.setting}, {one.kind}", outcome, *why))
+    cases += [Case.of(group, which, Outcome.ERROR, why, again) for which, why in done.done.failures.items()]
+    return Suite(verb="evaluate", command=done.command, cases=cases)
 
 
 def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:

@@ -22,7 +22,7 @@ from scenarios.terminal.junit import JUnitFile
 from scenarios.verbs.judged.studies import hunt_suite
 
 HOSTILE = '<script>alert("x")</script>&\'"]]>\x1b[31m\x00'
-JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare"}
+JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare", "evaluate"}
 
 
 def lossy(path: Path, *, scenario: str = "synthetic") -> RunBuilder:

@@ -7,6 +7,7 @@ import json
 import re
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -50,7 +51,7 @@ def evaluated(folder: Path, *words: str) -> Done:
 
 def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp_path: Path):
     file(tmp_path)
-    done = evaluated(tmp_path, "--runs", str(LEAST))
+    done = evaluated(tmp_path, "--runs", str(LEAST), "--junit", "told.xml")
     (folder,) = tmp_path.glob("runs/small/evaluate-*")
     told = json.loads((folder / "evaluate.json").read_text())
     assert [row["setting"] for row in told["settings"]] == ["level=DC_ONE", "level=DC_QUORUM"]
@@ -66,6 +67,9 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     assert told["answer"] in done.stdout
     assert "The year, with 95 % intervals" in done.stdout
     assert told["command"] in done.stdout
+    cases = {case.attrib["name"]: list(case) for case in ElementTree.parse(tmp_path / "told.xml").iter("testcase")}
+    assert list(cases) == ["every run was made", "a setting is recommended", "level=DC_ONE", "level=DC_QUORUM"]
+    assert (cases["a setting is recommended"] == []) == (told["recommended"] is not None)
 
 
 def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_history(tmp_path: Path):
