@@ -55,6 +55,11 @@ class Coordinator(ABC):
         return self._running
 
     @property
+    def deaths(self) -> int:
+        """How often it has crashed."""
+        return self._deaths
+
+    @property
     def connected(self) -> bool:
         return self._running and all(channel.connected for channel in self.channels)
 

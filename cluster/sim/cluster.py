@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from cluster.clock import NodeClock
 from cluster.coordinators.direct import SingleZoneReads
@@ -9,7 +10,8 @@ from cluster.sim.first_answers import SimCoordinator
 from cluster.sim.runtime import SimRuntime
 from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
-from cluster.sim.upstream import SimUpstream
+from cluster.sim.station import Station, StationSettings
+from cluster.sim.upstream import BehindCoordinator, SimUpstream
 from cluster.sim.zone import SimZone
 from cluster.votes.levels import Setting
 from cluster.wiring.network import Network
@@ -23,10 +25,15 @@ EPOCH_NS = 1_700_000_000_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class SimSettings(NetworkSettings):
-    """``server``: the servers of all zones. ``keep_trace``: keep what happened, for a comparison line by line."""
+    """``server``: the servers of all zones. ``keep_trace``: keep what happened, for a comparison line by line.
+
+    ``coordinator``: the time that each coordinator takes over the commands which it passes to its own server, whoever
+    sent them; none if not given.
+    """
 
     schedule: Schedule = field(default_factory=Schedule)
     server: ServerSettings = field(default_factory=ServerSettings)
+    coordinator: StationSettings | None = None
     epoch_ns: int = EPOCH_NS
     keep_trace: bool = False
 
@@ -44,6 +51,7 @@ class SimCluster:
             name: SimZone(name, runtime=self.runtime, clock=self.clocks[name], settings=settings.server)
             for name in zones
         }
+        self._stations = {} if settings.coordinator is None else self._coordinators_of(zones, settings.coordinator)
         self.network = Network(
             zones,
             runtime=self.runtime,
@@ -51,6 +59,7 @@ class SimCluster:
             upstream=self._connect_to,
             clocks=self.clocks,
             plain=SimCoordinator,
+            passing=self._pass_to if self._stations else None,
         )
         self.links = self.network.links
         self.coordinators = self.network.coordinators
@@ -93,3 +102,20 @@ class SimCluster:
 
     def _connect_to(self, zone: str) -> SimUpstream:
         return SimUpstream(self.zones[zone].server, runtime=self.runtime)
+
+    def _pass_to(self, zone: str) -> SimUpstream:
+        return BehindCoordinator(self.zones[zone].server, runtime=self.runtime, station=self._stations[zone])
+
+    def _coordinators_of(self, zones: Sequence[str], settings: StationSettings) -> dict[str, Station]:
+        return {
+            name: Station(
+                self.runtime.environment,
+                settings,
+                random=self.runtime.random(f"coordinator {name}"),
+                deaths=partial(self._deaths_of, name),
+            )
+            for name in zones
+        }
+
+    def _deaths_of(self, zone: str) -> int:
+        return self.coordinators[zone].deaths if zone in self.coordinators else 0  # before they are there, none

@@ -1,10 +1,12 @@
 """A coordinator's connection to a simulated server."""
 
 from collections.abc import Callable
+from functools import partial
 
 from cluster.connections.batch import Batch
 from cluster.sim.connection import OnReplies, SimConnection
 from cluster.sim.server import SimServer
+from cluster.sim.station import Line, Station
 from engine.ports import Runtime
 
 
@@ -53,3 +55,33 @@ class SimUpstream:
         self._server.connect(connection)
         self._connection = connection
         on_open()
+
+
+class BehindCoordinator(SimUpstream):
+    """Passes through the coordinator of the server's own machine, which takes its time over each command: ``station``.
+
+    What that coordinator has not passed on when it dies it never does, and the connection breaks.
+    """
+
+    def __init__(self, server: SimServer, *, runtime: Runtime, station: Station) -> None:
+        super().__init__(server, runtime=runtime)
+        self._station = station
+        self._line = Line(station)
+
+    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
+        self._line = Line(self._station)
+        super().open(on_open=on_open, on_close=on_close)
+
+    def send(self, batch: Batch, on_replies: OnReplies) -> None:
+        assert self._connection is not None, "send on a closed connection"
+        passed = partial(self._passed, self._connection, self._station.deaths(), batch, on_replies)
+        self._line.serve(len(batch.commands), passed)
+
+    def _passed(self, connection: SimConnection, deaths: int, batch: Batch, on_replies: OnReplies) -> None:
+        if not connection.carries:
+            return
+        if deaths == self._station.deaths():
+            self._server.receive(connection, batch, on_replies)
+        else:
+            self._server.disconnect(connection)
+            connection.break_off()

@@ -35,8 +35,9 @@ CONNECT_NS_MAX = 10_000_000_000
 class Network:
     """Links, connections and coordinators; the same in both arms and behind RESP ports.
 
-    ``upstream`` makes a connection to a zone's server, ``far_end`` what leads to a coordinator of another data centre;
-    by default that is one of ``coordinators``. ``plain`` makes a coordinator without options. ``own``: the zones whose
+    ``upstream`` makes a connection to a zone's server; ``passing``, if given, the one by which coordinators reach it.
+    ``far_end`` makes what leads to a coordinator of another data centre; by default that is one of ``coordinators``.
+    ``plain`` makes a coordinator without options. ``own``: the zones whose
     coordinators are here, by default all.
     """
 
@@ -52,6 +53,7 @@ class Network:
         codec: Codec | None = None,
         far_end: Callable[[str], FarEnd] | None = None,
         plain: type[PlainCoordinator] = PlainCoordinator,
+        passing: Callable[[str], Upstream] | None = None,
     ) -> None:
         self._names = tuple(zones)
         self._own = self._names if own is None else own
@@ -61,6 +63,7 @@ class Network:
         self._run = runtime
         self._settings = settings
         self._upstream = upstream
+        self._passing = passing or upstream
         self._plain = plain
         self.links = {
             (one, other): self._link(one, other)
@@ -110,7 +113,7 @@ class Network:
     def open(self) -> None:
         """Make the coordinators and begin to connect; the servers' addresses must be known."""
         for zone in self._own:
-            self._direct[zone] = DirectConnection(self._server_connection(zone), runtime=self._run)
+            self._direct[zone] = DirectConnection(self._server_connection(self._upstream(zone)), runtime=self._run)
             self.compare_zones(self.serve(zone))
 
     def serve(self, name: str, *, ring: Callable[..., RingCoordinator] = RingCoordinator) -> Coordinator:
@@ -219,8 +222,7 @@ class Network:
         link.set_loss(settings.loss)
         return link
 
-    def _server_connection(self, zone: str) -> ServerConnection:
-        upstream = self._upstream(zone)
+    def _server_connection(self, upstream: Upstream) -> ServerConnection:
         server = ServerConnection(upstream=upstream, runtime=self._run, timeouts=self._settings.timeouts)
         self._server_connections[server] = None
         server.open()
@@ -228,7 +230,7 @@ class Network:
 
     def channel(self, source: str, target: str) -> Channel:
         """A way of its own from the coordinator of ``source`` to the server of ``target``."""
-        server = self._server_connection(target)
+        server = self._server_connection(self._passing(target))
         if source == target:
             return server
         return self._peer(source, target, server)

@@ -11,6 +11,7 @@ from typing import Any
 from cluster.testbed import Testbed, TestbedAround
 from cluster.votes.levels import Setting
 from engine.ports import Command, Connection, Indeterminate, PortError, Reply, Unavailable
+from scenarios.clients.program_crash import wrapped
 from scenarios.queues.under_test import Wrap
 from scenarios.spec.clients import Clients
 
@@ -150,7 +151,7 @@ class RoutableConnection:
 
     def routed(self, process: str, wrap: Wrap) -> Connection:
         """The connection of the program ``process``; each attempt passes through ``wrap``."""
-        ways = {zone: wrap(way) for zone, way in self._ways.items()}
+        ways = {zone: wrapped(way, process, wrap) for zone, way in self._ways.items()}
         return RoutedConnection(ways, self._testbed.client(process, self._home))
 
 

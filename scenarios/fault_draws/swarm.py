@@ -13,7 +13,7 @@ from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario, Simulation
+from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 
@@ -44,7 +44,7 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
             "consumers": consumers,
             "drain": Drain(bound_s=_bound_s(base, load, consumers)),
             "links": Links(lag=random.choice((base.links.lag, *LAGS)), overrides=base.links.overrides),
-            "simulation": Simulation(tie_break=random.choice(list(TieBreak))),
+            "simulation": base.simulation.model_copy(update={"tie_break": random.choice(list(TieBreak))}),
             "faults": (),
         }
     )

@@ -15,6 +15,7 @@ from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
 from cluster.sim.schedule import Schedule
 from cluster.sim.server import ServerSettings
+from cluster.sim.station import StationSettings
 from cluster.sim.trace import Trace
 from cluster.testbed import Testbed
 from scenarios.arms import Arm
@@ -24,11 +25,13 @@ from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.carry_out import carry_out
 from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from scenarios.run.network_settings import network_options
+from scenarios.run.program_times import BusyTestbed
 from scenarios.run_files.record import Note, RunRecord, unnoted
 from scenarios.run_files.run_json import identity
 from scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
 from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
+from scenarios.spec.simulation import Station
 from scenarios.tasks import Halt
 
 SIMULATED = "simulated"
@@ -85,7 +88,9 @@ def simulate(
     """
     cluster = SimCluster(scenario.servers, settings_of(scenario, keep_trace=keep_trace))
     begun(cluster)
-    testbed = cluster if observe is None else observe(cluster)
+    testbed: Testbed = cluster if observe is None else observe(cluster)
+    if (programs := _station(scenario.simulation.service.program)) is not None:
+        testbed = BusyTestbed(testbed, cluster, programs)
     halt = Halt(testbed.runtime)
     run = carry_out(
         scenario, testbed, tables, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue, note=note
@@ -146,14 +151,19 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
         persistence=scenario.persistence,
         request_ns=ROUND_TRIP_NS,
         reply_ns=0,
-        service=None if service is None else parse_lag(service),
+        service=None if service.server is None else parse_lag(service.server),
     )
     return SimSettings(
         **network_options(scenario),
         schedule=Schedule(tie_break=scenario.simulation.tie_break),
         server=server,
+        coordinator=_station(service.coordinator),
         keep_trace=keep_trace,
     )
+
+
+def _station(section: Station | None) -> StationSettings | None:
+    return None if section is None else StationSettings(service=parse_lag(section.time), capacity=section.capacity)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from scenarios.shrink.search import (
     with_operations,
 )
 from scenarios.spec.queue_settings import Mode, ShardedSettings, Sharding
-from scenarios.spec.scenario import Links, Operation, Scenario, Simulation
+from scenarios.spec.scenario import Links, Operation, Scenario
 
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
@@ -113,7 +113,7 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
     if (local := _locally(scenario)) != scenario:
         yield local
     if scenario.simulation.tie_break is not TieBreak.FIFO:
-        yield changed(scenario, simulation=Simulation(tie_break=TieBreak.FIFO))
+        yield changed(scenario, simulation=scenario.simulation.model_copy(update={"tie_break": TieBreak.FIFO}))
     if scenario.persistence is not Persistence.NONE:
         yield changed(scenario, persistence=Persistence.NONE)
     for retries in range(min(2, scenario.load.retries)):

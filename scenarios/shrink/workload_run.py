@@ -31,7 +31,7 @@ from scenarios.shrink.search import (
     with_workload,
 )
 from scenarios.spec.replication import Replication
-from scenarios.spec.scenario import Links, Scenario, Simulation, ToldAccess
+from scenarios.spec.scenario import Links, Scenario, ToldAccess
 
 _LAGS = ("0", "constant:1ms", "constant:5ms", "constant:20ms", "constant:100ms")
 _FAST, _SLOW = "constant:1ms", ("constant:20ms", "constant:5ms", "constant:100ms")
@@ -138,7 +138,7 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
         fewer = {name: lag for name, lag in links.overrides.items() if name != link}
         yield changed(scenario, links=links.model_copy(update={"overrides": fewer}))
     if scenario.simulation.tie_break is not TieBreak.FIFO:
-        yield changed(scenario, simulation=Simulation(tie_break=TieBreak.FIFO))
+        yield changed(scenario, simulation=scenario.simulation.model_copy(update={"tie_break": TieBreak.FIFO}))
     # After a fault that kills a server, one that keeps nothing would be another fault: a wiped zone.
     if scenario.persistence is not Persistence.NONE and not any(fault.comes_back for fault in scenario.faults):
         yield changed(scenario, persistence=Persistence.NONE)

@@ -14,7 +14,6 @@ from pydantic import AfterValidator, Field, PlainValidator
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.workloads import WorkloadKind
-from cluster.sim.schedule import TieBreak
 from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
@@ -28,6 +27,7 @@ from scenarios.spec.evaluate import Evaluate
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from scenarios.spec.replication import Replication
+from scenarios.spec.simulation import Simulation
 from scenarios.spec.topology import Topology
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -175,15 +175,6 @@ class Workload(Section):
 class Drain(Section):
     bound_s: Positive = 15.0
     """How long the queue may take to become empty once everything is healed."""
-
-
-class Simulation(Section):
-    """What only a run in virtual time has."""
-
-    tie_break: TieBreak = TieBreak.RANDOM
-    """The order of events that happen at the same time."""
-    service: DelayText | None = None
-    """How long a server works on one command; a server works on one at a time. None: 5 microseconds."""
 
 
 class Found(Section):

@@ -1,9 +1,13 @@
-"""Goal: commands wait for a simulated server as queueing theory says. Method: M/M/1, M/D/1 and M/G/1; planted bugs.
+"""Goal: commands wait for whoever takes time over them as queueing theory says. Method: known queues; planted bugs.
 
-One zone, one server, commands that arrive as a Poisson process: the mean time from a command's arrival to its answer
-is that of Pollaczek and Khinchine, E[S] + rate E[S^2] / (2 (1 - rate E[S])). For M/M/1 the whole distribution is known:
-exponential with mean E[S] / (1 - rate E[S]). Waits of neighbours depend on each other, so means are judged by blocks.
+One zone, commands that arrive as a Poisson process, and one of server, coordinator and program that takes time over
+them: M/M/1, M/D/1 and M/G/1. The mean time from a command's arrival to its answer is that of Pollaczek and Khinchine,
+E[S] + rate E[S^2] / (2 (1 - rate E[S])), and of two at work, M/M/2, that of Erlang, E[S] / (1 - (rate E[S] / 2)^2). For
+M/M/1 the whole distribution is known: exponential with mean E[S] / (1 - rate E[S]). Waits of neighbours depend on each
+other, so means are judged by blocks.
 """
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from scipy import stats
 from support.scenarios.sim_runs import small
 
 from cluster.sim.server import SimServer
+from cluster.sim.station import Station
 from scenarios.run.simulated import ROUND_TRIP_NS, simulate
 from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 
@@ -27,12 +32,12 @@ SERVICE = {
 """First and second moment of the service times, in seconds."""
 
 
-def waits_s(service: str) -> np.ndarray:
-    """Of each read, in the order of their ends."""
+def waits_s(service: Any, *, load_s: float = LOAD_S) -> np.ndarray:
+    """Of each read, in the order of their ends. ``service``: that of the server, or who takes how long."""
     scenario = small(
         topology={"zones": ["a"]},
         level="DC_ONE",
-        load={"duration_s": LOAD_S, "rate_per_s": RATE_PER_S, "delay": "0"},
+        load={"duration_s": load_s, "rate_per_s": RATE_PER_S, "delay": "0"},
         workload={"kind": "register", "mix": {"read": 1}},
         simulation={"service": service},
         drain={"bound_s": 60},
@@ -61,6 +66,35 @@ def test_the_mean_wait_is_that_of_pollaczek_and_khinchine(service: str) -> None:
     low, high = interval(waits_s(service))
     assert low <= expected_s(service) <= high
     assert high - low < expected_s(service) / 2
+
+
+def waits_at_s(who: str, service: str, *, capacity: int = 1) -> np.ndarray:
+    """Where only ``who`` takes time."""
+    return waits_s({"server": "0", who: {"time": service, "capacity": capacity}}, load_s=8)
+
+
+@pytest.mark.parametrize(("who", "service"), [("coordinator", "exponential:1ms"), ("program", "constant:1ms")])
+def test_coordinators_and_programs_are_waited_for_as_servers_are(who: str, service: str) -> None:
+    low, high = interval(waits_at_s(who, service))
+    assert low <= expected_s(service) <= high
+
+
+def test_two_at_work_are_those_of_erlang() -> None:
+    low, high = interval(waits_at_s("program", "exponential:1.5ms", capacity=2))
+    load = RATE_PER_S * 1.5e-3 / 2
+    assert low <= 1.5e-3 / (1 - load * load) <= high
+
+
+def test_a_coordinator_that_serves_two_at_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Station.__init__
+
+    def twice(self: Station, *given, **named) -> None:
+        right(self, *given, **named)
+        self._workers._capacity = 2
+
+    monkeypatch.setattr(Station, "__init__", twice)
+    _, high = interval(waits_at_s("coordinator", "exponential:1ms"))
+    assert high < expected_s("exponential:1ms")
 
 
 def test_nine_in_ten_commands_wait_as_long_as_the_exponential_distribution_says() -> None:
