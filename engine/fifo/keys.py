@@ -25,5 +25,24 @@ class FifoKeys:
         """Hash: group → the first offset that it has not finished."""
         return f"{self._of(partition)}:cursors"
 
+    def lock(self, partition: Partition, group: str) -> str:
+        """Hash: ``owner`` of the partition in ``group``, ``renewed_ms`` on the clock of the zone."""
+        return f"{self._of(partition)}:lock:{group}"
+
+    def members(self, group: str) -> str:
+        """Sorted set: member of ``group`` → when it was last heard of, in ms on the clock of the zone."""
+        return f"{self.prefix}:{{{group}}}:members"
+
+    def membership(self, group: str) -> str:
+        """Hash: ``changes``, how often a member joined or left; ``scanned_ms``, when silent ones were last removed."""
+        return f"{self.prefix}:{{{group}}}:membership"
+
+    def dead_letters(self, group: str) -> str:
+        """Sorted set: a message that ``group`` could not handle → from when it is listed, in ms on the zone's clock."""
+        return f"{self.prefix}:{{{group}}}:dead"
+
+    def dead_letter_count(self, group: str) -> str:
+        return f"{self.prefix}:{{{group}}}:dead:count"
+
     def _of(self, partition: Partition) -> str:
         return f"{self.prefix}:{{{partition.topic}:{partition.number}}}"

@@ -14,6 +14,10 @@ class Partition:
     home: str
     number: int
 
+    @property
+    def name(self) -> str:
+        return f"{self.topic}/{self.number}"
+
 
 def partitions_of(topic: str, count: int, zones: tuple[str, ...]) -> list[Partition]:
     """Partitions 0 to ``count`` - 1 by number; their homes are the zones in turn."""

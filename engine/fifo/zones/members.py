@@ -1,0 +1,44 @@
+"""Who is in a consumer group, by heartbeats.
+
+A program whose connections close is removed at once by whoever notices that (``leave``); one that stands still is
+removed when it was silent for the expiry, and nobody is told.
+"""
+
+from engine.common.pipelines import read, write
+from engine.fifo.keys import FifoKeys
+from engine.fifo.scripts import run
+from engine.ports import Connection
+
+
+class Members:
+    """Of ``group``. Silent members are looked for every ``scan_ms``. ``near``: what is asked whether they changed."""
+
+    def __init__(
+        self, group: str, *, level: Connection, near: Connection, keys: FifoKeys, expiry_ms: int, scan_ms: int
+    ) -> None:
+        self._level, self._near = level, near
+        self._members, self._membership = keys.members(group), keys.membership(group)
+        self._expiry_ms, self._scan_ms = expiry_ms, scan_ms
+
+    async def heartbeat(self, member: str) -> None:
+        """It is a member from now on, if it was none."""
+        await write(self._level, [run("heartbeat", self._keys, member)], name="heartbeat")
+
+    async def leave(self, member: str) -> None:
+        await write(self._level, [run("leave", self._keys, member)], name="leave")
+
+    async def names(self) -> list[str]:
+        """All members, sorted."""
+        (names,) = await write(
+            self._level, [run("members", self._keys, self._expiry_ms, self._scan_ms)], name="members"
+        )
+        return [name.decode() for name in names]
+
+    async def changes(self) -> int:
+        """A number that grows when a member joins or leaves."""
+        (raw,) = await read(self._near, [("HGET", self._membership, "changes")])
+        return int(raw or 0)
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self._members, self._membership]

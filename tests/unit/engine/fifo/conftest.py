@@ -1,0 +1,17 @@
+"""Each test has one simulated zone of its own: members go on working as long as time passes."""
+
+import pytest
+from support.cluster.sim_lab import simulated_lab
+
+from engine.fifo.modes import Mode
+
+
+@pytest.fixture
+def lab():
+    with simulated_lab("a", lag="0") as lab:
+        yield lab
+
+
+@pytest.fixture(params=[str(each) for each in Mode])
+def mode(request):
+    return request.param
