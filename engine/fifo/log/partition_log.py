@@ -4,7 +4,6 @@ Appending is one plain script, which every zone carries out by itself: zones tha
 orders give their records different offsets. RocketMQ has one broker for each log and no such window.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ from engine.fifo.keys import FifoKeys
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
 from engine.fifo.scripts import run
-from engine.ports import Command, Connection
+from engine.ports import Command, Connection, ServerError
 
 APPENDED, DUPLICATE, OLD = range(3)
 
 
-class OutOfSequence(Exception):
+class OutOfSequence(ServerError):
     """The log refuses a record, certainly: an idempotent producer has already put a later one in, or one is missing."""
 
 
@@ -69,13 +68,9 @@ class PartitionLogs:
         (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
         return None if raw is None else int(raw)
 
-    async def commit(self, cursors: Sequence[tuple[Partition, int]], group: str) -> None:
-        """Put the cursors of ``group`` there, whoever asks and whatever they were."""
-        await write(
-            self._level,
-            [("HSET", self._keys.cursors(partition), group, offset) for partition, offset in cursors],
-            name="commit",
-        )
+    async def commit(self, partition: Partition, group: str, offset: int) -> None:
+        """Put the cursor of ``group`` there, whoever asks and whatever it was."""
+        await self._write("commit", ("HSET", self._keys.cursors(partition), group, offset))
 
     async def trim(self, partition: Partition, *, kept: int) -> int:
         """Drop what is more than ``kept`` records behind the slowest group; how many that were."""

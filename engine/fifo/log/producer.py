@@ -6,12 +6,13 @@ from enum import StrEnum
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.mutex import Mutex
+from engine.fifo.events import Observer, Unobserved
 from engine.fifo.log.partition_log import Appended, PartitionLogs
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
 from engine.fifo.routing.selectors import Selector
 from engine.message import Message
-from engine.ports import Indeterminate, PortError, Runtime
+from engine.ports import Indeterminate, Runtime, ServerError
 
 ASYNCHRONOUS_ATTEMPTS = 3
 """RocketMQ's: one and two retries."""
@@ -52,6 +53,7 @@ class Producer:
         sending: Sending,
         logs: PartitionLogs,
         runtime: Runtime,
+        observer: Observer | None = None,
         attempts: int = 3,
         pause_ms: int = 100,
     ) -> None:
@@ -59,6 +61,7 @@ class Producer:
             raise ValueError(f"attempts must be at least 1, got {attempts}")
         self._name, self._partitions, self._select, self._sending = name, partitions, select, sending
         self._logs, self._runtime, self._pause_ns = logs, runtime, pause_ms * 1_000_000
+        self._observer = observer or Unobserved()
         again = {Sending.ORDERED: 1, Sending.ASYNCHRONOUS: ASYNCHRONOUS_ATTEMPTS}
         self._attempts = again.get(sending, attempts)
         self._turns: dict[Partition, Mutex] = defaultdict(lambda: Mutex(runtime))
@@ -85,14 +88,20 @@ class Producer:
             producer=self._writer(partition),
             sequence=self._sequences[partition],
         )
+        told = {"message_id": record.id, "key": record.key, "producer": record.producer, "sequence": record.sequence}
+        call = self._observer.begin("produce", **told)
         try:
             appended = await self._tried(partition, record)
-        except COMMAND_FAILURES:
+        except COMMAND_FAILURES as error:
+            outcome = "info" if isinstance(error, Indeterminate) else "fail"
+            self._observer.end(call, outcome=outcome, status=type(error).__name__)
             if self._sending is Sending.IDEMPOTENT:
                 # The log may have it or not, and would ask for the next number or for this one: go on as another.
                 self._lives[partition] += 1
                 self._sequences[partition] = 0
             raise
+        where = {"partition": partition.name, "offset": appended.offset, "epoch": 0}
+        self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)
         return Placed(partition, appended.offset)
 
     def _writer(self, partition: Partition) -> str:
@@ -105,11 +114,12 @@ class Producer:
         while True:
             try:
                 return await self._logs.append(partition, record, idempotent=idempotent)
-            except PortError as error:
+            except COMMAND_FAILURES as error:
                 maybe_there = maybe_there or isinstance(error, Indeterminate)
-                if attempt == self._attempts and maybe_there:
+                last = attempt == self._attempts or isinstance(error, ServerError)
+                if last and maybe_there:
                     raise Indeterminate(f"attempts: {attempt}; the last one: {error}") from error
-                if attempt == self._attempts:
+                if last:
                     raise
             attempt += 1
             await self._runtime.sleep(self._pause_ns)

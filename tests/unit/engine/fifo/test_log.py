@@ -51,7 +51,7 @@ def test_a_cursor_is_whatever_was_written_last(bench):
     cursor = bench.logs.cursor
     assert bench.run(cursor(bench.partition, "g")) is None
     for offset in (5, 3):
-        bench.run(bench.logs.commit([(bench.partition, offset)], "g"))
+        bench.run(bench.logs.commit(bench.partition, "g", offset))
         assert bench.run(cursor(bench.partition, "g")) == offset
     assert bench.run(cursor(bench.partition, "other")) is None
 
@@ -65,7 +65,7 @@ def test_a_log_is_trimmed_behind_its_slowest_group(bench):
     bench.append(1, "new", idempotent=True)
     assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 0  # no group has said how far it is
     for group, offset in (("fast", 12), ("slow", 8)):
-        bench.run(bench.logs.commit([(bench.partition, offset)], group))
+        bench.run(bench.logs.commit(bench.partition, group, offset))
     assert bench.run(bench.logs.trim(bench.partition, kept=3)) == 5
     assert bench.listed()[0] == (5, "old1")
     assert bench.append(1, "old", idempotent=True) == Appended(5, duplicate=True)

@@ -5,6 +5,7 @@ Method: one simulated server behind a connection that is late, or fails after or
 
 import pytest
 from support.engine.fifo import LogBench, Unsteady
+from support.engine.fifo_group import Told
 
 from engine.ports import Indeterminate, ServerError, Unavailable
 
@@ -73,6 +74,19 @@ def test_an_idempotent_producer_that_gave_up_on_a_message_goes_on(bench, failure
     told = [bench.send_at_once(producer, each)[0] for each in ("x", "y", "z", "w")]
     assert isinstance(told[1], type(failure))
     assert of_key(bench, told[0]) == (["x", "y", "z", "w"] if applied else ["x", "z", "w"])
+
+
+def test_an_observer_hears_of_each_message_once_and_what_became_of_it(bench):
+    told = Told(bench.lab.runtime)
+    unsteady = Unsteady(bench.lab.direct("a"), bench.lab.runtime, LOST, None, *[REFUSED] * 3, *[LOST] * 3)
+    producer = bench.producer("idempotent", unsteady, observer=told)
+    bench.send_at_once(producer, "x", "y", "z", key="k")
+    heard = [(each.message_id, each.outcome, each.offset, each.status) for each in told.of("produce")]
+    assert heard == [
+        ("x", "ok", 0, "duplicate"),
+        ("y", "fail", None, "Unavailable"),
+        ("z", "info", None, "Indeterminate"),
+    ]
 
 
 def test_no_attempts_are_refused(bench):

@@ -1,0 +1,30 @@
+"""Questions of a member to the zones, told to its observer: begun, and ended as ok, fail or info."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.partition import Partition
+from engine.ports import PortError, ServerError, Unavailable
+
+
+@contextmanager
+def asked(
+    context: MemberContext, kind: str, partitions: Sequence[Partition], **columns: Any
+) -> Iterator[dict[Partition, str]]:
+    """Tells of one question about each of ``partitions``. The body puts those that were refused, with the reason."""
+    calls = {each: context.observer.begin(kind, **context.columns(each), **columns) for each in partitions}
+    refused: dict[Partition, str] = {}
+    try:
+        yield refused
+    except (PortError, ServerError) as error:
+        outcome = "fail" if isinstance(error, Unavailable | ServerError) else "info"
+        for call in calls.values():
+            context.observer.end(call, outcome=outcome, status=type(error).__name__)
+        raise
+    for partition, call in calls.items():
+        if partition in refused:
+            context.observer.end(call, outcome="fail", status=refused[partition])
+        else:
+            context.observer.end(call, outcome="ok")

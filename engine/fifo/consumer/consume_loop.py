@@ -1,0 +1,127 @@
+"""The loop that hands a partition's messages to the listener, one batch after another.
+
+Before each batch it asks whether the partition is still ours, as far as this member knows; during a batch and after it
+nobody asks. So a listener that works, or stands still, beyond the lease goes on beside that of the next owner.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from engine.common.mutex import Mutex
+from engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from engine.fifo.consumer.ownership import Ownership
+from engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from engine.fifo.consumer.results import GOES_ON, Results
+from engine.fifo.log.record import Record
+from engine.fifo.partition import Partition
+from engine.ports import Promise
+
+
+class ConsumeLoop:
+    def __init__(self, context: MemberContext, ownership: Ownership, results: Results) -> None:
+        self._context, self._ownership, self._results = context, ownership, results
+        self._one_at_a_time: dict[Partition, Mutex] = defaultdict(lambda: Mutex(context.runtime))
+        self._listening: dict[Partition, int] = defaultdict(int)
+        self._waiting: dict[Partition, list[Promise[None]]] = defaultdict(list)
+
+    def begin(self, queue: ProcessQueue) -> None:
+        """A request for ``queue``: there is one at a time, which ends when nothing is cached."""
+        self._context.spawn(self._request(queue), f"consume {queue.partition.name}")
+
+    async def quiet(self, partition: Partition, *, wait_ms: int) -> bool:
+        """Whether no listener is busy with ``partition``, at the latest after ``wait_ms``."""
+        if self._listening[partition]:
+            ended: Promise[None] = self._context.runtime.promise()
+            self._waiting[partition].append(ended)
+
+            def give_up() -> None:
+                if not ended.done():
+                    ended.set_result(None)
+
+            timer = self._context.runtime.call_later(wait_ms * NS_PER_MS, give_up)
+            await ended
+            timer.cancel()
+        return not self._listening[partition]
+
+    async def _request(self, queue: ProcessQueue) -> None:
+        times = self._context.times_ms
+        async with self._one_at_a_time[queue.partition]:
+            if queue.dropped:
+                return
+            if not self._ownership.believes(queue):
+                self._later(queue, times.relock)
+                return
+            await self._batches(queue)
+
+    async def _batches(self, queue: ProcessQueue) -> None:
+        context, times = self._context, self._context.times_ms
+        slice_ends_ns = context.runtime.now_ns() + times.slice * NS_PER_MS
+        while not queue.dropped:
+            if not self._ownership.believes(queue):
+                self._later(queue, times.relock_in_loop)
+                return
+            if context.runtime.now_ns() > slice_ends_ns:
+                self._again(queue, times.resume)
+                return
+            batch = queue.take(context.settings.batch)
+            if not batch:
+                return
+            handling = Handling(partition=queue.partition)
+            said = await self._handed_over(queue, batch, handling)
+            pause_ms = await self._results.of(queue, batch, said, handling)
+            if pause_ms is not GOES_ON:
+                self._again(queue, pause_ms)
+                return
+
+    async def _handed_over(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> Outcome | None:
+        delivered = [self._told(queue.partition, each) for each in batch]
+        self._listening[queue.partition] += 1
+        try:
+            said = await self._context.listener(delivered, handling)
+            status = "error" if said is None else str(said)
+        except Exception:
+            said, status = None, "error"
+        # A member that was killed comes to no end: nothing is told of it, and nobody waits for its listener.
+        for each in delivered:
+            columns = self._columns(queue.partition, each.record, each.offset, each.attempt)
+            self._context.observer.note("end", **columns, op_id=each.op_id, status=status)
+        self._released(queue.partition)
+        return said
+
+    def _told(self, partition: Partition, cached: Cached) -> Delivered:
+        record, offset, attempt = cached.entry.record, cached.entry.offset, cached.failed + 1
+        op_id = self._context.observer.start(**self._columns(partition, record, offset, attempt))
+        return Delivered(record=record, offset=offset, attempt=attempt, op_id=op_id)
+
+    def _columns(self, partition: Partition, record: Record, offset: int, attempt: int) -> dict[str, Any]:
+        told = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id}
+        return {**self._context.columns(partition), **told}
+
+    def _released(self, partition: Partition) -> None:
+        self._listening[partition] -= 1
+        if not self._listening[partition]:
+            for ended in self._waiting.pop(partition, []):
+                if not ended.done():
+                    ended.set_result(None)
+
+    def _again(self, queue: ProcessQueue, pause_ms: int) -> None:
+        async def resume() -> None:
+            await self._context.sleep(pause_ms)
+            self.begin(queue)
+
+        self._context.spawn(resume(), f"resume {queue.partition.name}")
+
+    def _later(self, queue: ProcessQueue, pause_ms: int) -> None:
+        """Ask for the lock after ``pause_ms``, again and again, and go on when it was granted."""
+
+        async def relock() -> None:
+            times = self._context.times_ms
+            await self._context.sleep(pause_ms)
+            if queue.dropped:
+                return
+            granted = await self._ownership.take(queue.partition)
+            self._again(queue, times.resume if granted else times.relock_retry)
+
+        self._context.spawn(relock(), f"lock {queue.partition.name} again")

@@ -1,0 +1,117 @@
+"""One member of a consumer group: a program that consumes in order."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.common.lifecycle import Startable
+from engine.fifo.assignment.strategies import strategy
+from engine.fifo.consumer.consume_loop import ConsumeLoop
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.offsets import Offsets
+from engine.fifo.consumer.ownership import Ownership
+from engine.fifo.consumer.pull import Pulls
+from engine.fifo.consumer.rebalance import Rebalance
+from engine.fifo.consumer.results import Results
+from engine.fifo.consumer.revoke import Revoke
+from engine.fifo.partition import Partition
+from engine.ports import Task
+
+
+class Member(Startable):
+    """Consumes its share of ``partitions`` from ``start`` to ``close`` or ``kill``.
+
+    ``room_of``: the zone of a member, by its name.
+    """
+
+    def __init__(
+        self, context: MemberContext, *, partitions: Sequence[Partition], room_of: Callable[[str], str]
+    ) -> None:
+        self._context, self._partitions = context, partitions
+        self._ownership, self._offsets = Ownership(context), Offsets(context)
+        loop = ConsumeLoop(context, self._ownership, Results(context, self._offsets))
+        self._rebalance = Rebalance(
+            context,
+            partitions=partitions,
+            strategy=strategy(context.settings.assignment, room_of=room_of),
+            ownership=self._ownership,
+            offsets=self._offsets,
+            pulls=Pulls(context, self._offsets, loop),
+            revoke=Revoke(context, self._ownership, self._offsets, loop),
+        )
+        self._scheduled: list[Task[None]] = []
+        self._last: list[Task[None]] = []
+        self._changes: int | None = None
+
+    async def start(self) -> None:
+        """Join the group. What fails is tried again, at its next time."""
+        context, times = self._context, self._context.times_ms
+        self._note("joined")
+        self._scheduled = [
+            self._every(times.renew, times.renew_first, self._ownership.renew_all, "renewal"),
+            self._every(times.flush, times.flush_first, self._offsets.flush, "flush"),
+        ]
+        self._last = [
+            self._every(times.heartbeat, 0, self._beat, "heartbeat"),
+            self._every(times.notice, times.notice, self._look, "notice"),
+            self._every(times.member_scan, times.member_scan, self._trim, "trim"),
+            context.spawn(self._rebalance.run(), "rebalance"),
+        ]
+        if context.settings.rules.renews_twice:
+            first_ms = times.renew_first + times.renew // 2
+            self._last.append(self._every(times.renew, first_ms, self._ownership.renew_all, "second renewal"))
+
+    async def close(self) -> None:
+        """Stop in RocketMQ's order: unlock first, then store how far it is, then leave. It waits for no listener."""
+        context = self._context
+        for task in self._scheduled:
+            task.cancel()
+        await self._ownership.release(list(context.queues), why="shutdown")
+        for queue in context.queues.values():
+            queue.locked = False
+        await self._offsets.flush()
+        heartbeat, *others = self._last
+        heartbeat.cancel()
+        with suppress(*COMMAND_FAILURES):  # it is removed when it was silent for long enough
+            await context.zones.members.leave(context.name)
+        for queue in context.queues.values():
+            queue.dropped = True
+        context.queues.clear()
+        for task in others:
+            task.cancel()
+        self._note("left")
+
+    def kill(self) -> None:
+        """Stop at once, as a program that is killed: nothing more is sent. ``Members.leave`` is for who notices it."""
+        for task in self._context.tasks:
+            task.cancel()
+        self._context.tasks.clear()
+
+    def _every(self, interval_ms: int, first_ms: int, action: Callable[[], Awaitable[object]], what: str) -> Task[None]:
+        async def repeat() -> None:
+            await self._context.sleep(first_ms)
+            while True:
+                with suppress(*COMMAND_FAILURES):  # what failed is due again after the interval
+                    await action()
+                await self._context.sleep(interval_ms)
+
+        return self._context.spawn(repeat(), what)
+
+    async def _beat(self) -> None:
+        await self._context.zones.members.heartbeat(self._context.name)
+
+    async def _look(self) -> None:
+        changes = await self._context.zones.members.changes()
+        if changes != self._changes:
+            self._changes = changes
+            self._rebalance.wake()
+
+    async def _trim(self) -> None:
+        for partition, queue in list(self._context.queues.items()):
+            if queue.locked and not queue.dropped:
+                await self._context.zones.logs.trim(partition, kept=self._context.settings.kept)
+
+    def _note(self, status: str) -> None:
+        context = self._context
+        columns = {"group": context.settings.group, "member": context.name, "session": context.session}
+        context.observer.note("member", **columns, status=status)

@@ -1,0 +1,79 @@
+"""The member's side of the locks: taking, renewing and giving up, and what it remembers of them."""
+
+from collections.abc import Sequence
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.consumer.asked import asked
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.process_queue import ProcessQueue
+from engine.fifo.partition import Partition
+from engine.ports import Indeterminate
+
+REFUSED = {"grant": "held", "renew": "fenced"}
+"""What an observer is told of a lock that another member has."""
+
+
+class Ownership:
+    def __init__(self, context: MemberContext) -> None:
+        self._context = context
+        self._locks = context.zones.locks
+
+    def believes(self, queue: ProcessQueue) -> bool:
+        """The member thinks that it may hand out messages: it heard so, and not too long ago by its own clock."""
+        now_ms, lease_ms = self._context.clock.now_ms(), self._context.times_ms.client_lease
+        return queue.locked and not queue.expired(now_ms=now_ms, lease_ms=lease_ms)
+
+    async def take(self, partition: Partition) -> bool:
+        """Ask for the lock of one partition. A failure counts as a refusal.
+
+        Zones that did not agree may have given it here and there, so it is given back.
+        """
+        try:
+            granted = await self._ask("grant", [partition])
+        except Indeterminate:
+            await self.release([partition], why="split")
+            return False
+        except COMMAND_FAILURES:
+            return False
+        queue = self._context.queues.get(partition)
+        if queue is not None and granted:
+            self._heard(queue, granted=True)
+        return bool(granted)
+
+    async def renew_all(self) -> None:
+        """Ask for all that is not dropped, in one round trip. If that fails, nothing changes."""
+        asked_for = {each: queue for each, queue in self._context.queues.items() if not queue.dropped}
+        if not asked_for:
+            return
+        granted = await self._ask("renew", list(asked_for))
+        for partition, queue in asked_for.items():
+            self._heard(queue, granted=partition in granted)
+
+    async def release(self, partitions: Sequence[Partition], *, why: str) -> None:
+        """Give up what is ours of ``partitions``; if that fails, the locks end by themselves.
+
+        ``why``, for the observer: drained, forced, shutdown or split.
+        """
+        context = self._context
+        if not partitions:
+            return
+        try:
+            with asked(context, "release", partitions, status=why):
+                await self._locks.unlock(partitions, context.name)
+        except COMMAND_FAILURES:
+            return
+
+    def release_soon(self, partition: Partition, *, why: str) -> None:
+        """Without waiting for it: it may arrive after what is sent later, and free a later grant of ours."""
+        self._context.spawn(self.release([partition], why=why), f"release of {partition.name}")
+
+    async def _ask(self, kind: str, partitions: Sequence[Partition]) -> list[Partition]:
+        with asked(self._context, kind, partitions) as refused:
+            granted = await self._locks.try_lock(partitions, self._context.name)
+            refused.update((each, REFUSED[kind]) for each in partitions if each not in granted)
+        return granted
+
+    def _heard(self, queue: ProcessQueue, *, granted: bool) -> None:
+        queue.locked = granted
+        if granted:
+            queue.locked_ms = self._context.clock.now_ms()

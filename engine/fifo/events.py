@@ -1,0 +1,39 @@
+"""What an engine tells of its work, for whoever judges whether messages were served in order.
+
+The names of events and columns are those of the order history (``analysis.runs.order``); the observer adds when and
+where.
+"""
+
+from typing import Any, Protocol
+
+
+class Observer(Protocol):
+    """Hears of questions to the zones, which begin and end, and of moments."""
+
+    def begin(self, kind: str, /, **columns: Any) -> int:
+        """A question begins: produce, grant, renew, release, commit or dead_letter; the number to end it with."""
+
+    def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
+        """``outcome``: ok (it took effect), fail (it certainly had none), info (nobody knows)."""
+
+    def start(self, **columns: Any) -> int:
+        """A message is handed to the listener; the number of this delivery."""
+
+    def note(self, kind: str, /, **columns: Any) -> None:
+        """A moment: member, assign, or the end of a delivery."""
+
+
+class Unobserved:
+    """Nobody listens."""
+
+    def begin(self, _kind: str, /, **_columns: Any) -> int:
+        return 0
+
+    def end(self, _call: int, /, *, outcome: str, **_columns: Any) -> None:
+        return None
+
+    def start(self, **_columns: Any) -> int:
+        return 0
+
+    def note(self, _kind: str, /, **_columns: Any) -> None:
+        return None
