@@ -251,9 +251,11 @@ def test_messages_scripts_and_waiting_clients_find_each_other_whatever_their_nod
         assert near.evalsha(sha, 1, "counted") == 1
         cluster.until_held("counted", "1")
         near.rpush("jobs", "one")
+        owners = cluster.owners("jobs")  # what a zone is told to pop before it is told to push stays there for ever
+        cluster.lab.until(lambda: all(cluster.server(node).exists("jobs") for node in owners))
         with cluster.client("a2") as waiting:
             assert waiting.blpop("jobs", timeout=30) == ("jobs", "one")
-        cluster.lab.until(lambda: not any(cluster.server(node).exists("jobs") for node in NODES))
+        cluster.lab.until(lambda: not any(cluster.server(node).exists("jobs") for node in owners))
 
 
 def test_the_administration_of_a_node_shows_the_topology(cluster):
