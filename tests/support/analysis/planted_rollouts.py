@@ -19,7 +19,7 @@ MESSAGES = 60
 class Setting:
     """``push_ms``: the median of its pushes; a fault makes them ``slower`` times as slow while it lasts.
 
-    ``lost``, ``duplicated``: cases an event. ``outage_s``: a second of the fault.
+    ``lost``, ``duplicated``: cases an event. ``outage_s``: a second of the fault; ``noticed_s``: an event, beside that.
     """
 
     push_ms: float = 5.0
@@ -27,6 +27,7 @@ class Setting:
     lost: float = 0.0
     duplicated: float = 0.0
     outage_s: float = 0.0
+    noticed_s: float = 0.0
     commands: int = 500
 
 
@@ -82,7 +83,8 @@ def _run(setting: Setting, cell: Cell, seed: tuple[int, int, int, int]) -> RunOu
     return RunOutcome(
         messages=MESSAGES,
         cases={"lost": lost, "redelivered": duplicated},
-        unavailable_s=setting.outage_s * cell.length_s * of_setting.uniform(0.9, 1.1),
+        unavailable_s=(setting.outage_s * cell.length_s + setting.noticed_s * (cell.fault is not None))
+        * of_setting.uniform(0.9, 1.1),
         commands=setting.commands + int(place.integers(20)),
         times_us={"push": np.rint(times_ms * 1000).astype(int).tolist(), "lease": [500] * MESSAGES},
     )
@@ -127,6 +129,13 @@ ROLLOUTS: Mapping[str, Rollout] = {
         objectives=(f"p99(push) < 60ms with {DOWN}", "p99(push) < 30ms"),
         recommended="steady",
         binding={"quick": "p99(push)"},
+    ),
+    # A third of the pushes waits for the coordinator that is gone, or for as long as programs need to notice it.
+    "failover alone decides": Rollout(
+        settings={"failover=false": Setting(outage_s=1 / 3), "failover=true": Setting(noticed_s=0.3)},
+        objectives=("p99(push) < 100ms", "duplicates < 1e-2", f"unavailable < 5s with {DOWN}"),
+        recommended="failover=true",
+        binding={"failover=false": "unavailable"},
     ),
     "rare faults are let pass": Rollout(
         settings={"one": Setting(push_ms=1.0, duplicated=3.0), "quorum": _QUORUM},

@@ -25,6 +25,12 @@ def test_a_planted_rollout_gets_its_answer_and_its_binding_constraint(name):
     assert ROLLOUTS[name].is_right(ROLLOUTS[name].decided(seed=1))
 
 
+@pytest.mark.parametrize("seed", range(2, 21))
+def test_failover_alone_decides_whatever_the_seed(seed):
+    rollout = ROLLOUTS["failover alone decides"]
+    assert rollout.is_right(rollout.decided(seed))
+
+
 @dataclass(frozen=True)
 class Unweighted(Year):
     """The planted mistake: every kind of run counts alike."""

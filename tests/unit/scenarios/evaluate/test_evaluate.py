@@ -227,6 +227,12 @@ def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults(
     assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 3)
 
 
+def test_settings_can_differ_in_what_their_clients_do_alone():
+    plain, other = Rollout.load(str(ROOT / "benchmarks" / "failover.yaml")).settings
+    assert (plain.scenario.clients.failover, other.scenario.clients.failover) == (False, True)
+    assert other.scenario.model_copy(update={"clients": plain.scenario.clients}) == plain.scenario
+
+
 def test_values_with_commas_are_settings_too(tmp_path: Path):
     rates = [{"a": 1, "b": 2}, 5]
     rollout = Rollout.load(str(file(tmp_path, vary={"load.rate_per_s": rates})))
