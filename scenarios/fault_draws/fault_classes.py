@@ -19,7 +19,7 @@ from scenarios.fault_draws.slowed import slowed
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault, OfClock
 from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
-from scenarios.faults.programs import ConsumerCrash, ProducerCrash, ServiceCrash
+from scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, ProducerCrash, ServiceCrash
 from scenarios.faults.zones import Kill, Pause, Wipe
 from scenarios.spec import scenario as spec
 from scenarios.spec.engines import ENGINES, queue_settings
@@ -77,6 +77,7 @@ class FaultClass(StrEnum):
     V1_PRODUCERS_CRASH = "v1-producers-crash"
     SERVICE_CRASH = "service-crash"
     ANY_OF_ONE_ZONE = "any-of-one-zone"
+    COORDINATOR_LOST = "coordinator-lost"
 
 
 class EngineMode(StrEnum):
@@ -122,6 +123,7 @@ ABOUT: Mapping[FaultClass, str] = {
         "consumers and producers that push again what was not confirmed, and now and then heavy lags and overlong "
         "work; background programs crash as above"
     ),
+    FaultClass.COORDINATOR_LOST: "one zone's coordinator ends, and comes back after 300 to 700 ms",
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
@@ -132,10 +134,10 @@ WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
 
 
 def classes_of(engine: str) -> tuple[FaultClass, ...]:
-    """Those that ``engine`` can be tried with."""
+    """Those that ``engine`` can be tried with; what a lost coordinator costs is up to the policy of programs."""
     idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
     services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
-    lacking = [FaultClass.SERVICE_CRASH] if not services else []
+    lacking = [FaultClass.COORDINATOR_LOST, *([FaultClass.SERVICE_CRASH] if not services else [])]
     lacking += [FaultClass.V1_PRODUCERS_CRASH] if "v1_producers" not in ENGINES[engine].settings.model_fields else []
     return tuple(one for one in FaultClass if one not in lacking)
 
@@ -367,6 +369,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
     FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
+    FaultClass.COORDINATOR_LOST: _of_zone(CoordinatorCrash, kind="coordinator_crash", shortest_s=0.3, longest_s=0.7),
 }
 
 _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {

@@ -1,4 +1,4 @@
-"""What each option of the replication layer is good for: registers and sets under faults, with it and without any."""
+"""What each option of replication and of clients is good for: registers and sets under faults, with it and without."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,7 @@ from scenarios.many_runs.state import RunState
 from scenarios.many_runs.task import Workers
 from scenarios.run.trial import AccessTrial, attempt_accesses
 from scenarios.spec import scenario as spec
+from scenarios.spec.clients import Clients
 from scenarios.spec.replication import AntiEntropy, Handoff, Replication
 from scenarios.spec.scenario import Scenario
 from scenarios.studies.paired import Conditions, Measured, PairedStudy, run_pairs
@@ -25,6 +26,8 @@ KEYS = 3
 RATE_PER_S = 40.0
 DRAIN_S = 20.0
 INTERVAL_MS = 100
+BACK_AFTER_MS = 2_000.0
+"""A fourth of what Dyno's takes, as a run is short: 200 ms at the time factor of a tenth."""
 
 MIXES = {WorkloadKind.REGISTER: {"read": 5.0, "write": 4.0}, WorkloadKind.SET: {"add": 7.0, "members": 3.0}}
 
@@ -32,6 +35,9 @@ WATCHED = tuple(dict.fromkeys((*FORBIDDEN_OF[WorkloadKind.REGISTER], *FORBIDDEN_
 
 BEGUN, ANSWERED = "operations begun", "operations answered"
 """Numbers of a run; all its other numbers are of what the options have done."""
+
+TESTS = 2 * (len(WATCHED) + 1)
+"""Of each row: whether it has more, or fewer, cases of each class, and operations that are answered."""
 
 _FAULTS = (
     FaultClass.ZONE_PAUSED_LONG,
@@ -45,7 +51,9 @@ UNDER = (
     Conditions(FaultClass.LAG_HEAVY, workload=WorkloadKind.REGISTER),
     *(Conditions(fault_class, workload=WorkloadKind.REGISTER) for fault_class in _FAULTS),
     Conditions(FaultClass.CLOCKS_WRONG, workload=WorkloadKind.REGISTER),
+    Conditions(FaultClass.COORDINATOR_LOST, workload=WorkloadKind.REGISTER),
     *(Conditions(fault_class, workload=WorkloadKind.SET) for fault_class in _FAULTS),
+    Conditions(FaultClass.COORDINATOR_LOST, workload=WorkloadKind.SET),
 )
 
 
@@ -54,6 +62,8 @@ class Option(StrEnum):
     HINTED_HANDOFF = "hinted-handoff"
     ANTI_ENTROPY = "anti-entropy"
     VERSION_VOTES = "version-votes"
+    CLIENT_FAILOVER = "client-failover"
+    CLIENT_RETRIES = "client-retries"
 
 
 SETTINGS: Mapping[Option, Mapping[str, Any]] = {
@@ -62,10 +72,19 @@ SETTINGS: Mapping[Option, Mapping[str, Any]] = {
     Option.ANTI_ENTROPY: {"anti_entropy": AntiEntropy(interval_ms=INTERVAL_MS)},
     Option.VERSION_VOTES: {"votes": VoteBy.VERSION},
 }
+"""Of the replication layer."""
+
+POLICIES: Mapping[Option, Mapping[str, Any]] = {
+    Option.CLIENT_FAILOVER: {"failover": True, "back_after_ms": BACK_AFTER_MS},
+    Option.CLIENT_RETRIES: {"retries": 1},
+}
+"""Of clients."""
 
 ROWS: tuple[tuple[Option, ...], ...] = (
     (),
-    *((option,) for option in Option),
+    *((option,) for option in SETTINGS),
+    (Option.CLIENT_FAILOVER,),
+    (Option.CLIENT_FAILOVER, Option.CLIENT_RETRIES),
     (Option.ANTI_ENTROPY, Option.VERSION_VOTES),
     (Option.HINTED_HANDOFF, Option.ANTI_ENTROPY, Option.VERSION_VOTES),
 )
@@ -77,7 +96,10 @@ def scenario_of(options: Sequence[Option], conditions: Conditions, *, seed: int)
     workload = conditions.workload
     assert workload is not None, "options are tried with clients of registers and sets"
     drawn = scenario_of_class(conditions.fault_class, level=conditions.level, mode=EngineMode.DEFAULT, seed=seed)
-    settings = {name: value for option in options for name, value in SETTINGS[option].items()}
+    settings, policy = (
+        {name: value for option in options for name, value in table.get(option, {}).items()}
+        for table in (SETTINGS, POLICIES)
+    )
     return Scenario(
         name=f"{conditions.fault_class}-{workload}",
         about=f"{workload}s at {conditions.level} with {', '.join(options) or 'no option'}; drawn by seed {seed}",
@@ -86,6 +108,7 @@ def scenario_of(options: Sequence[Option], conditions: Conditions, *, seed: int)
         level=conditions.level,
         links=drawn.links,
         replication=Replication(**settings),
+        clients=Clients(**policy),
         load=spec.Load(duration_s=LOAD_S, rate_per_s=RATE_PER_S),
         workload=spec.Workload(kind=workload, keys=KEYS, mix=MIXES[workload]),
         faults=drawn.faults,
@@ -121,6 +144,8 @@ class OptionRun:
         numbers: Counter[str] = Counter()
         for statistics in trial.run.record.coordinators.values():
             numbers.update(statistics["options"])
+        for counted in trial.run.record.clients.values():
+            numbers.update({f"client {name.replace('_', '-')}": count for name, count in counted.items()})
         if trial.verdict is None:
             return Measured(violated={}, numbers=numbers, problem=trial.run.record.error or "the lab failed")
         counts, operations = trial.verdict.counts, trial.verdict.operations.values()
@@ -146,12 +171,18 @@ def ablate_options(
     """
     cells = list(product(rows, under))
     all_runs = [OptionRun(row, conditions, seed) for seed in seeds for row, conditions in cells]
-    return run_pairs(cells, all_runs, tests=2 * len(WATCHED), workers=workers, progress=progress, state=state)
+    return run_pairs(cells, all_runs, tests=TESTS, workers=workers, progress=progress, state=state)
 
 
 def changed(study: PairedStudy[Cell], cell: Cell) -> tuple[tuple[Anomaly, ...], tuple[Anomaly, ...]]:
     """The classes with fewer cases than without options, and those with more, oftener than chance explains."""
     return study.fewer(cell, WATCHED), study.more(cell, WATCHED)
+
+
+def answers(study: PairedStudy[Cell], cell: Cell) -> str:
+    """Whether ``more`` operations, or ``fewer``, are answered than without options, oftener than chance explains."""
+    found = {"more": study.more(cell, (ANSWERED,)), "fewer": study.fewer(cell, (ANSWERED,))}
+    return next((side for side, names in found.items() if names), "")
 
 
 def _problem(trial: AccessTrial) -> str | None:

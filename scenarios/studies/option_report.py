@@ -1,4 +1,4 @@
-"""What each option of the replication layer is good for: the columns and the words of the table."""
+"""What each option of replication and of clients is good for: the columns and the words of the table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,16 @@ from typing import Any
 
 from cluster.votes.levels import Level
 from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.studies.option_ablation import ANSWERED, BEGUN, KEYS, RATE_PER_S, Cell, ablate_options, changed
+from scenarios.studies.option_ablation import (
+    ANSWERED,
+    BEGUN,
+    KEYS,
+    RATE_PER_S,
+    Cell,
+    ablate_options,
+    answers,
+    changed,
+)
 from scenarios.studies.paired import RowResult
 from scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
 
@@ -21,19 +30,22 @@ _HEADINGS = (
     "against none",
 )
 
-_PAGE = """# What the options of the replication layer are good for
+_PAGE = """# What the options of replication and of clients are good for
 
 {provenance}{interrupted}
 
 Dynomite repairs nothing unless its read repair is on, and the other three options are ours; all are off unless a
-scenario, a gateway or `zonelab up` says otherwise ([topology](topology.md#options)). Here clients of three zones use
-{keys} registers (reads and writes) or sets (additions, and reads of all members) at {level}, {rate:g} operations a
+scenario, a gateway or `zonelab up` says otherwise ([topology](topology.md#options)). What clients do about errors is
+their policy ([client policy](client-policy.md)): failover to another zone, and one retry. Here clients of three zones
+use {keys} registers (reads and writes) or sets (additions, and reads of all members) at {level}, {rate:g} operations a
 second in each zone for a second, in simulation, while the faults of a class happen ([guarantees](guarantees.md)
-describes them). A row has {seeds} seeds; runs of one seed differ by the options alone.
+describes them; in coordinator-lost one zone's coordinator is gone for 300 to 700 ms). A row has {seeds} seeds; runs of
+one seed differ by the options alone.
 
 - *failing*: seeds with any class that makes such a run invalid ([consistency](consistency.md#what-is-checked)), with
   the 95 % interval (Clopper-Pearson).
-- *against none*: classes that have fewer or more cases than the runs without options, in so many more pairs of runs
+- *against none*: classes that have fewer or more cases than the runs without options, and whether more or fewer
+  operations are answered, in so many more pairs of runs
   than the other way round that chance would do this in less than 5 % of such tables (one-sided sign test, Bonferroni).
 
 {table}
@@ -68,6 +80,7 @@ class OptionReport(PairedReport[Cell]):
             "more": list(more),
             "operations": result.numbers.get(BEGUN, 0),
             "answered": result.numbers.get(ANSWERED, 0),
+            "answers": answers(self.study, row) or None,
             "options": _done_by_options(result),
             "problems": _problems(result),
         }
@@ -86,6 +99,7 @@ class OptionReport(PairedReport[Cell]):
         fewer, more = changed(self.study, cell)
         changes = [f"fewer: {', '.join(fewer)}"] if fewer else []
         changes += [f"more: {', '.join(more)}"] if more else []
+        changes += [f"answered: {side}"] if (side := answers(self.study, cell)) else []
         return (
             _words(cell),
             " + ".join(options) or "none",
@@ -101,15 +115,18 @@ class OptionReport(PairedReport[Cell]):
         for options in dict.fromkeys(options for options, _ in rows):
             if not options:
                 continue
-            fewer, more, nothing = [], [], []
+            fewer, more, answered, nothing = [], [], [], []
             for cell in rows:
                 if cell[0] == options:
                     less, further = changed(self.study, cell)
                     fewer += [f"{', '.join(less)} ({_words(cell)})"] if less else []
                     more += [f"{', '.join(further)} ({_words(cell)})"] if further else []
-                    nothing += [_words(cell)] if not less and not further else []
+                    side = answers(self.study, cell)
+                    answered += [f"{side} operations answered ({_words(cell)})"] if side else []
+                    nothing += [_words(cell)] if not (less or further or side) else []
             said = [f"fewer {'; '.join(fewer)}"] if fewer else []
             said += [f"more {'; '.join(more)}"] if more else []
+            said += ["; ".join(answered)] if answered else []
             said += [f"nothing that chance would not do: {'; '.join(nothing)}"] if nothing else []
             yield f"**{' + '.join(options)}**: {'. '.join(one[0].upper() + one[1:] for one in said)}."
         problems = [text for result in rows.values() for text in _problems(result)]

@@ -16,10 +16,11 @@ from scenarios.studies.option_ablation import (
     ANSWERED,
     BEGUN,
     ROWS,
+    TESTS,
     UNDER,
-    WATCHED,
     Option,
     ablate_options,
+    answers,
     changed,
     scenario_of,
 )
@@ -39,8 +40,8 @@ def test_runs_of_a_seed_differ_by_the_options_alone():
     for conditions in UNDER:
         plain, *others = (scenario_of(row, conditions, seed=3) for row in ROWS)
         for other in others:
-            assert other.replication != plain.replication
-            same = {"replication": plain.replication, "about": plain.about}
+            assert (other.replication, other.clients) != (plain.replication, plain.clients)
+            same = {"replication": plain.replication, "clients": plain.clients, "about": plain.about}
             assert other.model_copy(update=same) == plain
 
 
@@ -55,6 +56,17 @@ def test_what_anti_entropy_and_hints_prevent_in_sets_is_seen_and_what_read_repai
     assert [changed(found, (row, SETS)) for row in rows[1:]] == [((), ()), (("divergent",), ()), (("divergent",), ())]
     assert found.rows[rows[3], SETS].numbers["anti-entropy copied"] > 0
     assert all(not result.problems for result in found.rows.values())
+
+
+def test_a_client_that_goes_elsewhere_is_answered_while_its_coordinator_is_gone():
+    gone = Conditions(FaultClass.COORDINATOR_LOST, workload=WorkloadKind.SET)
+    row = (Option.CLIENT_FAILOVER, Option.CLIENT_RETRIES)
+    found = ablate_options(seeds=range(1, 11), rows=(NONE, row), under=(gone,))
+    with_policy, without = found.rows[row, gone], found.rows[NONE, gone]
+    assert with_policy.numbers[ANSWERED] == with_policy.numbers[BEGUN] == without.numbers[BEGUN]
+    assert without.numbers[ANSWERED] < 0.9 * without.numbers[BEGUN]
+    assert (answers(found, (row, gone)), answers(found, (NONE, gone))) == ("more", "")
+    assert with_policy.numbers["client fail-overs"] == 10
 
 
 def test_a_run_without_a_verdict_of_true_or_false_is_a_problem(monkeypatch):
@@ -83,7 +95,7 @@ def test_an_effect_is_what_chance_does_not_explain(fewer, more, told):
 
 def study(rows):
     runs = sum(result.runs for result in rows.values())
-    return PairedStudy(rows=rows, tests=2 * len(WATCHED), runs=runs, complete=True)
+    return PairedStudy(rows=rows, tests=TESTS, runs=runs, complete=True)
 
 
 def test_the_page_has_a_row_a_cell_and_says_where_an_option_does_nothing():
