@@ -83,7 +83,11 @@ class RunDirectory:
         return found
 
     def operation_rows(self) -> int:
-        return sum(_rows(path, OPERATIONS) for path in self.files("operations"))
+        return self.rows("operations", OPERATIONS)
+
+    def rows(self, table: str, schema: pa.Schema) -> int:
+        """How many rows ``table`` has."""
+        return sum(_rows(path, schema) for path in self.files(table))
 
     def operations(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH

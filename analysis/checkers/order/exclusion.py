@@ -1,0 +1,116 @@
+"""Whether only one owner, and only one message of a unit, was at work: I6 and I10."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from analysis.checkers.order.findings import Findings
+from analysis.checkers.order.intervals import first_of_each, latest_before, least, still_open
+from analysis.checkers.order.messages import NEVER
+from analysis.checkers.order.properties import HARMLESS, Property
+from analysis.checkers.order.rows import BITS, FAIL, INFO, OK, Bools, Ints, Rows
+from analysis.runs.order import OrderKind
+
+
+def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool) -> None:
+    """I6. ``gone``: members that crashed or left; nothing of theirs is at work afterwards.
+
+    Messages that were handed to one program in the same moment under the same token are one call.
+    """
+    starts = rows.of_kind(OrderKind.START)
+    ends = rows.of_kind(OrderKind.END)
+    ended = least(ends.op_id, ends.time_ns, starts.op_id, otherwise=NEVER)
+    stopped = least(gone.session, gone.time_ns, starts.session, otherwise=NEVER)
+    ended = np.where((stopped >= starts.time_ns) & (stopped < ended), stopped, ended)
+    unit = (starts.group << BITS) + starts.key + 1 if by_key else starts.place
+    calls, end = _calls(starts, ended, unit)
+    unit = (calls.group << BITS) + calls.key + 1 if by_key else calls.place
+    other = still_open(unit, calls.time_ns, end)
+    overlapped = (other >= 0) & (end[other] > calls.time_ns)
+    findings.exercised(Property.EXCLUSION, _takeovers_at_work(rows, calls, end))
+    later, earlier = calls.where(overlapped), calls.where(other[overlapped])
+    token = np.minimum(later.token, earlier.token)
+    zombie = later.token != earlier.token
+    old = np.where(earlier.token == token, earlier.op_id, later.op_id)
+    harmless = zombie & ~_took_effect(rows, old, later.time_ns)
+    for what, mask in (("same token", ~zombie), ("zombie", zombie & ~harmless), (HARMLESS, harmless)):
+        findings.add(Property.EXCLUSION, what, later.where(mask), _beside(earlier.where(mask)))
+
+
+def _beside(earlier: Rows) -> Callable[[int], str]:
+    return lambda row: f"beside delivery {earlier.op_id[row]} of offset {earlier.offset[row]}"
+
+
+def _calls(starts: Rows, ended: Ints, unit: Ints) -> tuple[Rows, Ints]:
+    """One row a call, with its latest end."""
+    order = np.lexsort((-ended, starts.session, starts.token, starts.time_ns, unit))
+    starts, ended, unit = starts.where(order), ended[order], unit[order]
+    first = first_of_each(unit, starts.time_ns, starts.token, starts.session)
+    return starts.where(first), ended[first]
+
+
+def _takeovers_at_work(rows: Rows, calls: Rows, end: Ints) -> int:
+    """Grants that came while another session had a message of the place in work."""
+    grants = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
+    latest = latest_before(calls.place, calls.time_ns, calls.index, grants.place, grants.time_ns)
+    known = latest >= 0
+    row = latest[known]
+    return int(((end[row] > grants.time_ns[known]) & (calls.session[row] != grants.session[known])).sum())
+
+
+def _took_effect(rows: Rows, op_id: Ints, since_ns: Ints) -> Bools:
+    """Whether the sink took, or may have taken, something of each delivery since that time; True without a sink."""
+    sinks = rows.of_kind(OrderKind.SINK)
+    if not len(sinks):
+        return np.ones(len(op_id), dtype=np.bool_)
+    taken = sinks.where(sinks.outcome != FAIL)
+    last = latest_before(taken.op_id, taken.time_ns * 0, taken.time_ns, op_id, np.ones(len(op_id), dtype=np.int64))
+    return (last >= 0) & (taken.time_ns[last] > since_ns) if len(taken) else np.zeros(len(op_id), dtype=np.bool_)
+
+
+def check_owners(rows: Rows, findings: Findings) -> None:
+    """I10: from a confirmed grant to the lease's end or the session's release nobody else is told that he owns."""
+    held = rows.of_kind(OrderKind.GRANT, OrderKind.RENEW, outcomes=(OK,))
+    held = held.where(held.until_ns >= 0)
+    released = rows.of_kind(OrderKind.RELEASE, outcomes=(OK, INFO))
+    end = np.minimum(held.until_ns, _released(released, held))
+    owned = end >= held.time_ns
+    held, end = held.where(owned), end[owned]
+    order = np.lexsort((held.time_ns, held.place))
+    held, end = held.where(order), end[order]
+    wanted = rows.of_kind(OrderKind.GRANT)
+    before = latest_before(held.place, held.time_ns, held.time_ns, wanted.place, wanted.time_ns)
+    others = (before >= 0) & (held.session[before] != wanted.session) if len(held) else before >= 0
+    findings.exercised(Property.ONE_OWNER, (others & (end[before] > wanted.invoke_ns)).sum() if len(held) else 0)
+    findings.add(Property.ONE_OWNER, "two owners", held.where(_with_others(held, end)))
+
+
+def _released(released: Rows, held: Rows) -> Ints:
+    """When each holder next began to give up what it held: the latest before, in time that runs backwards."""
+    whose, mine = released.place << BITS | released.session, held.place << BITS | held.session
+    backwards = -released.invoke_ns
+    at = latest_before(whose, backwards, backwards, mine, -held.time_ns)
+    return np.where(at >= 0, released.invoke_ns[at], NEVER) if len(released) else np.full(len(held), NEVER)
+
+
+def _with_others(held: Rows, end: Ints) -> Ints:
+    """Rows, sorted by place and time, at which another session's ownership had not ended."""
+    found: list[int] = []
+    best: tuple[int, int] = (-1, -1)  # the latest end, and whose
+    second: tuple[int, int] = (-1, -1)  # the latest end of anybody else
+    place = -1
+    for row, (where, since, session) in enumerate(
+        zip(held.place.tolist(), held.time_ns.tolist(), held.session.tolist(), strict=True)
+    ):
+        if where != place:
+            place, best, second = where, (-1, -1), (-1, -1)
+        if (second if best[1] == session else best)[0] > since:
+            found.append(row)
+        until = int(end[row])
+        if session == best[1]:
+            best = (max(best[0], until), session)
+        elif until >= best[0]:
+            best, second = (until, session), best
+        else:
+            second = max(second, (until, session))
+    return np.array(found, dtype=np.int64)

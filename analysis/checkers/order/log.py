@@ -1,0 +1,89 @@
+"""Whether logs have what producers were told, in the order in which they were told it: I1 and I2."""
+
+import numpy as np
+
+from analysis.checkers.order.findings import Findings
+from analysis.checkers.order.intervals import first_of_each, latest_before
+from analysis.checkers.order.properties import Property
+from analysis.checkers.order.rows import BITS, OK, Ints, Rows
+from analysis.runs.order import OrderKind
+
+
+def check_produced_in_order(rows: Rows, findings: Findings) -> None:
+    """I1: what a producer began after an earlier message of the key was confirmed stands behind it.
+
+    In one epoch that is the same partition and a greater offset.
+    """
+    produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
+    produced = produced.where((produced.producer >= 0) & (produced.key >= 0) & (produced.offset >= 0))
+    whose = produced.producer << BITS | produced.key
+    place = np.maximum(produced.epoch, 0) << BITS | produced.offset
+    before = latest_before(whose, produced.time_ns, place, whose, produced.invoke_ns)
+    later = before >= 0
+    findings.exercised(Property.PRODUCED_IN_ORDER, later.sum())
+    same_epoch = later & (produced.epoch[before] == produced.epoch)
+    moved = same_epoch & (produced.partition[before] != produced.partition)
+    findings.add(Property.PRODUCED_IN_ORDER, "another partition", produced.where(moved))
+    behind = later & ~moved & (place[before] >= place)
+    again = behind & (place[before] == place) & (produced.message_id[before] == produced.message_id)
+    found = behind & ~again
+    offsets = produced.offset[before[found]]
+    findings.add(
+        Property.PRODUCED_IN_ORDER, "in front", produced.where(found), lambda row: f"offset {offsets[row]} was earlier"
+    )
+
+
+def check_log(rows: Rows, log: Rows, findings: Findings, *, idempotent: bool, log_known: bool) -> None:
+    """I2. ``log``: decided at rest; only what lies in front of its first offset may have been trimmed."""
+    produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
+    produced = produced.where(produced.offset >= 0)
+    by_spot = produced.where(np.lexsort((produced.index, produced.message_id, produced.spot)))
+    shared = ~first_of_each(by_spot.spot) & first_of_each(by_spot.spot, by_spot.message_id)
+    findings.add(Property.ONE_LOG, "offset given twice", by_spot.where(shared))
+    if idempotent:
+        _once(produced, log, findings)
+    if not log_known:
+        return
+    kept = produced.where(produced.offset >= _first_offset(log, produced.partition))
+    findings.exercised(Property.ONE_LOG, len(kept))
+    found = _content_at(log, kept.spot)
+    findings.add(Property.ONE_LOG, "confirmed and lost", kept.where(found < 0))
+    other = (found >= 0) & (found != kept.message_id)
+    findings.add(Property.ONE_LOG, "confirmed and replaced", kept.where(other))
+    holes = ~first_of_each(log.partition)
+    holes[1:] &= log.offset[1:] != log.offset[:-1] + 1
+    at = np.flatnonzero(holes)
+    findings.add_many_at_rest(Property.ONE_LOG, "hole", log.partition[at], log.group[at], log.offset[at] - 1)
+
+
+def _once(produced: Rows, log: Rows, findings: Findings) -> None:
+    """Each number of a producer and key has one offset."""
+    numbered = np.concatenate([produced.producer, log.producer]) >= 0
+    name = [np.concatenate([getattr(produced, one), getattr(log, one)])[numbered] for one in _NUMBERED]
+    order = np.lexsort(name[::-1])
+    producer, key, sequence, partition, offset = (one[order] for one in name)
+    one_place = first_of_each(producer, key, sequence, partition, offset)
+    again = np.flatnonzero(one_place & ~first_of_each(producer, key, sequence))
+    nobody = np.full(len(again), -1, dtype=np.int64)
+    findings.add_many_at_rest(Property.ONE_LOG, "appended twice", partition[again], nobody, offset[again])
+
+
+_NUMBERED = ("producer", "key", "sequence", "partition", "offset")
+
+
+def _first_offset(log: Rows, partition: Ints) -> Ints:
+    """Where the log of each partition begins; nothing of an empty one was trimmed."""
+    known, at = np.unique(log.partition, return_index=True)
+    first = log.offset[at]
+    if not len(known):
+        return np.zeros(len(partition), dtype=np.int64)
+    where = np.minimum(np.searchsorted(known, partition), len(known) - 1)
+    return np.where(known[where] == partition, first[where], 0)
+
+
+def _content_at(log: Rows, spot: Ints) -> Ints:
+    """The message at each spot of the log; -1 for none."""
+    if not len(log):
+        return np.full(len(spot), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(log.spot, spot), len(log) - 1)
+    return np.where(log.spot[at] == spot, log.message_id[at], -1)

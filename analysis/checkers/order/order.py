@@ -1,0 +1,229 @@
+"""The checker of ordered messages. It works from the run directory alone, in O(n log n).
+
+Rows are divided twice over temporary files: by partition for what concerns logs, cursors, owners and attempts, by key
+for what concerns a key in all partitions. So memory holds the rows of the largest partition, or of one part's keys.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergence, cursor_by_place, encode_final
+from analysis.checkers.order.exclusion import check_exclusion, check_owners
+from analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
+from analysis.checkers.order.findings import Findings
+from analysis.checkers.order.log import check_log, check_produced_in_order
+from analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
+from analysis.checkers.order.properties import FORBIDDEN
+from analysis.checkers.order.retries import check_retries
+from analysis.checkers.order.rows import EVENTS, OK, TEXTS, Books, Ints, Names, Rows
+from analysis.checkers.order.sequence import (
+    check_duplicates,
+    check_finished_in_order,
+    check_gaps,
+    check_strict_order,
+)
+from analysis.checkers.order.sinks import check_sinks
+from analysis.checkers.order.verdict import OrderVerdict, verdict_of
+from analysis.checkers.order.waiting import Standstill, check_waiting, standstills
+from analysis.checkers.queue.spill import Spill, partition_by_id
+from analysis.runs.directory import RunDirectory
+from analysis.runs.fault_bands import FaultBand
+from analysis.runs.info import RunInfo
+from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
+from analysis.runs.order_rules import OrderRules
+
+ROWS_PER_PART = 250_000
+PARTS_MAX = 64
+
+_KEYED = tuple(str(one) for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK))
+_ASIDE = tuple(str(one) for one in (OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OrderRun:
+    """What a run left, as batches of the tables of ``analysis.runs.order``.
+
+    ``at_rest``: None if logs and cursors were not read. ``end_ns``: run time of its end.
+    """
+
+    info: RunInfo
+    rules: OrderRules
+    rows: int
+    events: Iterator[pa.RecordBatch]
+    at_rest: Iterator[pa.RecordBatch] | None
+    faults: Sequence[FaultBand]
+    end_ns: int
+
+    @classmethod
+    def of(cls, directory: RunDirectory) -> "OrderRun":
+        """Raises ``RunError``."""
+        info = directory.info
+        final = (directory.path / f"{FINAL_ORDER_NAME}.parquet").exists()
+        return cls(
+            info=info,
+            rules=info.order or OrderRules(),
+            rows=directory.rows(ORDER_NAME, ORDER),
+            events=directory.batches(ORDER_NAME, ORDER),
+            at_rest=directory.batches(FINAL_ORDER_NAME, FINAL_ORDER) if final else None,
+            faults=directory.faults(),
+            end_ns=max((end for _, end in info.phases.values()), default=0),
+        )
+
+
+def check_order(path: Path) -> OrderVerdict:
+    """Judge the run in ``path`` and leave ``order_verdict.json`` there. Raises ``RunError``."""
+    directory = RunDirectory.open(path)
+    verdict = order_verdict(OrderRun.of(directory))
+    directory.write_json("order_verdict.json", verdict.to_json())
+    return verdict
+
+
+def order_verdict(run: OrderRun) -> OrderVerdict:
+    check = _Check(run)
+    parts = min(PARTS_MAX, 1 + run.rows // ROWS_PER_PART)
+    with TemporaryDirectory(prefix="zonelab-order-") as directory, ExitStack() as spills:
+        made = [
+            spills.enter_context(Spill(Path(directory), name, schema, partitions=parts))
+            for name, schema in (("places", EVENTS), ("keys", EVENTS), ("rest", FINAL_EVENTS), ("held", FINAL_EVENTS))
+        ]
+        check.divide(*made, parts=parts)
+        places, keys, rest, held = made
+        for events, final in zip(places.tables(), rest.tables(), strict=True):
+            check.judge_partitions(events, final)
+        for events, final in zip(keys.tables(), held.tables(), strict=True):
+            check.judge_keys(events, final)
+    return check.verdict()
+
+
+class _Check:
+    """What is known of a run while its parts are judged one after the other."""
+
+    def __init__(self, run: OrderRun) -> None:
+        self._run, self._rules = run, run.rules
+        self._by_key = run.rules.unit == "key"
+        self._books, self._zones = Books(), Names()
+        self._findings = Findings(self._books)
+        self._members: list[pa.RecordBatch] = []
+        self._first: dict[tuple[int, int], int] = {}
+        self._blocked: list[Standstill] = []
+        self._divergence: list[OrderDivergence] = []
+        self._last_ns = 0
+        self._number_of_zones = max(len(run.info.zone_names), 1)
+
+    def divide(self, places: Spill, keys: Spill, rest: Spill, held: Spill, *, parts: int) -> None:
+        for batch in self._run.events:
+            coded = self._books.encode(batch)
+            self._last_ns = max(self._last_ns, *coded["time_ns"].to_pylist()[-1:], 0)
+            partitioned = pc.is_valid(batch["partition"])
+            self._members.append(coded.filter(pc.equal(batch["kind"].cast(pa.string()), str(OrderKind.MEMBER))))
+            _add(places, coded.filter(partitioned), batch["partition"].filter(partitioned), parts)
+            keyed = pc.and_(pc.is_valid(batch["key"]), pc.is_in(batch["kind"].cast(pa.string()), _kinds()))
+            _add(keys, coded.filter(keyed), batch["key"].filter(keyed), parts)
+        for batch in self._run.at_rest or ():
+            coded = encode_final(batch, self._books, self._zones)
+            _add(rest, coded, batch["partition"], parts)
+            sinks = pc.equal(batch["place"].cast(pa.string()), "sink")
+            _add(held, coded.filter(sinks), batch["key"].filter(sinks), parts)
+
+    def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
+        texts = {name: Names() for name in TEXTS}
+        rows = Rows.of(events, texts)
+        rest = AtRest.of(final, texts, zones=self._number_of_zones)
+        known = self._run.at_rest is not None
+        check_log(rows, rest.log, self._findings, idempotent=self._rules.idempotent, log_known=known)
+        messages = messages_of(rows, rest.log, self._books, by_key=self._by_key)
+        self._note_first(rows)
+        first = self._first_of(messages)
+        check_gaps(messages, first, self._cursors(rows, rest, messages), self._findings)
+        if not self._by_key:
+            self._exclusion_and_order(rows, messages, first)
+        check_redelivery(rows, self._findings, by_key=self._by_key)
+        check_tokens(rows, self._findings)
+        check_cursors(rows, rest if known else None, self._findings)
+        check_owners(rows, self._findings)
+        check_retries(rows, self._rules, self._findings)
+        check_duplicates(rows, self._rules.replay_max, self._findings)
+        self._waiting(rows, messages)
+        for partition, (offsets, divergent) in rest.divergence.items():
+            name = self._books.text("partition", partition)
+            self._divergence.append(OrderDivergence(partition=name, offsets=offsets, divergent=divergent))
+
+    def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
+        texts = {name: Names() for name in TEXTS}
+        rows = Rows.of(events, texts)
+        held = AtRest.of(final, texts, zones=self._number_of_zones).sinks
+        check_produced_in_order(rows, self._findings)
+        check_finished_in_order(rows, self._findings)
+        check_sinks(rows, held, self._findings)
+        if self._by_key:
+            messages = messages_of(rows, rows.where(np.zeros(len(rows), dtype=np.bool_)), self._books, by_key=True)
+            self._exclusion_and_order(rows, messages, self._first_of(messages))
+
+    def verdict(self) -> OrderVerdict:
+        doubts = [self._run.info.doubt] if self._run.info.doubt else []
+        if self._run.at_rest is None:
+            doubts.append("logs and cursors were not read at rest")
+        return verdict_of(
+            self._findings,
+            forbid=self._rules.forbid or tuple(map(str, FORBIDDEN)),
+            doubts=doubts,
+            blocked=tuple(sorted(self._blocked, key=lambda one: (-one.lasted_ns, one.begin_ns))),
+            divergence=tuple(sorted(self._divergence, key=lambda one: one.partition)),
+        )
+
+    def _exclusion_and_order(self, rows: Rows, messages: Messages, first: Ints) -> None:
+        check_strict_order(rows, messages, first, self._findings)
+        members = self._all_members()
+        ended = [self._books.code("status", one) for one in ("left", "crashed")]
+        gone = members.where(np.isin(members.status, ended))
+        check_exclusion(rows, gone, self._findings, by_key=self._by_key)
+
+    def _all_members(self) -> Rows:
+        table = pa.Table.from_batches(self._members, schema=EVENTS)
+        return Rows.of(table, {name: Names() for name in TEXTS})
+
+    def _waiting(self, rows: Rows, messages: Messages) -> None:
+        wait_ms, end_ns = self._rules.wait_ms, max(self._run.end_ns, self._last_ns)
+        check_waiting(messages, self._run.faults, wait_ms, end_ns, self._findings)
+        members = self._all_members()
+        self._blocked += standstills(rows, members, messages, self._findings, wait_ms=wait_ms, end_ns=end_ns)
+
+    def _note_first(self, rows: Rows) -> None:
+        """Where each group began: the cursor of its first grant, or its first message where nothing is granted."""
+        begun = rows.of_kind(OrderKind.START)
+        begun = begun.where(np.argsort(begun.offset, kind="stable"))
+        granted = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
+        for events, column in ((begun, begun.offset), (granted, granted.cursor)):
+            for row in np.unique(events.place, return_index=True)[1].tolist():
+                self._first[int(events.group[row]), int(events.partition[row])] = int(column[row])
+
+    def _first_of(self, messages: Messages) -> Ints:
+        return _of_places(messages, self._first, otherwise=NEVER)
+
+    def _cursors(self, rows: Rows, rest: AtRest, messages: Messages) -> Ints:
+        """Where the group of each message has come to: decided at rest, otherwise the furthest that was confirmed."""
+        told = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
+        told = told.where(np.argsort(told.cursor, kind="stable"))
+        return _of_places(messages, cursor_by_place(told) | cursor_by_place(rest.cursors), otherwise=-1)
+
+
+def _of_places(messages: Messages, values: Mapping[tuple[int, int], int], *, otherwise: int) -> Ints:
+    """The value of each message's group and partition."""
+    _, at, back = np.unique(messages.place, return_index=True, return_inverse=True)
+    whose = zip(messages.group[at].tolist(), messages.partition[at].tolist(), strict=True)
+    return np.array([values.get(one, otherwise) for one in whose], dtype=np.int64)[back]
+
+
+def _kinds() -> pa.Array:
+    return pa.array([*_KEYED, *_ASIDE])
+
+
+def _add(spill: Spill, batch: pa.RecordBatch, ids: pa.Array, parts: int) -> None:
+    spill.add(batch, partition_by_id(ids.cast(pa.string()), parts))
