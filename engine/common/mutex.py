@@ -1,4 +1,4 @@
-"""Mutual exclusion between tasks of one runtime."""
+"""Bounds on how many tasks of one runtime are somewhere at once."""
 
 from collections import deque
 from types import TracebackType
@@ -6,17 +6,24 @@ from types import TracebackType
 from engine.ports import Promise, Runtime
 
 
-class Mutex:
-    """Lets one task through at a time, in the order of their arrival."""
+class Semaphore:
+    """Lets up to ``places`` tasks through at a time, in the order of their arrival."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, places: int) -> None:
         self._runtime = runtime
-        self._held = False
+        self._free = places
+        self._held = 0
         self._waiting: deque[Promise[None]] = deque()
 
+    @property
+    def idle(self) -> bool:
+        """Nobody is let through or waits."""
+        return not self._held
+
     async def __aenter__(self) -> None:
-        if not self._held:
-            self._held = True
+        if self._free:
+            self._free -= 1
+            self._held += 1
             return
         turn = self._runtime.promise()
         self._waiting.append(turn)
@@ -35,8 +42,16 @@ class Mutex:
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Whoever is next has it now; nobody can come in between."""
+        """Whoever is next has the place now; nobody can come in between."""
         if self._waiting:
             self._waiting.popleft().set_result(None)
         else:
-            self._held = False
+            self._free += 1
+            self._held -= 1
+
+
+class Mutex(Semaphore):
+    """One place."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime, 1)

@@ -22,12 +22,20 @@ class FifoKeys:
         return f"{self._of(partition)}:producers"
 
     def cursors(self, partition: Partition) -> str:
-        """Hash: group → the first offset that it has not finished."""
+        """Hash: group → how far it is, as ``engine.fifo.log.progress`` writes it."""
         return f"{self._of(partition)}:cursors"
+
+    def groups(self, partition: Partition) -> str:
+        """Hash: group → where it began, which counts until it has said how far it is."""
+        return f"{self._of(partition)}:groups"
 
     def lock(self, partition: Partition, group: str) -> str:
         """Hash: ``owner`` of the partition in ``group``, ``renewed_ms`` on the clock of the zone."""
         return f"{self._of(partition)}:lock:{group}"
+
+    def parked(self, partition: Partition, group: str) -> str:
+        """Sorted set: a record that ``group`` put aside, as in the log → its offset."""
+        return f"{self._of(partition)}:parked:{group}"
 
     def members(self, group: str) -> str:
         """Sorted set: member of ``group`` → when it was last heard of, in ms on the clock of the zone."""

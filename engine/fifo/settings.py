@@ -104,6 +104,40 @@ class Begin(StrEnum):
     LAST = "last"
 
 
+class Order(StrEnum):
+    """What is handed out one after the other.
+
+    ``global``: everything; the topic has one partition. ``partition``: all of a partition. ``key``: the messages of a
+    key; those of different keys are worked on beside each other. ``none``: nothing, as RocketMQ's concurrent
+    consumers do, which take no lock either: batches of one are no order.
+    """
+
+    GLOBAL = "global"
+    PARTITION = "partition"
+    KEY = "key"
+    NONE = "none"
+
+
+class Poison(StrEnum):
+    """What becomes of a message that failed more often than ``reconsumed_max``.
+
+    ``block``: it is tried for ever, and holds up what is behind it. ``skip``: it becomes a dead letter, as in RocketMQ,
+    and what is behind it goes on without it. ``park``: it and all later messages of its key go to a side list, in
+    order; other keys go on.
+    """
+
+    BLOCK = "block"
+    SKIP = "skip"
+    PARK = "park"
+
+
+class Sharing(StrEnum):
+    """``clustering``: members share the partitions out. ``broadcasting``: each has all, and offsets of its own."""
+
+    CLUSTERING = "clustering"
+    BROADCASTING = "broadcasting"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
     """``own_at_once``: a partition whose lock was granted counts as locked; otherwise only the next renewal says so.
@@ -126,8 +160,9 @@ class ConsumerSettings:
     """Of one group. ``batch``: messages that a listener gets at once. ``pulled``: that are read at once.
 
     ``credit`` and ``credit_bytes``: how many messages, and how much, a member caches a partition before it reads no
-    more. ``reconsumed_max``: a message that failed more often is dead. ``kept``: so many records behind the slowest
-    group stay in a log.
+    more. ``span``: how far it reads beyond the lowest unfinished message, where there is no order by partition.
+    ``threads``: how many listeners work at once. ``reconsumed_max``: a message that failed more often is dealt with as
+    ``poison`` says. ``kept``: so many records behind the slowest group stay in a log.
     """
 
     group: str = "group"
@@ -135,12 +170,22 @@ class ConsumerSettings:
     rules: Rules = field(default_factory=Rules)
     assignment: str = "average"
     begins: Begin = Begin.FIRST
+    order: Order = Order.PARTITION
+    sharing: Sharing = Sharing.CLUSTERING
     batch: int = 1
     pulled: int = 32
     credit: int = 1_000
     credit_bytes: int = 100 * 2**20
+    span: int = 2_000
+    threads: int = 20
     reconsumed_max: int = FOREVER
+    poison: Poison = Poison.SKIP
     kept: int = 10_000
+
+    @property
+    def locks(self) -> bool:
+        """Members hold the locks of their partitions."""
+        return self.order is not Order.NONE and self.sharing is Sharing.CLUSTERING
 
     def __post_init__(self) -> None:
         if not self.group:
@@ -150,6 +195,8 @@ class ConsumerSettings:
             ("pulled", 1, 1_024),
             ("credit", 1, FOREVER),
             ("credit_bytes", 1, FOREVER),
+            ("span", 1, FOREVER),
+            ("threads", 1, 1_024),
             ("reconsumed_max", 0, FOREVER),
             ("kept", 0, FOREVER),
         ):

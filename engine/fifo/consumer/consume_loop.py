@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from engine.common.mutex import Mutex
+from engine.common.mutex import Mutex, Semaphore
 from engine.fifo.consumer.context import NS_PER_MS, MemberContext
 from engine.fifo.consumer.listener import Delivered, Handling, Outcome
 from engine.fifo.consumer.ownership import Ownership
@@ -20,15 +20,18 @@ from engine.ports import Promise
 
 
 class ConsumeLoop:
+    """Of one member. Up to ``threads`` requests are under way at once, those for a lane one after the other."""
+
     def __init__(self, context: MemberContext, ownership: Ownership, results: Results) -> None:
         self._context, self._ownership, self._results = context, ownership, results
-        self._one_at_a_time: dict[Partition, Mutex] = defaultdict(lambda: Mutex(context.runtime))
+        self._threads = Semaphore(context.runtime, context.settings.threads)
+        self._one_at_a_time: dict[tuple[Partition, str], Mutex] = {}
         self._listening: dict[Partition, int] = defaultdict(int)
         self._waiting: dict[Partition, list[Promise[None]]] = defaultdict(list)
 
-    def begin(self, queue: ProcessQueue) -> None:
-        """A request for ``queue``: there is one at a time, which ends when nothing is cached."""
-        self._context.spawn(self._request(queue), f"consume {queue.partition.name}")
+    def begin(self, queue: ProcessQueue, lane: str) -> None:
+        """A request for ``lane``: there is one at a time, which ends when nothing of it is cached."""
+        self._context.spawn(self._request(queue, lane), f"consume {queue.partition.name}")
 
     async def quiet(self, partition: Partition, *, wait_ms: int) -> bool:
         """Whether no listener is busy with ``partition``, at the latest after ``wait_ms``."""
@@ -45,35 +48,43 @@ class ConsumeLoop:
             timer.cancel()
         return not self._listening[partition]
 
-    async def _request(self, queue: ProcessQueue) -> None:
-        times = self._context.times_ms
-        async with self._one_at_a_time[queue.partition]:
-            if queue.dropped:
-                return
-            if not self._ownership.believes(queue):
-                self._later(queue, times.relock)
-                return
-            await self._batches(queue)
+    async def _request(self, queue: ProcessQueue, lane: str) -> None:
+        where = queue.partition, lane
+        turn = self._one_at_a_time.setdefault(where, Mutex(self._context.runtime))
+        async with self._threads, turn:
+            if not queue.dropped and self._ownership.believes(queue):
+                await self._batches(queue, lane)
+            elif not queue.dropped:
+                self._later(queue, lane, self._context.times_ms.relock)
+        if turn.idle:
+            self._one_at_a_time.pop(where, None)
 
-    async def _batches(self, queue: ProcessQueue) -> None:
+    async def _batches(self, queue: ProcessQueue, lane: str) -> None:
         context, times = self._context, self._context.times_ms
         slice_ends_ns = context.runtime.now_ns() + times.slice * NS_PER_MS
         while not queue.dropped:
             if not self._ownership.believes(queue):
-                self._later(queue, times.relock_in_loop)
+                self._later(queue, lane, times.relock_in_loop)
                 return
             if context.runtime.now_ns() > slice_ends_ns:
-                self._again(queue, times.resume)
+                self._again(queue, lane, times.resume)
                 return
-            batch = queue.take(context.settings.batch)
+            batch = queue.take(context.settings.batch, lane)
             if not batch:
+                self._results.explain(queue)
                 return
-            handling = Handling(partition=queue.partition)
-            said = await self._handed_over(queue, batch, handling)
-            pause_ms = await self._results.of(queue, batch, said, handling)
+            pause_ms = await self._worked_on(queue, lane, batch)
             if pause_ms is not GOES_ON:
-                self._again(queue, pause_ms)
+                self._again(queue, lane, pause_ms)
                 return
+
+    async def _worked_on(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> int | None:
+        handling = Handling(partition=queue.partition)
+        wanted = await self._results.without_parked(queue, lane, batch)
+        if not wanted:
+            return GOES_ON
+        said = await self._handed_over(queue, wanted, handling)
+        return await self._results.of(queue, lane, wanted, said, handling)
 
     async def _handed_over(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> Outcome | None:
         delivered = [self._told(queue.partition, each) for each in batch]
@@ -106,15 +117,21 @@ class ConsumeLoop:
                 if not ended.done():
                     ended.set_result(None)
 
-    def _again(self, queue: ProcessQueue, pause_ms: int) -> None:
+    def _again(self, queue: ProcessQueue, lane: str, pause_ms: int) -> None:
         async def resume() -> None:
             await self._context.sleep(pause_ms)
-            self.begin(queue)
+            self.begin(queue, lane)
 
         self._context.spawn(resume(), f"resume {queue.partition.name}")
 
-    def _later(self, queue: ProcessQueue, pause_ms: int) -> None:
-        """Ask for the lock after ``pause_ms``, again and again, and go on when it was granted."""
+    def _later(self, queue: ProcessQueue, lane: str, pause_ms: int) -> None:
+        """Ask for the lock after ``pause_ms``, again and again, and go on when it was granted.
+
+        Lanes that come while somebody is about to ask wait for the same answer.
+        """
+        queue.relocking.append(lane)
+        if len(queue.relocking) > 1:
+            return
 
         async def relock() -> None:
             times = self._context.times_ms
@@ -122,6 +139,8 @@ class ConsumeLoop:
             if queue.dropped:
                 return
             granted = await self._ownership.take(queue.partition)
-            self._again(queue, times.resume if granted else times.relock_retry)
+            lanes, queue.relocking = queue.relocking, []
+            for each in lanes:
+                self._again(queue, each, times.resume if granted else times.relock_retry)
 
         self._context.spawn(relock(), f"lock {queue.partition.name} again")

@@ -2,30 +2,55 @@
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from engine.fifo.consumer.listener import Listener
 from engine.fifo.consumer.process_queue import ProcessQueue
 from engine.fifo.events import Observer
+from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.partition import Partition
-from engine.fifo.settings import ConsumerSettings, Times
+from engine.fifo.settings import ConsumerSettings, Sharing, Times
 from engine.fifo.zones.dead_letters import DeadLetters
 from engine.fifo.zones.locks import Locks
 from engine.fifo.zones.members import Members
-from engine.ports import Clock, Runtime, Task
+from engine.fifo.zones.parked import Parked
+from engine.ports import Clock, Connection, Runtime, Task
 
 NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Zones:
-    """What a member asks of the zones."""
+    """What a member asks of the zones. ``of``: makes all of it."""
 
     logs: PartitionLogs
     locks: Locks
     members: Members
     dead_letters: DeadLetters
+    parked: Parked
+
+    @classmethod
+    def of(
+        cls,
+        settings: ConsumerSettings,
+        *,
+        level: Connection,
+        reads: Connection,
+        near: Connection,
+        keys: FifoKeys,
+    ) -> Self:
+        """``reads``: how records are read, ``near``: what is asked whether members changed, ``level``: all the rest."""
+        group, times = settings.group, settings.times_ms
+        return cls(
+            logs=PartitionLogs(level=level, reads=reads, keys=keys),
+            locks=Locks(group, level=level, keys=keys, lease_ms=times.lease),
+            members=Members(
+                group, level=level, near=near, keys=keys, expiry_ms=times.member_expiry, scan_ms=times.member_scan
+            ),
+            dead_letters=DeadLetters(group, level=level, keys=keys),
+            parked=Parked(level=level, keys=keys),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +72,12 @@ class MemberContext:
     tasks: list[Task[None]] = field(default_factory=list)
 
     @property
+    def group(self) -> str:
+        """Whose offsets are kept: the group's, or those of this member alone if it gets everything."""
+        group = self.settings.group
+        return group if self.settings.sharing is Sharing.CLUSTERING else f"{group}/{self.name}"
+
+    @property
     def times_ms(self) -> Times:
         return self.settings.times_ms
 
@@ -62,5 +93,5 @@ class MemberContext:
 
     def columns(self, partition: Partition) -> dict[str, Any]:
         """Of every event about ``partition``."""
-        named = {"group": self.settings.group, "partition": partition.name}
+        named = {"group": self.group, "partition": partition.name}
         return {**named, "member": self.name, "session": self.session}

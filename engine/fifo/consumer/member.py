@@ -29,14 +29,15 @@ class Member(Startable):
     ) -> None:
         self._context, self._partitions = context, partitions
         self._ownership, self._offsets = Ownership(context), Offsets(context)
-        loop = ConsumeLoop(context, self._ownership, Results(context, self._offsets))
+        results = Results(context, self._offsets)
+        loop = ConsumeLoop(context, self._ownership, results)
         self._rebalance = Rebalance(
             context,
             partitions=partitions,
             strategy=strategy(context.settings.assignment, room_of=room_of),
             ownership=self._ownership,
             offsets=self._offsets,
-            pulls=Pulls(context, self._offsets, loop),
+            pulls=Pulls(context, self._offsets, loop, results),
             revoke=Revoke(context, self._ownership, self._offsets, loop),
         )
         self._scheduled: list[Task[None]] = []
@@ -113,5 +114,5 @@ class Member(Startable):
 
     def _note(self, status: str) -> None:
         context = self._context
-        columns = {"group": context.settings.group, "member": context.name, "session": context.session}
+        columns = {"group": context.group, "member": context.name, "session": context.session}
         context.observer.note("member", **columns, status=status)

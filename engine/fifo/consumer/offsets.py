@@ -8,34 +8,38 @@ from contextlib import suppress
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.consumer.asked import asked
 from engine.fifo.consumer.context import MemberContext
+from engine.fifo.log.progress import Progress
 from engine.fifo.partition import Partition
+from engine.fifo.settings import Order
 
 
 class Offsets:
     def __init__(self, context: MemberContext) -> None:
         self._context = context
-        self._reached: dict[Partition, int] = {}
+        self._reached: dict[Partition, Progress] = {}
 
-    def reach(self, partition: Partition, offset: int, *, only_up: bool = False) -> None:
-        """``only_up``: a smaller number than before counts for nothing."""
-        if not only_up or offset > self._reached.get(partition, -1):
-            self._reached[partition] = offset
+    def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
+        """``only_up``: a smaller cursor than before counts for nothing. Without order none keeps what is above."""
+        known = self._reached.get(partition)
+        if not only_up or known is None or progress.cursor > known.cursor:
+            keeps = self._context.settings.order is not Order.NONE
+            self._reached[partition] = progress if keeps else Progress(progress.cursor)
 
     def forget(self, partition: Partition) -> None:
         self._reached.pop(partition, None)
 
     async def flush(self) -> None:
         """Write them all. A failure is not told: the next one writes them again."""
-        for partition, offset in list(self._reached.items()):
-            await self._write(partition, offset)
+        for partition, progress in list(self._reached.items()):
+            await self._write(partition, progress)
 
     def write_soon(self, partition: Partition) -> None:
         """Without waiting for it, as RocketMQ's one-way message: it may arrive after what is sent later."""
-        offset = self._reached.get(partition)
-        if offset is not None:
-            self._context.spawn(self._write(partition, offset), f"commit of {partition.name}")
+        progress = self._reached.get(partition)
+        if progress is not None:
+            self._context.spawn(self._write(partition, progress), f"commit of {partition.name}")
 
-    async def _write(self, partition: Partition, offset: int) -> None:
+    async def _write(self, partition: Partition, progress: Progress) -> None:
         context = self._context
-        with suppress(*COMMAND_FAILURES), asked(context, "commit", [partition], cursor=offset):
-            await context.zones.logs.commit(partition, context.settings.group, offset)
+        with suppress(*COMMAND_FAILURES), asked(context, "commit", [partition], cursor=progress.cursor):
+            await context.zones.logs.commit(partition, context.group, progress)

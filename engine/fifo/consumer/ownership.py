@@ -20,14 +20,18 @@ class Ownership:
 
     def believes(self, queue: ProcessQueue) -> bool:
         """The member thinks that it may hand out messages: it heard so, and not too long ago by its own clock."""
+        if not self._context.settings.locks:
+            return True
         now_ms, lease_ms = self._context.clock.now_ms(), self._context.times_ms.client_lease
         return queue.locked and not queue.expired(now_ms=now_ms, lease_ms=lease_ms)
 
     async def take(self, partition: Partition) -> bool:
         """Ask for the lock of one partition. A failure counts as a refusal.
 
-        Zones that did not agree may have given it here and there, so it is given back.
+        Zones that did not agree may have given it here and there, so it is given back. Without locks it is granted.
         """
+        if not self._context.settings.locks:
+            return True
         try:
             granted = await self._ask("grant", [partition])
         except Indeterminate:
@@ -43,7 +47,7 @@ class Ownership:
     async def renew_all(self) -> None:
         """Ask for all that is not dropped, in one round trip. If that fails, nothing changes."""
         asked_for = {each: queue for each, queue in self._context.queues.items() if not queue.dropped}
-        if not asked_for:
+        if not asked_for or not self._context.settings.locks:
             return
         granted = await self._ask("renew", list(asked_for))
         for partition, queue in asked_for.items():
@@ -55,7 +59,7 @@ class Ownership:
         ``why``, for the observer: drained, forced, shutdown or split.
         """
         context = self._context
-        if not partitions:
+        if not partitions or not context.settings.locks:
             return
         try:
             with asked(context, "release", partitions, status=why):

@@ -1,11 +1,23 @@
 """What a member caches of one partition, from the pull to the commit. Pure state: it asks nobody."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Entry
 from engine.fifo.partition import Partition
+from engine.fifo.settings import Order
+
+WHOLE = ""
+"""The only lane of a partition whose messages are all in one order."""
+
+_LANES: dict[Order, Callable[[Entry], str]] = {
+    Order.GLOBAL: lambda _: WHOLE,
+    Order.PARTITION: lambda _: WHOLE,
+    Order.KEY: lambda entry: entry.record.key,
+    Order.NONE: lambda entry: str(entry.offset),
+}
 
 
 @dataclass(slots=True)
@@ -20,77 +32,129 @@ class Cached:
         return len(self.entry.record.body.encode())
 
 
+@dataclass(slots=True)
+class _Lane:
+    """What is in one order: messages that wait, with a heap of their offsets, and those that were taken."""
+
+    requested: bool = False
+    waiting: dict[int, Cached] = field(default_factory=dict)
+    order: list[int] = field(default_factory=list)
+    taken: dict[int, Cached] = field(default_factory=dict)
+
+    def wait(self, cached: Cached) -> None:
+        heappush(self.order, cached.entry.offset)
+        self.waiting[cached.entry.offset] = cached
+
+
 class ProcessQueue:
-    """RocketMQ's, of one assignment of ``partition`` to this member.
+    """RocketMQ's, of one assignment of ``partition`` to this member, which holds one lane for each thing in order.
 
     ``dropped``: it is no longer ours, and whoever works on it ends when he looks. ``locked``: the zones gave us the
-    lock, at the last time we heard. ``locked_ms``: when that was, on the member's clock. ``consuming``: a request for
-    it is under way, so none is begun.
+    lock, at the last time we heard. ``locked_ms``: when that was, on the member's clock. A lane that was *requested*
+    has a request under way, so none is begun for it. ``parked``: keys whose messages go aside.
     """
 
-    def __init__(self, partition: Partition, *, next_offset: int, locked: bool, now_ms: int) -> None:
+    def __init__(
+        self, partition: Partition, *, next_offset: int, locked: bool, now_ms: int, order: Order = Order.PARTITION
+    ) -> None:
         self.partition = partition
         self.locked, self.locked_ms = locked, now_ms
         self.dropped = False
         self.next_offset, self.pulled_ms = next_offset, now_ms
         self.was_locked = False
         """A pull has found it locked, and has read the cursor then."""
-        self.requested = False
         self.refused_releases = 0
-        self.cached_bytes = 0
-        self._waiting: dict[int, Cached] = {}
-        self._order: list[int] = []
-        """A heap of the offsets that wait."""
-        self._taken: dict[int, Cached] = {}
-
-    @property
-    def cached(self) -> int:
+        self.cached = 0
         """Messages, those included that were handed out and are not committed."""
-        return len(self._waiting) + len(self._taken)
+        self.cached_bytes = 0
+        self.parked: set[str] = set()
+        self.relocking: list[str] = []
+        """Lanes that wait until the lock was asked for again."""
+        self._lane_of = _LANES[order]
+        self._lanes: dict[str, _Lane] = {}
+        self._unfinished: list[int] = []
+        """A heap of all offsets that are cached; those of ``_finished`` in it count for nothing."""
+        self._finished: set[int] = set()
 
     def expired(self, *, now_ms: int, lease_ms: int) -> bool:
-        """The member itself no longer believes in its lock."""
+        """The member itself no longer believes in its lease."""
         return now_ms - self.locked_ms > lease_ms
 
-    def put(self, entries: Iterable[Entry]) -> bool:
-        """Cache ``entries``. True if a request has to be begun."""
-        for entry in entries:
-            cached = Cached(entry)
-            self.cached_bytes += cached.size
-            self._wait(cached)
-        if not self._waiting or self.requested:
-            return False
-        self.requested = True
-        return True
+    @property
+    def progress(self) -> Progress:
+        while self._unfinished and self._unfinished[0] in self._finished:
+            self._finished.discard(heappop(self._unfinished))
+        cursor = self._unfinished[0] if self._unfinished else self.next_offset
+        return Progress(cursor, tuple(sorted(self._finished)))
 
-    def take(self, count: int) -> list[Cached]:
-        """The first messages that wait, which are then consumed. The request ends if there are none."""
-        offsets = [heappop(self._order) for _ in range(min(count, len(self._order)))]
-        taken = [self._waiting.pop(offset) for offset in offsets]
-        self._taken.update((each.entry.offset, each) for each in taken)
+    @property
+    def span(self) -> int:
+        """From the lowest offset that is not finished to the last one that was read."""
+        return self.next_offset - self.progress.cursor
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing waits and nobody works: what is cached was handed out, and only a later message can end it."""
+        return not any(lane.requested or lane.waiting for lane in self._lanes.values())
+
+    def begin_at(self, progress: Progress) -> None:
+        """Read from the cursor of ``progress`` on, but not what is finished above it."""
+        self.next_offset = progress.cursor
+        self._finished.update(progress.above)
+
+    def put(self, entries: Iterable[Entry]) -> list[str]:
+        """Cache ``entries``. The lanes for which a request has to be begun."""
+        begun = []
+        for entry in entries:
+            self.next_offset = max(self.next_offset, entry.offset + 1)
+            heappush(self._unfinished, entry.offset)
+            if entry.offset in self._finished:
+                continue
+            cached = Cached(entry)
+            self.cached += 1
+            self.cached_bytes += cached.size
+            name = self._lane_of(entry)
+            lane = self._lanes.setdefault(name, _Lane())
+            lane.wait(cached)
+            if not lane.requested:
+                lane.requested = True
+                begun.append(name)
+        return begun
+
+    def take(self, count: int, lane: str = WHOLE) -> list[Cached]:
+        """The first messages of ``lane`` that wait, which are then consumed. The request ends if there are none."""
+        own = self._lanes[lane]
+        offsets = [heappop(own.order) for _ in range(min(count, len(own.order)))]
+        taken = [own.waiting.pop(offset) for offset in offsets]
+        own.taken.update((each.entry.offset, each) for each in taken)
         if not taken:
-            self.requested = False
+            own.requested = False
+            if not own.taken:
+                del self._lanes[lane]
         return taken
 
-    def commit(self) -> int | None:
-        """What was taken is done; the offset that follows it. None if nothing was."""
-        if not self._taken:
-            return None
-        last = max(self._taken)
-        self.cached_bytes -= sum(each.size for each in self._taken.values())
-        self._taken.clear()
-        return last + 1
+    def commit(self, lane: str = WHOLE) -> Progress | None:
+        """What was taken of ``lane`` is done; how far that is. None if nothing was taken."""
+        taken = self._lanes[lane].taken
+        return self.finish(list(taken.values()), lane) if taken else None
 
-    def roll_back(self) -> None:
-        """All that was taken waits again."""
-        self.put_back(list(self._taken.values()))
-
-    def put_back(self, batch: Iterable[Cached]) -> None:
-        """``batch`` waits again; what was taken before it does not."""
+    def finish(self, batch: Iterable[Cached], lane: str = WHOLE) -> Progress:
+        """Those of what was taken are done, and no others; how far that is."""
+        own = self._lanes[lane]
         for each in batch:
-            self._taken.pop(each.entry.offset, None)
-            self._wait(each)
+            del own.taken[each.entry.offset]
+            self._finished.add(each.entry.offset)
+            self.cached -= 1
+            self.cached_bytes -= each.size
+        return self.progress
 
-    def _wait(self, cached: Cached) -> None:
-        heappush(self._order, cached.entry.offset)
-        self._waiting[cached.entry.offset] = cached
+    def roll_back(self, lane: str = WHOLE) -> None:
+        """All that was taken of ``lane`` waits again."""
+        self.put_back(list(self._lanes[lane].taken.values()), lane)
+
+    def put_back(self, batch: Iterable[Cached], lane: str = WHOLE) -> None:
+        """``batch`` waits again; what was taken before it does not."""
+        own = self._lanes[lane]
+        for each in batch:
+            own.taken.pop(each.entry.offset, None)
+            own.wait(each)

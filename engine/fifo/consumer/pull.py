@@ -5,24 +5,28 @@ from engine.fifo.consumer.consume_loop import ConsumeLoop
 from engine.fifo.consumer.context import NS_PER_MS, MemberContext
 from engine.fifo.consumer.offsets import Offsets
 from engine.fifo.consumer.process_queue import ProcessQueue
+from engine.fifo.consumer.results import Results
+from engine.fifo.log.progress import Progress
 from engine.fifo.partition import Partition
-from engine.fifo.settings import Begin
+from engine.fifo.settings import Begin, Order
 
 
 class Pulls:
-    def __init__(self, context: MemberContext, offsets: Offsets, loop: ConsumeLoop) -> None:
-        self._context, self._offsets, self._loop = context, offsets, loop
+    def __init__(self, context: MemberContext, offsets: Offsets, loop: ConsumeLoop, results: Results) -> None:
+        self._context, self._offsets, self._loop, self._results = context, offsets, loop, results
 
     def begin(self, queue: ProcessQueue) -> None:
         self._context.spawn(self._pull(queue), f"pull {queue.partition.name}")
 
-    async def beginning(self, partition: Partition) -> int:
-        """Where to begin: the group's cursor, or what the group's settings say. Raises what the port raises."""
+    async def beginning(self, partition: Partition) -> Progress:
+        """Where to begin: as far as the group is, or as its settings say. Raises what the port raises."""
         context = self._context
-        cursor = await context.zones.logs.cursor(partition, context.settings.group)
-        if cursor is not None:
-            return cursor
-        return 0 if context.settings.begins is Begin.FIRST else await context.zones.logs.end(partition)
+        progress = await context.zones.logs.progress(partition, context.group)
+        if progress is not None:
+            return progress
+        first = 0 if context.settings.begins is Begin.FIRST else await context.zones.logs.end(partition)
+        await context.zones.logs.join(partition, context.group, first)
+        return Progress(first)
 
     async def _pull(self, queue: ProcessQueue) -> None:
         context, times = self._context, self._context.times_ms
@@ -32,7 +36,7 @@ class Pulls:
             queue.pulled_ms = context.clock.now_ms()
             if not queue.locked:
                 await context.sleep(times.pull_retry)
-            elif self._full(queue):
+            elif self._results.full(queue) or self._too_far(queue):
                 await context.sleep(times.credit_retry)
             else:
                 if context.runtime.now_ns() >= tells_ns:
@@ -48,10 +52,8 @@ class Pulls:
                 else:
                     await context.sleep(times.idle)
 
-    def _full(self, queue: ProcessQueue) -> bool:
-        """There is no credit left: what is cached and not committed counts, so a unit of work must fit in."""
-        settings = self._context.settings
-        return queue.cached > settings.credit or queue.cached_bytes > settings.credit_bytes
+    def _too_far(self, queue: ProcessQueue) -> bool:
+        return self._context.settings.order in (Order.KEY, Order.NONE) and queue.span > self._context.settings.span
 
     def _tell(self, queue: ProcessQueue) -> None:
         """Every pull of RocketMQ says how far the member is, and the broker believes it.
@@ -63,7 +65,9 @@ class Pulls:
     async def _once(self, queue: ProcessQueue) -> bool:
         if not queue.was_locked:
             # Read a second time: until now the last owner may have gone on. Later nobody looks at the cursor again.
-            queue.next_offset = await self.beginning(queue.partition)
+            queue.begin_at(await self.beginning(queue.partition))
+            parked = await self._context.zones.parked.listed(queue.partition, self._context.group)
+            queue.parked.update(entry.record.key for entry in parked)
             queue.was_locked = True
         count = self._context.settings.pulled
         entries = await self._context.zones.logs.read(queue.partition, offset=queue.next_offset, count=count)
@@ -71,9 +75,8 @@ class Pulls:
             return False
         if not entries:
             if not queue.cached:
-                self._offsets.reach(queue.partition, queue.next_offset, only_up=True)
+                self._offsets.reach(queue.partition, queue.progress, only_up=True)
             return False
-        queue.next_offset = entries[-1].offset + 1
-        if queue.put(entries):
-            self._loop.begin(queue)
+        for lane in queue.put(entries):
+            self._loop.begin(queue, lane)
         return True

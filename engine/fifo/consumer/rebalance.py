@@ -11,6 +11,7 @@ from engine.fifo.consumer.process_queue import ProcessQueue
 from engine.fifo.consumer.pull import Pulls
 from engine.fifo.consumer.revoke import Revoke
 from engine.fifo.partition import Partition
+from engine.fifo.settings import Sharing
 from engine.ports import Promise
 
 
@@ -62,11 +63,9 @@ class Rebalance:
     async def _once(self) -> bool:
         """Whether this member now has what it is assigned, and nothing else."""
         try:
-            members = await self._context.zones.members.names()
+            assigned = await self._share()
         except COMMAND_FAILURES:
             return True  # nobody knows the members: everything stays as it is until the next tick
-        try:
-            assigned = self._strategy(self._context.name, members, self._partitions)
         except ValueError:
             return False
         self._tell(assigned)
@@ -75,6 +74,12 @@ class Rebalance:
             if partition not in self._context.queues:
                 await self._gain(partition)
         return set(assigned) == {each for each, queue in self._context.queues.items() if not queue.dropped}
+
+    async def _share(self) -> list[Partition]:
+        if self._context.settings.sharing is Sharing.BROADCASTING:
+            return self._partitions
+        members = await self._context.zones.members.names()
+        return self._strategy(self._context.name, members, self._partitions)
 
     async def _give_up(self, assigned: Sequence[Partition]) -> None:
         queues, now_ms = self._context.queues, self._context.clock.now_ms()
@@ -91,16 +96,18 @@ class Rebalance:
         return now_ms - queue.pulled_ms > self._context.times_ms.pull_idle
 
     async def _gain(self, partition: Partition) -> None:
+        context = self._context
         if not await self._ownership.take(partition):
             return
         self._offsets.forget(partition)
         try:
-            offset = await self._pulls.beginning(partition)
+            progress = await self._pulls.beginning(partition)
         except COMMAND_FAILURES:
             return  # an unknown cursor is not the same as none: the next rebalance asks again
-        now_ms, locked = self._context.clock.now_ms(), self._context.settings.rules.own_at_once
-        queue = ProcessQueue(partition, next_offset=offset, locked=locked, now_ms=now_ms)
-        self._context.queues[partition] = queue
+        now_ms, settings = context.clock.now_ms(), context.settings
+        locked = settings.rules.own_at_once or not settings.locks
+        queue = ProcessQueue(partition, next_offset=progress.cursor, locked=locked, now_ms=now_ms, order=settings.order)
+        context.queues[partition] = queue
         self._pulls.begin(queue)
 
     def _tell(self, assigned: list[Partition]) -> None:

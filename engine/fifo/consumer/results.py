@@ -1,6 +1,7 @@
 """What becomes of a batch, by what its listener said."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.consumer.asked import asked
@@ -8,6 +9,9 @@ from engine.fifo.consumer.context import MemberContext
 from engine.fifo.consumer.listener import Handling, Outcome
 from engine.fifo.consumer.offsets import Offsets
 from engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from engine.fifo.log.progress import Progress
+from engine.fifo.log.record import Entry
+from engine.fifo.settings import Poison
 
 LEVELS_SKIPPED = 3
 """A dead letter that failed n times waits as long as a message of the delay level 3 + n."""
@@ -22,31 +26,60 @@ class Results:
         self._context, self._offsets = context, offsets
 
     async def of(
-        self, queue: ProcessQueue, batch: Sequence[Cached], said: Outcome | None, handling: Handling
+        self, queue: ProcessQueue, lane: str, batch: Sequence[Cached], said: Outcome | None, handling: Handling
     ) -> int | None:
-        """Carry out ``said`` for ``batch``, just taken from ``queue``: ``GOES_ON``, or the pause in ms."""
+        """Carry out ``said`` for ``batch``, just taken from ``lane``: ``GOES_ON``, or the pause in ms."""
         outcome = said or Outcome.SUSPEND
         if outcome is Outcome.SUSPEND:
-            return await self._failed(queue, batch, handling)
+            return await self._failed(queue, lane, batch, handling)
         if handling.commits_itself or outcome is Outcome.COMMIT:
-            self._commit(queue)
+            self._commit(queue, lane)
         elif outcome is Outcome.ROLLBACK:
-            queue.roll_back()
+            queue.roll_back(lane)
             return self._pause(handling)
         return GOES_ON
 
-    async def _failed(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> int | None:
-        again = False
+    async def without_parked(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> list[Cached]:
+        """Those of ``batch`` that a listener may have; messages of parked keys go aside.
+
+        One that cannot be put aside now goes to the listener: it will fail, and be parked then.
+        """
+        return [
+            each
+            for each in batch
+            if each.entry.record.key not in queue.parked or not await self._park(queue, lane, each)
+        ]
+
+    def explain(self, queue: ProcessQueue) -> None:
+        """Tell of a dead stop: the credit is used up by what was handed out, and nothing comes that could commit it."""
+        if queue.at_rest and self.full(queue):
+            detail = f"{queue.cached} messages are not committed, credit {self._context.settings.credit}"
+            self._context.observer.note(
+                "assign", **self._context.columns(queue.partition), status="credit", detail=detail
+            )
+
+    def full(self, queue: ProcessQueue) -> bool:
+        """There is no credit left: what is cached and not committed counts, so a unit of work must fit in."""
+        settings = self._context.settings
+        return queue.cached > settings.credit or queue.cached_bytes > settings.credit_bytes
+
+    async def _failed(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached], handling: Handling) -> int | None:
+        settings = self._context.settings
+        buries = settings.poison is Poison.SKIP
+        again, left = False, []
         for each in batch:
-            dead = each.failed >= self._context.settings.reconsumed_max and await self._bury(queue, each)
-            if not dead:
+            hopeless = each.failed >= settings.reconsumed_max
+            if settings.poison is Poison.PARK and hopeless and await self._park(queue, lane, each):
+                continue
+            left.append(each)
+            if not (buries and hopeless and await self._bury(queue, each)):
                 each.failed += 1
                 again = True
         if again:
-            queue.put_back(batch)  # those too that are dead letters by now: they will be delivered, and buried, again
+            queue.put_back(left, lane)  # those too that are dead letters by now: they will come, and be buried, again
             return self._pause(handling)
         if handling.commits_itself:
-            self._commit(queue)
+            self._commit(queue, lane)
         return GOES_ON
 
     async def _bury(self, queue: ProcessQueue, dead: Cached) -> bool:
@@ -54,9 +87,8 @@ class Results:
         levels = context.times_ms.dead_letter_levels
         level = min(LEVELS_SKIPPED + dead.failed, len(levels))
         entry, attempts = dead.entry, dead.failed + rules.counts_last
-        columns = {"offset": entry.offset, "message_id": entry.record.id, "key": entry.record.key}
         try:
-            with asked(context, "dead_letter", [queue.partition], **columns):
+            with asked(context, "dead_letter", [queue.partition], **_columns(entry)):
                 await context.zones.dead_letters.add(
                     queue.partition,
                     entry,
@@ -67,13 +99,32 @@ class Results:
             return False
         return True
 
-    def _commit(self, queue: ProcessQueue) -> None:
+    async def _park(self, queue: ProcessQueue, lane: str, poison: Cached) -> bool:
+        entry = poison.entry
+        try:
+            with asked(self._context, "park", [queue.partition], **_columns(entry)):
+                await self._context.zones.parked.add(queue.partition, self._context.group, entry)
+        except COMMAND_FAILURES:
+            return False
+        queue.parked.add(entry.record.key)
+        self._reach(queue, queue.finish([poison], lane))
+        return True
+
+    def _commit(self, queue: ProcessQueue, lane: str) -> None:
+        reached = queue.commit(lane)
+        if reached is not None:
+            self._reach(queue, reached)
+
+    def _reach(self, queue: ProcessQueue, reached: Progress) -> None:
         """In memory. Whoever has dropped the partition commits nothing, so the next owner gets the batch again."""
-        reached = queue.commit()
-        if reached is not None and not queue.dropped:
+        if not queue.dropped:
             self._offsets.reach(queue.partition, reached)
 
     def _pause(self, handling: Handling) -> int:
         times = self._context.times_ms
         wanted = times.suspend if handling.suspend_ms is None else handling.suspend_ms
         return min(max(wanted, times.suspend_least), times.suspend_most)
+
+
+def _columns(entry: Entry) -> dict[str, Any]:
+    return {"offset": entry.offset, "message_id": entry.record.id, "key": entry.record.key}

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.common.pipelines import read, write
 from engine.fifo.keys import FifoKeys
+from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
 from engine.fifo.scripts import run
@@ -63,19 +64,23 @@ class PartitionLogs:
         (raw,) = await read(self._reads, [("HGET", self._keys.meta(partition), "next")])
         return int(raw or 0)
 
-    async def cursor(self, partition: Partition, group: str) -> int | None:
-        """The first offset that ``group`` has not finished; None if it has said nothing yet."""
+    async def progress(self, partition: Partition, group: str) -> Progress | None:
+        """How far ``group`` is; None if it has said nothing yet."""
         (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
-        return None if raw is None else int(raw)
+        return None if raw is None else Progress.parse(raw)
 
-    async def commit(self, partition: Partition, group: str, offset: int) -> None:
-        """Put the cursor of ``group`` there, whoever asks and whatever it was."""
-        await self._write("commit", ("HSET", self._keys.cursors(partition), group, offset))
+    async def join(self, partition: Partition, group: str, offset: int) -> None:
+        """``group``, which has said nothing yet, begins at ``offset``: nothing behind it is trimmed."""
+        await self._write("join", ("HSETNX", self._keys.groups(partition), group, offset))
+
+    async def commit(self, partition: Partition, group: str, progress: Progress) -> None:
+        """That is how far ``group`` is, whoever asks and whatever it was."""
+        await self._write("commit", ("HSET", self._keys.cursors(partition), group, progress.text()))
 
     async def trim(self, partition: Partition, *, kept: int) -> int:
         """Drop what is more than ``kept`` records behind the slowest group; how many that were."""
-        keys = [self._keys.log(partition), self._keys.cursors(partition), self._keys.producers(partition)]
-        return int(await self._write("trim", run("trim", keys, kept)))
+        names = (self._keys.log, self._keys.cursors, self._keys.producers, self._keys.groups)
+        return int(await self._write("trim", run("trim", [name(partition) for name in names], kept)))
 
     async def _write(self, name: str, command: Command) -> Any:
         (reply,) = await write(self._level, [command], name=name)

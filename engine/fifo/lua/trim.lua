@@ -1,9 +1,15 @@
--- Drop the records of the log KEYS[1] that are more than ARGV[1] behind the slowest group of KEYS[2], and the producers
--- of KEYS[3] whose last record is among them. How many records were dropped; none if there is no group.
+-- Drop the records of the log KEYS[1] that are more than ARGV[1] behind the slowest group, and the producers of KEYS[3]
+-- whose last record is among them. KEYS[4]: where each group began, KEYS[2]: how far those are that said so since.
+-- How many records were dropped; none if there is no group.
 local slowest
-for _, cursor in ipairs(redis.call('HVALS', KEYS[2])) do
-  local offset = tonumber(cursor)
+local function heard(text)
+  local offset = tonumber(string.match(text, '^%d+'))
   if not slowest or offset < slowest then slowest = offset end
+end
+for _, progress in ipairs(redis.call('HVALS', KEYS[2])) do heard(progress) end
+local began = redis.call('HGETALL', KEYS[4])
+for i = 1, #began, 2 do
+  if redis.call('HEXISTS', KEYS[2], began[i]) == 0 then heard(began[i + 1]) end
 end
 if not slowest then return 0 end
 local kept = slowest - tonumber(ARGV[1])

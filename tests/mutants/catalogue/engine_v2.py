@@ -144,9 +144,9 @@ MUTANTS = (
     Mutant(
         id="v2-mutex-lets-two-in",
         module="engine.common.mutex",
-        function="Mutex._pass_on",
+        function="Semaphore._pass_on",
         old="self._waiting.popleft().set_result(None)",
-        new="self._held = False\n            self._waiting.popleft().set_result(None)",
+        new="self._free += 1\n            self._waiting.popleft().set_result(None)",
         breaks="Whoever comes while the turn is passed on gets in beside the next.",
     ),
 )

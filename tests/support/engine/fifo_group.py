@@ -11,9 +11,7 @@ from engine.fifo.consumer.listener import Outcome
 from engine.fifo.consumer.member import Member
 from engine.fifo.log.record import Record
 from engine.fifo.modes import Mode, group_settings
-from engine.fifo.zones.dead_letters import DeadLetters
-from engine.fifo.zones.locks import Locks
-from engine.fifo.zones.members import Members
+from engine.fifo.settings import Order, Poison, Sharing
 
 
 class Pause:
@@ -77,6 +75,9 @@ class Event:
     cursor: int | None = None
     attempt: int | None = None
     partition: str | None = None
+    group: str | None = None
+    key: str | None = None
+    detail: str | None = None
     status: str | None = None
     message_id: str | None = None
     op_id: int | None = None
@@ -114,6 +115,11 @@ class Told:
         return [each for each in self._by_kind[kind] if member in (None, each.member)]
 
 
+def _typed(changes):
+    enums = {"order": Order, "poison": Poison, "sharing": Sharing}
+    return {name: enums.get(name, lambda same: same)(value) for name, value in changes.items()}
+
+
 class GroupBench(LogBench):
     """One topic and one group, on one zone. ``handle(delivered, handling)``: what every listener does.
 
@@ -124,7 +130,7 @@ class GroupBench(LogBench):
         super().__init__(lab, partitions=partitions)
         of_mode = group_settings(Mode(mode))
         calm = replace(of_mode.times_ms, idle=25, notice=20)  # hundreds of looks a second would only take time
-        self.settings = replace(of_mode, **{"times_ms": calm, **changes})
+        self.settings = replace(of_mode, **{"times_ms": calm, **_typed(changes)})
         self.told = Told(lab.runtime)
         self.work_ms = work_ms
         self.handle = None
@@ -135,23 +141,12 @@ class GroupBench(LogBench):
     def times_ms(self):
         return self.settings.times_ms
 
-    def zones(self, connection):
-        group, times = self.settings.group, self.times_ms
-        return Zones(
-            logs=self.through(connection),
-            locks=Locks(group, level=connection, keys=self.keys, lease_ms=times.lease),
-            members=Members(
-                group,
-                level=connection,
-                near=connection,
-                keys=self.keys,
-                expiry_ms=times.member_expiry,
-                scan_ms=times.member_scan,
-            ),
-            dead_letters=DeadLetters(group, level=connection, keys=self.keys),
-        )
+    def zones(self, connection, settings=None):
+        return Zones.of(settings or self.settings, level=connection, reads=connection, near=connection, keys=self.keys)
 
-    def start(self, name, connection=None):
+    def start(self, name, connection=None, **changes):
+        """A member; ``changes``: of the settings, for it alone."""
+        settings = replace(self.settings, **_typed(changes))
         pause = Pause(self.lab.runtime)
 
         async def listen(delivered, handling):
@@ -163,10 +158,10 @@ class GroupBench(LogBench):
         context = MemberContext(
             name=name,
             session=f"{name}.{next(self.told._numbers)}",
-            settings=self.settings,
+            settings=settings,
             runtime=pause,
             clock=self.lab.cluster.clock("a"),
-            zones=self.zones(pause.around(connection or self.lab.direct("a"))),
+            zones=self.zones(pause.around(connection or self.lab.direct("a")), settings),
             listener=listener,
             observer=self.told,
         )
@@ -189,11 +184,19 @@ class GroupBench(LogBench):
     def go_on(self, name):
         self.programs[name][1].go_on()
 
-    def produce(self, number, *, first=0):
+    def fill(self, number):
+        """``number`` messages in each partition."""
+        for partition in self.partitions:
+            self.produce(number, partition=partition)
+
+    def produce(self, number, *, first=0, keys="k", partition=None):
+        """``number`` messages, whose keys are the letters of ``keys`` in turn."""
+
         async def append_all():
             for sequence in range(first + 1, first + number + 1):
-                record = Record(id=f"p{sequence}", key="k", body="", producer="p", sequence=sequence)
-                await self.logs.append(self.partition, record, idempotent=False)
+                key = keys[(sequence - 1) % len(keys)]
+                record = Record(id=f"p{sequence}", key=key, body="", producer="p", sequence=sequence)
+                await self.logs.append(partition or self.partition, record, idempotent=False)
 
         self.run(append_all())
 
@@ -212,7 +215,8 @@ class GroupBench(LogBench):
         return self
 
     def cursor(self):
-        return self.run(self.logs.cursor(self.partition, self.settings.group))
+        progress = self.run(self.logs.progress(self.partition, self.settings.group))
+        return progress and progress.cursor
 
     def started(self, member=None):
         return [each.offset for each in self.told.of("start", member=member)]

@@ -9,6 +9,7 @@ from support.engine.fifo import LogBench
 
 from cluster.votes.levels import Level
 from engine.fifo.log.partition_log import Appended, OutOfSequence
+from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
 
 
@@ -47,13 +48,13 @@ def test_an_idempotent_append_takes_only_what_follows(bench):
     assert bench.listed() == [(0, "p1"), (1, "p2"), (2, "q1")]
 
 
-def test_a_cursor_is_whatever_was_written_last(bench):
-    cursor = bench.logs.cursor
-    assert bench.run(cursor(bench.partition, "g")) is None
-    for offset in (5, 3):
-        bench.run(bench.logs.commit(bench.partition, "g", offset))
-        assert bench.run(cursor(bench.partition, "g")) == offset
-    assert bench.run(cursor(bench.partition, "other")) is None
+def test_how_far_a_group_is_is_whatever_was_written_last(bench):
+    progress = bench.logs.progress
+    assert bench.run(progress(bench.partition, "g")) is None
+    for told in (Progress(5), Progress(3, (5, 9))):
+        bench.run(bench.logs.commit(bench.partition, "g", told))
+        assert bench.run(progress(bench.partition, "g")) == told
+    assert bench.run(progress(bench.partition, "other")) is None
 
 
 def test_a_log_is_trimmed_behind_its_slowest_group(bench):
@@ -64,8 +65,10 @@ def test_a_log_is_trimmed_behind_its_slowest_group(bench):
         bench.append(number)
     bench.append(1, "new", idempotent=True)
     assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 0  # no group has said how far it is
-    for group, offset in (("fast", 12), ("slow", 8)):
-        bench.run(bench.logs.commit(bench.partition, group, offset))
+    bench.run(bench.logs.join(bench.partition, "slow", 0))
+    bench.run(bench.logs.commit(bench.partition, "fast", Progress(12)))
+    assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 0  # another began in front of all
+    bench.run(bench.logs.commit(bench.partition, "slow", Progress(8, (10,))))
     assert bench.run(bench.logs.trim(bench.partition, kept=3)) == 5
     assert bench.listed()[0] == (5, "old1")
     assert bench.append(1, "old", idempotent=True) == Appended(5, duplicate=True)

@@ -1,6 +1,7 @@
 """Goal: the cache of a partition takes, commits and gives back as RocketMQ's process queue. Method: its own tests."""
 
 from engine.fifo.consumer.process_queue import ProcessQueue
+from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
 
@@ -24,7 +25,7 @@ def test_what_is_taken_and_committed_is_cached_no_more():
     assert (made.cached, made.cached_bytes) == (100, 500)
     assert taken(made, 10) == list(range(10))
     assert (made.cached, made.cached_bytes) == (100, 500)
-    assert made.commit() == 10
+    assert made.commit() == Progress(10)
     assert (made.cached, made.cached_bytes) == (90, 450)
     assert made.commit() is None
 
@@ -46,5 +47,5 @@ def test_the_lowest_offsets_are_taken_first_whatever_was_given_back():
     assert taken(made, 1) == [2]
     made.roll_back()
     assert taken(made, 9) == [0, 1, 2, 3, 4, 5]
-    assert (made.cached, made.cached_bytes, made.commit()) == (6, 30, 6)
+    assert (made.cached, made.cached_bytes, made.commit()) == (6, 30, Progress(6))
     assert [each.entry.offset for each in first] == [0, 1]

@@ -1,0 +1,33 @@
+"""Messages of a key that could not be handled: they wait aside, in their order, for whoever mends the cause."""
+
+from engine.common.pipelines import read, write
+from engine.fifo.keys import FifoKeys
+from engine.fifo.log.record import Entry
+from engine.fifo.partition import Partition
+from engine.ports import Command, Connection
+
+
+class Parked:
+    """A member learns of parked keys when it gets a partition, and of those that were taken up again then, too."""
+
+    def __init__(self, *, level: Connection, keys: FifoKeys) -> None:
+        self._level, self._keys = level, keys
+
+    async def add(self, partition: Partition, group: str, entry: Entry) -> None:
+        """Once, however often."""
+        text = f"{entry.offset} {entry.record.text()}"
+        command: Command = ("ZADD", self._keys.parked(partition, group), entry.offset, text)
+        await write(self._level, [command], name="park")
+
+    async def listed(self, partition: Partition, group: str) -> list[Entry]:
+        """In the order of their offsets."""
+        (raws,) = await read(self._level, [("ZRANGE", self._keys.parked(partition, group), 0, -1)])
+        return [Entry.parse(raw) for raw in raws]
+
+    async def take_up(self, partition: Partition, group: str, key: str) -> list[Entry]:
+        """Those of ``key``, in order, which are parked no more: whoever asks for them is to handle them."""
+        taken = [entry for entry in await self.listed(partition, group) if entry.record.key == key]
+        if taken:
+            texts = [f"{entry.offset} {entry.record.text()}" for entry in taken]
+            await write(self._level, [("ZREM", self._keys.parked(partition, group), *texts)], name="take up")
+        return taken
