@@ -2,7 +2,7 @@
 
 ::
 
-    GET  /            a live page                    GET /health      200, or 503 if its own server is not reached
+    GET  /health      200, or 503 if its own server is not reached
     GET  /topology    zones, port, levels, links     GET /statistics  counts, latencies, of late too
     GET  /metrics     for Prometheus
     PUT  /links       {"a>b": {"lag": "constant:50ms", "loss": 0.1, "cut": "drop"}, …}: how links are to be
@@ -21,13 +21,12 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from cluster.admin.guard import Guard, refused
 from cluster.admin.links import LinkState
 from cluster.admin.metrics import exposition
-from cluster.admin.page import live_page
 from cluster.admin.rates import PERIOD_S
 from cluster.admin.serving import serving
 from cluster.admin.settings import AdminSettings
@@ -52,10 +51,6 @@ class _Levels(BaseModel):
 
 def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
     """The application; what it may do to the gateway is what ``view`` offers."""
-
-    async def page(_: Request) -> Response:
-        shown = live_page(health=view.health(), topology=view.topology(), figures=view.statistics())
-        return HTMLResponse(shown, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
 
     async def health(_: Request) -> Response:
         told = view.health()
@@ -85,7 +80,6 @@ def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
         return JSONResponse(view.topology()["links"])
 
     reading: dict[str, _Endpoint] = {
-        "/": page,
         "/health": health,
         "/topology": topology,
         "/statistics": statistics,

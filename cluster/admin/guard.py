@@ -20,16 +20,24 @@ _READING = ("GET", "HEAD")
 class Guard:
     """ASGI middleware that answers 403 or 401 to whom it does not let through, in the form of the other errors.
 
-    ``reading_needs_token``: also what changes nothing is for those with the token only.
+    ``reading_needs_token``: also what changes nothing is for those with the token only, except for the paths that are
+    ``open_to_all``.
     """
 
     def __init__(
-        self, app: ASGIApp, *, token: str | None, hosts: Iterable[str] = (), reading_needs_token: bool = False
+        self,
+        app: ASGIApp,
+        *,
+        token: str | None,
+        hosts: Iterable[str] = (),
+        reading_needs_token: bool = False,
+        open_to_all: Iterable[str] = (),
     ) -> None:
         self._app = app
         self._token = token
         self._hosts = frozenset((*LOOPBACK_NAMES, *hosts))
         self._reading_needs_token = reading_needs_token
+        self._open_to_all = frozenset(open_to_all)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self._refusal(Request(scope))) is not None:
@@ -44,7 +52,7 @@ class Guard:
         origin = request.headers.get("origin")
         if origin is not None and origin != f"http://{request.headers['host']}":
             return refused(f"pages of {origin} may not use this", status=403)
-        if request.method in _READING and not self._reading_needs_token:
+        if request.method in _READING and (not self._reading_needs_token or request.url.path in self._open_to_all):
             return None
         if self._token is None:
             return refused("nobody may change anything here: it was started without a token", status=403)

@@ -1,4 +1,4 @@
-"""The verbs of a cluster that stays up: ``zonelab up``, ``status``, ``heal`` and ``down``; and ``image``.
+"""The verbs of a cluster that stays up: ``zonelab up``, ``status``, ``monitor``, ``heal`` and ``down``; and ``image``.
 
 Exit codes: 0 done, 2 interrupted, 3 it failed or no cluster is up, 64 bad usage, such as a zone that is not there.
 """
@@ -160,6 +160,18 @@ def status(
         print_json(told)
     else:
         print_status(told)
+
+
+def monitor(*, as_json: AsJson = False) -> None:
+    """Print the address of the live page of the cluster that is up. Whoever has it may break things, too."""
+    from scenarios.monitor.page import address_of
+
+    session = control().session
+    address = address_of(session.control, token=session.token)
+    if as_json:
+        print_json({"page": address})
+    else:
+        typer.echo(address)
 
 
 def heal(*, as_json: AsJson = False) -> None:

@@ -25,7 +25,7 @@ class Control:
     """Asks one supervisor."""
 
     def __init__(self, session: SessionFile, *, timeout_s: float = CALL_S) -> None:
-        self._session = session
+        self.session = session
         self._timeout_s = timeout_s
 
     @classmethod
@@ -51,14 +51,14 @@ class Control:
         try:
             answer = httpx.request(
                 method,
-                self._session.control + path,
+                self.session.control + path,
                 json=body,
-                headers={"Authorization": f"Bearer {self._session.token}"},
+                headers={"Authorization": f"Bearer {self.session.token}"},
                 timeout=timeout_s,
                 trust_env=False,
             )
         except httpx.TransportError as error:
-            raise NotUp(f"the supervisor does not answer at {self._session.control}: {error}") from error
+            raise NotUp(f"the supervisor does not answer at {self.session.control}: {error}") from error
         if answer.status_code in _WRONG_ASKED:
             raise NotAccepted(answer.json()["error"])
         if answer.is_error:

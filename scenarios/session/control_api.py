@@ -1,4 +1,4 @@
-"""The supervisor's HTTP application, for the command line of the same user: all of it needs the token."""
+"""The supervisor's HTTP application, for the command line and the live page of the same user: all needs the token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,6 +15,8 @@ from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
 from cluster.admin.guard import Guard, refused
 from cluster.zone import ClusterError, Restart
 from scenarios.errors import NotAccepted
+from scenarios.monitor.app import page_routes
+from scenarios.monitor.page import PAGE_PATH
 from scenarios.session.fault_requests import FaultRequest
 from scenarios.session.session import Session
 
@@ -88,6 +90,7 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
 
     return Starlette(
         routes=[
+            *page_routes(session, session.feed),
             Route("/status", status),
             Route("/faults", fault, methods=["POST"]),
             Route("/faults/end", end, methods=["POST"]),
@@ -95,7 +98,7 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
             Route("/heal", heal, methods=["POST"]),
             Route("/down", down, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, token=token, reading_needs_token=True)],
+        middleware=[Middleware(Guard, token=token, reading_needs_token=True, open_to_all=[PAGE_PATH])],
         exception_handlers={
             ValidationError: wrong_value,
             BodyTooLarge: wrong_value,

@@ -83,7 +83,7 @@ class Board:
         places: Places | None = None,
     ) -> None:
         self._zones = zones
-        self._places = places or Places.of_zones(zones.names)
+        self.places = places or Places.of_zones(zones.names)
         self._coordinators = coordinators
         self._recording = recording
         self._faults: dict[int, Fault] = {}
@@ -146,7 +146,7 @@ class Board:
 
         What does not come up again stays killed, which is then a fault in force.
         """
-        nodes = self._places.nodes_of(target)
+        nodes = self.places.nodes_of(target)
         kill = FaultKind.COORDINATOR_KILL if of_coordinator else FaultKind.KILL
         async with self._verbs:
             faults = self._holding_any(nodes, of_coordinator=of_coordinator)
@@ -195,7 +195,7 @@ class Board:
 
     def _free(self, request: FaultRequest) -> tuple[str, ...]:
         """The nodes that it is on. Raises ``NotAccepted`` if they are not there, or something is the matter already."""
-        nodes, of_coordinator = self._places.nodes_of(request.target), request.kind.of_coordinator
+        nodes, of_coordinator = self.places.nodes_of(request.target), request.kind.of_coordinator
         for node in nodes:
             under = self._holding(node, of_coordinator=of_coordinator)
             what = _words(node, of_coordinator=of_coordinator)
@@ -286,7 +286,7 @@ class Board:
 
     def _warm_source(self, name: str, *, besides: Sequence[str]) -> RealZone:
         """A running server that has the same keys, and is none of ``besides``."""
-        for other in self._places.twins_of(name):
+        for other in self.places.twins_of(name):
             if other not in besides and self._zones[other].state is ZoneState.RUNNING:
                 return self._zones[other]
         raise Conflict(
@@ -344,9 +344,9 @@ class Board:
         """In force, and recorded; it is up to the caller to make it happen. Raises ``NotAccepted``."""
         links: tuple[str, ...] = ()
         if request.kind.of_links:
-            links = self._places.links_of(request.target)
+            links = self.places.links_of(request.target)
         elif request.kind.cut is not None:
-            links = self._places.links_at(nodes)
+            links = self.places.links_at(nodes)
         fault = Fault(self._next_number, request, self._recording.now_ns(), links=links, nodes=nodes)
         self._next_number += 1
         self._faults[fault.number] = fault

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ from cluster.real.zones.process.workspace import create_directory, remove_direct
 from cluster.real.zones.waiting import to_completion
 from cluster.topology.topology import Topology, placed
 from scenarios.logs import logging_to
+from scenarios.monitor.feed import Feed
+from scenarios.monitor.readings import WAIT_S, Reading
 from scenarios.session.coordinator_process import CoordinatorProcess
 from scenarios.session.fault_board import Board
+from scenarios.session.fault_requests import FaultKind
 from scenarios.session.recording import Recording
 from scenarios.session.settings import SessionSettings
 from scenarios.session.targets import Places
@@ -51,28 +54,62 @@ class Session:
         places = Places(settings.layout)
         self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording, places=places)
         self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
+        self.feed = Feed(self.read)
 
     async def status(self) -> dict[str, Any]:
-        """Everything that ``zonelab status`` shows."""
+        """Everything that ``zonelab status`` shows; coordinators that are slow to answer are waited for."""
         asked = await asyncio.gather(*(one.statistics() for one in self.coordinators.values()))
-        answers = dict(zip(self.coordinators, asked, strict=True))
+        now_ns = self.recording.now_ns()
+        answers = zip(self.coordinators, asked, strict=True)
+        fresh = {zone: Reading(answer, now_ns) for zone, answer in answers if answer is not None}
+        return {**self._described(), **self._told(fresh)}
+
+    def hello(self) -> dict[str, Any]:
+        """For a page that is opened: what stays as it is, and what may be done."""
+        kinds = [
+            {"kind": kind.value, "needs": kind.needs, "of_links": kind.of_links, "colour": kind.fault_class.colour}
+            for kind in FaultKind
+        ]
+        places = list(self.board.places.groups)
+        return {
+            "title": f"Cluster at {self.settings.level}",
+            "about": self._described(),
+            "faultable": {"kinds": kinds, "places": places},
+        }
+
+    async def read(self) -> dict[str, Any]:
+        """For a page that is looked at; who does not answer at once is shown as it was last."""
+        answers = self.sampler.answers
+        await answers.look(within_s=WAIT_S)
+        return {"now_ms": self._wall_ms(self.recording.now_ns()), **self._told(answers.latest)}
+
+    def _described(self) -> dict[str, Any]:
         settings = self.settings
         return {
             "run": str(self.recording.directory),
-            "up_s": round(self.recording.now_ns() / 1e9, 1),
             "kind": settings.kind.value,
             "level": settings.level.value,
             "lag": settings.lag,
             "dc_lag": settings.dc_lag,
             "time_factor": settings.time_factor,
             "data_centres": {} if settings.layout.flat else placed(settings.layout),
-            "zones": [self._zone(name, answer) for name, answer in answers.items()],
-            "links": _links(answers),
+        }
+
+    def _told(self, readings: Mapping[str, Reading[dict[str, Any]]]) -> dict[str, Any]:
+        """``read_ms``, of a zone and of a link: when that was so, by the clock of the machine."""
+        return {
+            "up_s": round(self.recording.now_ns() / 1e9, 1),
+            "zones": [self._zone(name, readings.get(name)) for name in self.coordinators],
+            "links": _links(readings, self._wall_ms),
             "faults": self.board.active,
         }
 
-    def _zone(self, name: str, answer: dict[str, Any] | None) -> dict[str, Any]:
+    def _wall_ms(self, run_ns: int) -> int:
+        return (self.recording.epoch_ns + run_ns) // 1_000_000
+
+    def _zone(self, name: str, reading: Reading[dict[str, Any]] | None) -> dict[str, Any]:
         zone, coordinator = self.zones[name], self.coordinators[name]
+        answer = None if reading is None else reading.value
         fault = self.board.fault_on(name)
         told: dict[str, Any] = {
             "zone": name,
@@ -87,6 +124,7 @@ class Session:
                 "admin": coordinator.admin,
                 "pid": coordinator.pid,
             },
+            "read_ms": None if reading is None else self._wall_ms(reading.time_ns),
             "statistics": None,
         }
         if answer is not None:
@@ -180,6 +218,7 @@ async def _until_connected(coordinator: CoordinatorProcess) -> None:
 async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory: Path, error: str | None) -> None:
     sampling.cancel()
     await asyncio.wait([sampling])
+    made.feed.close()
     await made.board.close()
     with contextlib.suppress(Exception):  # what cannot be asked any more has its last answer
         await made.recording.sample(await made.sampler.ask())
@@ -249,13 +288,14 @@ def _reserved(port: int | None) -> "Any":
         reservation.release()
 
 
-def _links(answers: dict[str, dict[str, Any] | None]) -> list[dict[str, Any]]:
+def _links(readings: Mapping[str, Reading[dict[str, Any]]], wall_ms: Callable[[int], int]) -> list[dict[str, Any]]:
     """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
     found: dict[str, dict[str, Any]] = {}
-    for zone, answer in answers.items():
-        for link in answer["links"] if answer is not None else ():
+    for zone, reading in readings.items():
+        for link in reading.value["links"]:
             before = found.get(link["link"])
-            shown = link if before is None or link["link"].startswith(f"{zone}>") else before
+            told = {**link, "read_ms": wall_ms(reading.time_ns)}
+            shown = told if before is None or link["link"].startswith(f"{zone}>") else before
             queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
             found[link["link"]] = {**shown, "in_flight": queued}
     return [found[name] for name in sorted(found)]

@@ -66,6 +66,8 @@ async def _serve(made: Session, state: StateDirectory, file: SessionFile) -> Non
             await ending.wait()
         except asyncio.CancelledError:
             made.recording.verb("down", {"asked by": "a signal"})
+        finally:
+            made.feed.close()
 
 
 def _cancel_on_termination() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from cluster.admin.rates import PERIOD_S, Counted, rates
 from cluster.real.zones.zone_set import ZoneSet
-from scenarios.session.coordinator_process import CoordinatorProcess
+from scenarios.monitor.readings import Reading, Readings
+from scenarios.session.coordinator_process import CALL_S, CoordinatorProcess
 from scenarios.session.recording import Recording
 
 
@@ -18,8 +19,15 @@ class Sampler:
         self._coordinators = coordinators
         self._recording = recording
         self._seen = {zone: Counted(time_ns=0) for zone in coordinators}
-        self.latest: dict[str, Any] = {}
+        self.answers: Readings[dict[str, Any]] = Readings(
+            {zone: coordinator.statistics for zone, coordinator in coordinators.items()}, now_ns=recording.now_ns
+        )
+        """What each coordinator tells of itself, at run time."""
+
+    @property
+    def latest(self) -> dict[str, Any]:
         """What each coordinator that ever answered counted last."""
+        return {zone: reading.value for zone, reading in self.answers.latest.items()}
 
     async def run(self) -> None:
         """For ever."""
@@ -34,20 +42,19 @@ class Sampler:
 
     async def ask(self) -> list[dict[str, Any]]:
         """One round."""
-        answers = await asyncio.gather(*(one.statistics() for one in self._coordinators.values()))
-        return [self._row(zone, answer) for zone, answer in zip(self._coordinators, answers, strict=True)]
+        fresh = await self.answers.look(within_s=CALL_S)
+        return [self._row(zone, fresh.get(zone)) for zone in self._coordinators]
 
-    def _row(self, zone: str, answer: dict[str, Any] | None) -> dict[str, Any]:
-        now_ns = self._recording.now_ns()
+    def _row(self, zone: str, fresh: Reading[dict[str, Any]] | None) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "time_ns": now_ns,
+            "time_ns": self._recording.now_ns(),
             "zone": zone,
             "server": self._zones[zone].state.value,
             "coordinator": self._coordinators[zone].state.value,
         }
-        if answer is not None:
-            self.latest[zone] = answer
-            now = Counted.of(answer, time_ns=now_ns)
+        if fresh is not None:
+            answer = fresh.value
+            now = Counted.of(answer, time_ns=fresh.time_ns)
             row.update(rates(self._seen[zone], now))
             self._seen[zone] = now
             row["clients"] = answer["port"]["clients"]

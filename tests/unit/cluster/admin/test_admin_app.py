@@ -5,7 +5,6 @@ Method: the application in the test's own process, with real links and a gateway
 
 import asyncio
 import json
-import re
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -88,21 +87,8 @@ def test_measured_latencies_are_cumulative_buckets_that_end_with_all_commands(cl
     assert counts[-1] == found["zonelab_latency_seconds_count", *labels] >= 3
 
 
-def test_the_page_shows_the_zone_and_needs_no_other_file(client, gateway):
-    gateway.counted.zone_failures["b"] = {"<script>": 1}
-    page = client.get("/")
-    assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    assert "<h1>Zone a</h1>" in page.text
-    assert "a&gt;b" in page.text
-    assert "&lt;script&gt;" in page.text
-    assert "src=" not in page.text
-    assert "href=" not in page.text
-
-
 def test_clients_that_were_closed_for_what_was_held_for_them_are_counted(client, gateway):
-    assert "closed for what was held" not in client.get("/").text
     gateway.closed = 12
-    assert "12 clients closed for what was held for them" in client.get("/").text
     assert 'zonelab_port_over_memory_total{zone="a"} 12.0' in client.get("/metrics").text
 
 
@@ -117,9 +103,6 @@ def test_a_node_of_a_topology_tells_where_nodes_are_and_what_became_of_writes_fo
     found = metrics_of(client)
     assert found["zonelab_remote_total", ("what", "failed_over"), ("zone", "a")] == 2
     assert found["zonelab_peer", ("other", "b"), ("zone", "a")] == 0
-    page = client.get("/").text
-    for words in ("<h1>Node a</h1>", "data centre east", "2,147,483,648", "&lt;b&gt;", "5 sent", "2 failed over"):
-        assert words in page
 
 
 def test_links_become_what_is_asked_for_and_others_stay(client, gateway):
@@ -197,7 +180,7 @@ def test_without_a_token_nobody_may_change_anything(asked):
     assert client.post("/heal").status_code == 403
 
 
-@pytest.mark.parametrize("path", ["/", "/statistics", "/heal"])
+@pytest.mark.parametrize("path", ["/topology", "/statistics", "/heal"])
 def test_a_name_of_somebody_else_that_leads_here_is_refused(client, path):
     method = "POST" if path == "/heal" else "GET"
     assert client.request(method, path, headers={"Host": "evil.example:8001"}).status_code == 403
@@ -222,7 +205,7 @@ def test_wrong_settings_are_told_in_one_line(tmp_path):
         read_admin_settings(tmp_path / "none.json")
 
 
-def test_the_last_five_seconds_are_shown_beside_the_totals(asked, gateway):
+def test_the_last_five_seconds_are_told_beside_the_totals(asked, gateway):
     client = asked()
     for second in range(8):
         gateway.commands = 7 + 100 * second
@@ -233,9 +216,6 @@ def test_the_last_five_seconds_are_shown_beside_the_totals(asked, gateway):
     gateway.runtime.run_until_complete(gateway.runtime.sleep(1_000_000_000))
     recent = client.get("/statistics").json()["recent"]
     assert (recent["seconds"], recent["operations_per_s"], recent["errors_per_s"]) == (5, 84, 0)
-    row = re.search(r"the last 5.0 s.*?</table>", client.get("/").text, re.DOTALL)
-    assert row is not None
-    assert "84.0" in row[0]
 
 
 def test_a_server_that_does_not_answer_keeps_nobody_from_counting(monkeypatch, gateway):

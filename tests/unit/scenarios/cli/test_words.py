@@ -24,7 +24,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
         for section in sections[3:]
     }
     assert verbs["One run"] == ["demo", "scenarios", "engines", "run", "replay"]
-    assert verbs["A cluster by hand"] == ["up", "status", "heal", "down", "image", "fault"]
+    assert verbs["A cluster by hand"] == ["up", "status", "monitor", "heal", "down", "image", "fault"]
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
 
 

@@ -1,0 +1,192 @@
+"use strict";
+// The live page: asks for the events of whoever served it, shows the newest reading, and says so when there is none.
+(() => {
+  const QUIET_MS = 2500, SILENT_MS = 6000, AGAIN_MS = 1000, KEY = "zonelab token";
+  const { made, put, count, rate, ms, clock, span, table } = live;
+  const byId = (id) => document.getElementById(id);
+  const state = byId("state"), section = (name) => byId(name);
+
+  // The token comes in the fragment, which browsers send to nobody, and does not stay in the address.
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem(KEY, given);
+    history.replaceState(null, "", location.pathname);
+  }
+  const asked = (path, options = {}) => fetch(path, {
+    ...options, cache: "no-store",
+    headers: { Authorization: `Bearer ${sessionStorage.getItem(KEY) || ""}`, "Content-Type": "application/json" },
+  });
+
+  let hello = null, last = null, heard = 0, why = "";
+
+  const say = (kind, text) => { put(state, text, kind); document.body.classList.toggle("stale", kind === "bad"); };
+  const judge = () => {
+    if (last !== null && performance.now() - heard <= QUIET_MS && !why) return say("good", `Live · read ${clock(last.now_ms)}`);
+    if (why.startsWith("refused")) return say("bad", `Not accepted: ${why.slice(8)}. Open the address that zonelab printed.`);
+    if (last === null) return say("unsure", why ? `Nobody answers: ${why}. Trying again.` : "Connecting …");
+    return say("bad", `Stale since ${clock(last.now_ms)}: ${why || "no reading arrives"}. Trying again.`);
+  };
+
+  const tell = (place, text, kind) => put(place, text, kind ? `told ${kind}` : "told");
+  const post = async (path, body) => {
+    const told = section("faults").querySelector(".told");
+    tell(told, "…");
+    try {
+      const answer = await asked(path, { method: "POST", body: JSON.stringify(body) });
+      const said = await answer.json();
+      const done = said.done;
+      if (!answer.ok) tell(told, said.error, "bad");
+      else tell(told, Array.isArray(done) ? done.join("; ") || "nothing to do" : `begun: ${done.fault}`);
+    } catch (error) { tell(told, `not sent: ${error.message}`, "bad"); }
+  };
+
+  const shown = {};
+  const once = (name, place, heads, empty) => shown[name] || (shown[name] = table(place, heads, empty));
+  const n = "n";
+
+  const zones = (now) => {
+    const heads = [["zone"], ["server"], ["coordinator"], ["reaches"], ["clients", n], ["commands/s", n], ["errors/s", n], ["divergent/s", n],
+      ["p50 ms", n], ["p99 ms", n], ["commands", n], ["errors", n], ["differed", n], ["read", n]];
+    once("zones", section("zones"), heads).show(last.zones.map((zone) => {
+      const told = zone.statistics || {}, recent = told.recent || {};
+      const up = (state) => state === "running" ? state : [state, "bad"];
+      const away = Object.entries({ ...told.connected, ...told.peers }).filter(([, reached]) => !reached).map(([name]) => name);
+      const troubles = told.server_troubles || [];
+      const server = troubles.length ? [troubles.join(", "), "bad"] : up(zone.server.state);
+      const reaches = !zone.statistics ? "–" : away.length ? [`not ${away.join(", ")}`, "bad"] : "all";
+      const place = zone.data_centre ? `${zone.zone} (${zone.of_zone}, ${zone.data_centre})` : zone.zone;
+      const cells = [place, server, up(zone.coordinator.state), reaches, count(told.clients)];
+      cells.push(rate(recent.operations_per_s), recent.errors_per_s ? [rate(recent.errors_per_s), "bad"] : rate(recent.errors_per_s));
+      cells.push(rate(recent.divergent_per_s), ms(recent.p50_ms), ms(recent.p99_ms));
+      cells.push(count(told.commands), count(told.errors), count(told.divergence));
+      return { key: zone.zone, read: zone.read_ms, cells };
+    }), now);
+  };
+
+  const links = (now) => {
+    const heads = [["link"], ["lag"], ["loss", n], ["duplicate", n], ["cut"], ["on the way", n], ["read", n]];
+    const under = new Set(last.faults.flatMap((fault) => fault.links));
+    const many = last.links.length > 12;
+    const rows = last.links.filter((link) => !many || link.in_flight || link.cut || under.has(link.link));
+    once("links", section("links"), heads).show(rows.map((link) => ({
+      key: link.link, read: link.read_ms,
+      cells: [link.link, link.lag, String(link.loss), String(link.duplicate || 0), link.cut ? [link.cut, "bad"] : "–", count(link.in_flight)],
+    })), now);
+  };
+
+  const faults = () => {
+    const able = hello.faultable;
+    const heads = [["fault"], ["since", n], ["ends in", n], ...(able ? [["end"]] : [])];
+    once("faults", section("faults").querySelector(".rows"), heads).show(last.faults.map((fault) => {
+      const act = () => post("/faults/end", { number: fault.number });
+      const end = able ? [{ label: "end", name: `end ${fault.fault}`, act }] : [];
+      return { key: fault.fault, cells: [fault.fault, span(fault.since_s), span(fault.ends_in_s), ...end] };
+    }));
+  };
+
+  const votes = (now) => {
+    const levels = [["zone"], ["level"], ["commands", n], ["errors", n], ["late disagreements", n], ["decisions"], ["read", n]];
+    const failures = [["zone"], ["of zone"], ["error"], ["batches", n], ["read", n]];
+    const each = (rows) => last.zones.filter((zone) => zone.statistics).flatMap((zone) =>
+      rows(zone.statistics, zone).map(([key, ...cells]) => ({ key: `${zone.zone} ${key}`, read: zone.read_ms, cells: [zone.zone, ...cells] })));
+    once("levels", section("votes"), levels, "No command yet.").show(each((told) => Object.entries(told.levels).map(([level, counts]) => [
+      level, level, count(counts.commands), count(counts.error_answers), count(counts.late_disagreements),
+      Object.entries(counts.decisions).filter(([, number]) => number).map(([name, number]) => `${name} ${count(number)}`).join(", "),
+    ])), now);
+    once("failures", section("votes"), failures, "No zone failed to answer.").show(each((told) => Object.entries(told.zone_failures)
+      .flatMap(([zone, errors]) => Object.entries(errors).map(([text, number]) => [`${zone} ${text}`, zone, text, count(number)]))), now);
+  };
+
+  const draw = () => {
+    const now = last.now_ms;
+    const parts = { zones, links, faults, votes };
+    for (const [name, part] of Object.entries(parts)) {
+      if (!last[name === "votes" ? "zones" : name]) continue;
+      section(name).hidden = false;
+      part(now);
+    }
+  };
+
+  const controls = () => {
+    const able = hello.faultable, box = section("faults").querySelector("fieldset");
+    byId("heal").hidden = box.hidden = !able;
+    if (!able || byId("links-kinds").querySelector("button")) return;
+    const value = (id) => byId(id).value.trim();
+    const options = [...able.places, "all"];
+    if (able.places.length < 6) able.places.forEach((one, at) => able.places.slice(at + 1).forEach((other) => options.push(`${one}:${other}`, `${one}>${other}`, `${other}>${one}`)));
+    byId("targets").replaceChildren(...options.map((text) => { const option = made("option"); option.value = text; return option; }));
+    byId("target").value = able.places[0];
+    const button = (place, label, act) => {
+      const one = made("button", label);
+      one.type = "button";
+      one.addEventListener("click", act);
+      byId(place).append(one);
+    };
+    for (const { kind, needs, of_links } of able.kinds) {
+      const place = of_links ? "links-kinds" : kind.includes(" ") ? "program-kinds" : "server-kinds";
+      button(place, kind, () => {
+        const body = { kind, target: value("target") };
+        if (value("for")) body.for_s = Number(value("for"));
+        if (needs) body[needs] = needs === "lag" ? value("lag") : Number(value(needs));
+        if (kind === "kill") body.restart = value("mode");
+        post("/faults", body);
+      });
+    }
+    button("server-kinds", "restart", () => post("/restart", { what: "zone", target: value("target"), mode: value("mode") }));
+    button("program-kinds", "coordinator restart", () => post("/restart", { what: "coordinator", target: value("target") }));
+    byId("heal").addEventListener("click", () => post("/heal"));
+  };
+
+  const opened = (told) => {
+    hello = told;
+    put(byId("title"), told.title, "");
+    document.title = `zonelab: ${told.title}`;
+    put(byId("about"), Object.entries(told.about).filter(([, value]) => value !== null && typeof value !== "object")
+      .map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(" · "), "muted");
+    controls();
+  };
+
+  const heardOf = (name, told) => {
+    if (name === "hello") return opened(told);
+    last = told;
+    heard = performance.now();
+    why = "";
+    draw();
+    return judge();
+  };
+
+  // One connection: until it ends, or is silent for so long that whoever served it must be gone.
+  const listen = async () => {
+    const ended = new AbortController();
+    let watch = null;
+    const alive = () => { clearTimeout(watch); watch = setTimeout(() => ended.abort(), SILENT_MS); };
+    try {
+      alive();
+      const answer = await asked("/events", { signal: ended.signal });
+      if (!answer.ok) { why = `refused ${(await answer.json()).error}`; return; }
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) { why = "whoever served this page has ended"; return; }
+        alive();
+        const parts = (rest + value).split("\n\n");
+        rest = parts.pop();
+        for (const part of parts) {
+          const [name, data] = part.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
+          heardOf(name, JSON.parse(data));
+        }
+      }
+    } catch { why = "whoever served this page does not answer"; } finally { clearTimeout(watch); }
+  };
+  const goOn = async () => {
+    for (;;) {
+      await listen();
+      judge();
+      await new Promise((resolve) => { setTimeout(resolve, AGAIN_MS); });
+    }
+  };
+  setInterval(judge, 500);
+  addEventListener("hashchange", () => location.reload());
+  goOn();
+})();

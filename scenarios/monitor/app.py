@@ -1,0 +1,49 @@
+"""What serves a live page: the page itself, its events, and a message that is followed.
+
+::
+
+    GET /          the page; the only path without a token, since nothing of the cluster is in it
+    GET /events    server-sent events: one ``hello`` with what stays the same, then a ``reading`` each second
+    GET /metrics   for Prometheus
+    GET /message   ?queue=NAME&id=ID: where every zone has the message
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from scenarios.monitor.feed import Feed, event
+from scenarios.monitor.page import PAGE_PATH, page, policy
+
+_NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class Monitored(Protocol):
+    """What a page shows."""
+
+    def hello(self) -> dict[str, Any]:
+        """What stays the same while it is looked at."""
+
+    async def read(self) -> dict[str, Any]:
+        """The figures now, each with the time when it was read."""
+
+
+def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:
+    """``feed`` reads ``monitored``."""
+
+    async def shown(_: Request) -> Response:
+        headers = {**_NOT_KEPT, "Content-Security-Policy": policy(), "Referrer-Policy": "no-referrer"}
+        return HTMLResponse(page(), headers=headers)
+
+    async def events(_: Request) -> Response:
+        async def told() -> AsyncIterator[bytes]:
+            yield event("hello", monitored.hello())
+            async for each in feed.events():
+                yield each
+
+        return StreamingResponse(told(), media_type="text/event-stream", headers=_NOT_KEPT)
+
+    return (Route(PAGE_PATH, shown), Route("/events", events))

@@ -1,0 +1,73 @@
+"""One reading a second for everybody who looks at a page, and none while nobody does."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+LOGGER = logging.getLogger("zonelab.monitor")
+
+PERIOD_S = 1.0
+
+
+def event(name: str, data: Mapping[str, Any]) -> bytes:
+    """A server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    return f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'), allow_nan=False)}\n\n".encode()
+
+
+class Feed:
+    """Reads by ``read`` each ``period_s`` while there are ``events`` that somebody waits for.
+
+    Who is slow gets the newest reading when ready for it: nothing is kept for anybody.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[Mapping[str, Any]]], *, period_s: float = PERIOD_S) -> None:
+        self._read = read
+        self._period_s = period_s
+        self._listeners = 0
+        self._reading: asyncio.Task[None] | None = None
+        self._next: asyncio.Future[bytes] | None = None
+
+    @property
+    def listeners(self) -> int:
+        return self._listeners
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """For ever; ends when the readings do."""
+        self._listeners += 1
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._go_on())
+        try:
+            while not self._reading.done():
+                if self._next is None:
+                    self._next = asyncio.get_running_loop().create_future()
+                upcoming = self._next
+                both: set[asyncio.Future[Any]] = {upcoming, self._reading}
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if upcoming.done():
+                    yield upcoming.result()
+        finally:
+            self._listeners -= 1
+            if not self._listeners:
+                self.close()
+
+    def close(self) -> None:
+        """Everybody's events end."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _go_on(self) -> None:
+        loop = asyncio.get_running_loop()
+        next_s = loop.time()
+        while True:
+            try:
+                told = event("reading", await self._read())
+            except Exception:
+                LOGGER.exception("what the live page shows could not be read")
+                raise
+            waited_for, self._next = self._next, None
+            if waited_for is not None:
+                waited_for.set_result(told)
+            next_s = max(next_s + self._period_s, loop.time())
+            await asyncio.sleep(next_s - loop.time())

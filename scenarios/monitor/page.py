@@ -1,0 +1,32 @@
+"""The page: one file, whose script is named by its hash and asks nobody but the server it came from."""
+
+from functools import cache
+
+from analysis.pages import Script, environment
+
+PAGE_PATH = "/"
+_SCRIPTS = ("monitor_tables.js", "monitor.js")
+
+
+def address_of(served_at: str, *, token: str) -> str:
+    """Where a browser opens the page; the token is in the fragment, which it sends to nobody."""
+    return f"{served_at}{PAGE_PATH}#token={token}"
+
+
+@cache
+def page() -> str:
+    return environment().get_template("monitor.html").render(title="zonelab monitor", scripts=_scripts())
+
+
+def policy() -> str:
+    """The Content-Security-Policy that comes with the page; unlike the one in it, it also forbids frames."""
+    allowed = " ".join(f"'{script.hash}'" for script in _scripts())
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+@cache
+def _scripts() -> tuple[Script, ...]:
+    return tuple(Script.of_template(name) for name in _SCRIPTS)

@@ -1,0 +1,57 @@
+"""What several sources said last, each with its own time: one that does not answer makes no other figure old."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+SHARED_S = 0.5
+"""A reading that is no older serves whoever asks next, so that two who ask each second cost one question."""
+
+WAIT_S = 0.3
+"""How long a page waits for those who have not answered; what they say later is in the next reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """``value`` was so at ``time_ns`` of the clock of ``Readings``."""
+
+    value: T
+    time_ns: int
+
+
+class Readings(Generic[T]):
+    """``sources`` by name; each gives None if it cannot be asked now. No source is asked twice at the same time."""
+
+    def __init__(self, sources: Mapping[str, Callable[[], Awaitable[T | None]]], *, now_ns: Callable[[], int]) -> None:
+        self._sources = sources
+        self._now_ns = now_ns
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self.latest: dict[str, Reading[T]] = {}
+        """Of each source that ever answered."""
+
+    async def look(self, *, within_s: float) -> dict[str, Reading[T]]:
+        """Ask all whose reading is older than ``SHARED_S``; returns what is fresh after ``within_s`` at most."""
+        oldest_ns = self._now_ns() - round(SHARED_S * 1e9)
+        for name in self._sources:
+            known = self.latest.get(name)
+            if name not in self._asking and (known is None or known.time_ns < oldest_ns):
+                self._asking[name] = asyncio.create_task(self._ask(name))
+        if self._asking:
+            await asyncio.wait(self._asking.values(), timeout=within_s)
+        return {name: reading for name, reading in self.latest.items() if reading.time_ns >= oldest_ns}
+
+    def close(self) -> None:
+        """Nobody is waited for any more."""
+        for task in self._asking.values():
+            task.cancel()
+
+    async def _ask(self, name: str) -> None:
+        try:
+            value = await self._sources[name]()
+            if value is not None:
+                self.latest[name] = Reading(value, self._now_ns())
+        finally:
+            del self._asking[name]

@@ -1,0 +1,188 @@
+"""Goal: the live page shows what it is told, says since when it is told nothing, and breaks what its buttons say.
+
+Method: Chromium, and a cluster that the test plays behind the real application with its guard.
+"""
+
+import time
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from support.scenarios.browser import Served, chromium, opened
+
+from cluster.admin.guard import Guard
+from scenarios.monitor.app import page_routes
+from scenarios.monitor.feed import Feed
+from scenarios.monitor.page import PAGE_PATH, address_of, policy
+
+TOKEN = "t" * 32
+XSS = "<img src=x onerror=alert(1)>"
+
+
+class Played:
+    """Zone a of a cluster; ``commands`` and ``faults`` are what a page shows, ``posted`` what it asked for."""
+
+    def __init__(self):
+        self.commands = 41
+        self.faults = []
+        self.posted = []
+        self.read_ms = None
+        self.feed = Feed(self.read, period_s=0.05)
+        self.port = 0
+
+    def hello(self):
+        kinds = [{"kind": kind, "needs": needs, "of_links": needs == "lag", "colour": "#000"} for kind, needs in KINDS]
+        return {"title": XSS, "about": {"level": "DC_QUORUM"}, "faultable": {"kinds": kinds, "places": ["a", "b"]}}
+
+    async def read(self):
+        now_ms = time.time_ns() // 1_000_000
+        recent = dict.fromkeys(("operations_per_s", "errors_per_s", "divergent_per_s"), 1.5) | {
+            "p50_ms": 2,
+            "p99_ms": None,
+        }
+        told = {"connected": {"a": True, "b": False}, "peers": {}, "clients": 3, "commands": self.commands, "errors": 0}
+        told |= {
+            "divergence": 0,
+            "server_troubles": [],
+            "recent": recent,
+            "levels": {},
+            "zone_failures": {"b": {XSS: 2}},
+        }
+        running = {"state": "running"}
+        zone = {"zone": "a", "server": running, "coordinator": running, "statistics": told}
+        link = {"link": "a>b", "lag": "0", "loss": 0, "duplicate": 0, "cut": "drop", "in_flight": 1, "read_ms": now_ms}
+        zones = [zone | {"read_ms": self.read_ms or now_ms}]
+        return {"now_ms": now_ms, "zones": zones, "links": [link], "faults": self.faults}
+
+    def serve(self):
+        async def posted(request):
+            self.posted.append((request.url.path, await request.json() if await request.body() else None))
+            return JSONResponse({"done": {"fault": "7:it"}})
+
+        paths = ("/faults", "/faults/end", "/restart", "/heal")
+        routes = [*page_routes(self, self.feed), *(Route(path, posted, methods=["POST"]) for path in paths)]
+        guard = Middleware(Guard, token=TOKEN, reading_needs_token=True, open_to_all=[PAGE_PATH])
+        served = Served(Starlette(routes=routes, middleware=[guard]), port=self.port)
+        self.port = served.address.port
+        return served
+
+
+KINDS = [("cut", None), ("lag", "lag"), ("kill", None), ("slow", "factor"), ("port kill", None)]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def played():
+    return Played()
+
+
+@pytest.fixture
+def served(played):
+    made = played.serve()
+    yield made
+    made.close()
+
+
+def address(served, token=TOKEN):
+    return address_of(f"http://{served.address}", token=token)
+
+
+def test_the_page_is_for_everybody_and_all_that_is_known_for_those_with_the_token(served):
+    with httpx.Client(base_url=f"http://{served.address}", trust_env=False) as client:
+        page = client.get("/")
+        assert page.headers["content-security-policy"] == policy()
+        assert (page.headers["cache-control"], page.headers["referrer-policy"]) == ("no-store", "no-referrer")
+        assert "unsafe-inline" not in policy().partition("script-src")[2]
+        assert client.get("/events").status_code == client.post("/heal").status_code == 401
+        assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
+
+
+@pytest.mark.chromium
+def test_figures_change_in_place_with_the_time_when_they_were_read(browser, played, served):
+    with opened(browser, address(served)) as page:
+        commands = page.locator("#zones tr[data-key=a] td").nth(9)
+        expect(commands).to_have_text("41")
+        assert (page.url, page.evaluate("sessionStorage.length")) == (f"http://{served.address}/", 1)
+        assert page.locator("h1").text_content() == XSS
+        page.evaluate("document.querySelector('#zones tr[data-key=a]').dataset.same = 'yes'")
+        played.commands = 4200
+        expect(commands).to_have_text("4,200")
+        row = page.locator("#zones tr[data-key=a]")
+        assert row.get_attribute("data-same") == "yes"
+        assert abs(time.time() * 1e3 - float(row.get_attribute("data-read"))) < 60_000
+        played.read_ms = round(time.time() * 1e3) - 86_400_000
+        expect(row).to_have_class("old")
+        page.reload()
+        expect(commands).to_have_text("4,200")
+
+
+@pytest.mark.chromium
+def test_the_page_says_since_when_nobody_answers_and_goes_on_when_somebody_does(browser, played, served):
+    with opened(browser, address(served)) as page:
+        expect(page.locator("#state")).to_contain_text("Live")
+        port = served.address.port
+        served.close()
+        expect(page.locator("#state")).to_contain_text("Stale since")
+        expect(page.locator("body")).to_have_class("stale")
+        played.commands, played.feed = 99, Feed(played.read, period_s=0.05)
+        again = played.serve()
+        assert again.address.port == port
+        try:
+            expect(page.locator("#state")).to_contain_text("Live")
+            expect(page.locator("#zones tr[data-key=a] td").nth(9)).to_have_text("99")
+        finally:
+            again.close()
+        served.close = lambda: None
+
+
+@pytest.mark.chromium
+def test_who_has_no_token_is_told_where_to_find_it(browser, served):
+    with opened(browser, address(served, token="wrong" * 8)) as page:
+        expect(page.locator("#state")).to_contain_text("Open the address that zonelab printed")
+
+
+@pytest.mark.chromium
+def test_the_keyboard_breaks_ends_and_heals(browser, played, served):
+    with opened(browser, address(served)) as page:
+        page.get_by_label("where").fill("b")
+        page.get_by_role("button", name="slow").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#faults .told")).to_have_text("begun: 7:it")
+        played.faults = [
+            {"number": 7, "fault": "7:slow b", "since_s": 1.0, "ends_in_s": None, "links": []},
+            {"number": 8, "fault": "8:cut a", "since_s": 1.0, "ends_in_s": 9.0, "links": ["a>b"]},
+        ]
+        page.get_by_role("button", name="end 8:cut a").focus()
+        played.faults = [{**one, "since_s": 2.0} for one in played.faults]
+        expect(page.locator("#faults tr[data-key='8:cut a'] td").first).to_have_text("2.0 s")
+        page.keyboard.press("Enter")
+        page.locator("#for").fill("")
+        page.get_by_role("button", name="lag", exact=True).press("Enter")
+        page.get_by_role("button", name="heal").press("Enter")
+        deadline_s = time.monotonic() + 30
+        while len(played.posted) < 4 and time.monotonic() < deadline_s:
+            page.wait_for_timeout(20)
+        assert played.posted == [
+            ("/faults", {"kind": "slow", "target": "b", "for_s": 10, "factor": 4}),
+            ("/faults/end", {"number": 8}),
+            ("/faults", {"kind": "lag", "target": "b", "lag": "constant:50ms"}),
+            ("/heal", None),
+        ]
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_wider_than_the_window(browser, served, width):
+    with opened(browser, address(served), width=width, dark=True) as page:
+        expect(page.locator("#zones tr[data-key=a]")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
