@@ -3,7 +3,7 @@
 Source: https://github.com/wuzhc/gmq at v1.0.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +28,7 @@ class GmqDispatcher(Startable):
     """What runs in the background of a gmq process named ``name``; instances hand it their cards over ``cards``.
 
     A card that was taken is in memory only, until a bucket has written it. If the program is killed before, it is lost.
+    ``on_ready`` is told the topic of each job that it has put into a list.
     """
 
     def __init__(
@@ -39,10 +40,11 @@ class GmqDispatcher(Startable):
         quorum: Connection,
         cards: Channel[Handed],
         settings: GmqSettings,
+        on_ready: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
         self._runtime, self._cards = runtime, cards
-        self._store = Store(quorum, settings=settings)
+        self._store = Store(quorum, settings=settings, on_ready=on_ready)
         self._delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
         self._leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
         self._takes_cards = False

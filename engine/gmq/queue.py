@@ -6,16 +6,14 @@ dispatcher, too; here each program has an instance of its own, which hands its c
 
 from engine.common.failures import operation
 from engine.common.job_queue import MS_PER_S, JobQueue, checked_seconds, whole_seconds
-from engine.gmq.channel import Channel, Closed
+from engine.gmq.channel import Channel
 from engine.gmq.dispatcher import Handed
-from engine.gmq.jobs import BrokenJob, Card, Job
+from engine.gmq.handover import Handover
+from engine.gmq.jobs import BrokenJob, Job
 from engine.gmq.settings import SECONDS_MAX, GmqSettings
 from engine.gmq.store import Store
 from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
-
-GRACE_S = 3
-"""How much longer than its TTR a job is in flight."""
+from engine.ports import Clock, Connection, Runtime, ServerError
 
 
 class GmqQueue(JobQueue):
@@ -31,8 +29,9 @@ class GmqQueue(JobQueue):
         self, *, runtime: Runtime, clock: Clock, quorum: Connection, cards: Channel[Handed], settings: GmqSettings
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
-        self._clock, self._cards, self._settings = clock, cards, settings
+        self._clock, self._settings = clock, settings
         self._store = Store(quorum, settings=settings)
+        self._handover = Handover(cards, store=self._store, clock=clock, compat=settings.compat)
 
     async def ack(self, delivery: Delivery) -> bool:
         """Delete the job, whoever has it. False if it is not in flight: its lease is over, or it is gone."""
@@ -46,7 +45,7 @@ class GmqQueue(JobQueue):
         return await self._store.get(job_id)
 
     async def _add(self, message: Message) -> Receipt:
-        self._ask_for_dispatcher()
+        self._handover.ask_for_dispatcher()
         now_ms = self._clock.now_ms()
         job = Job(
             id=message.id,
@@ -59,7 +58,7 @@ class GmqQueue(JobQueue):
             if not await self._store.put(job):
                 raise ServerError(f"jobKey:{self._store.keys.job(job.id)},error:has exist")
             effects.count += 1
-            await self._hand_over(job, job.delay_s, leased=False)
+            await self._handover.schedule(job)
         return Receipt(id=job.id, shard=job.topic, due_ms=now_ms + message.timeout_ms)
 
     def _check(self, message: Message) -> None:
@@ -69,7 +68,7 @@ class GmqQueue(JobQueue):
             checked_seconds("lease_ms", message.lease_ms or 0, most=SECONDS_MAX)
 
     async def _next_ready(self) -> str | None:
-        self._ask_for_dispatcher()
+        self._handover.ask_for_dispatcher()
         return await super()._next_ready()
 
     async def _take_ready(self, topic: str) -> str | None:
@@ -88,7 +87,7 @@ class GmqQueue(JobQueue):
     async def _delivered(self, job: Job) -> Delivery:
         start_ms = self._clock.now_ms()
         if job.ttr_s > 0:
-            await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)
+            await self._handover.lease(job)
             if self._settings.compat:
                 await self._store.count_delivery(job.id)
         else:
@@ -101,24 +100,3 @@ class GmqQueue(JobQueue):
             leased_ms=leased_ms,
             lease_end_ms=start_ms + job.ttr_s * MS_PER_S if job.ttr_s > 0 else leased_ms,
         )
-
-    async def _hand_over(self, job: Job, delay_s: int, *, leased: bool) -> None:
-        """What a dispatcher that is stopping does not take, the instance writes itself; the original does not."""
-        try:
-            await self._cards.send(Handed(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
-        except Closed as error:
-            if self._settings.compat or not error.orderly:
-                raise Indeterminate(f"job {job.id!r} is in the pool only: {error}") from error
-            await self._write(job.id, delay_s, leased=leased)
-
-    async def _write(self, job_id: str, delay_s: int, *, leased: bool) -> None:
-        if delay_s == 0:
-            await self._store.make_ready(job_id)
-        else:
-            bucket = (self._store.ttr_buckets if leased else self._store.delay_buckets)[0]
-            await self._store.add_to_bucket(bucket, job_id, due_s=self._clock.now_ms() // MS_PER_S + delay_s)
-
-    def _ask_for_dispatcher(self) -> None:
-        """It is one process with what answers clients. Raises ``Unavailable`` if there is none."""
-        if self._cards.closed:
-            raise Unavailable("no dispatcher runs")

@@ -3,7 +3,7 @@
 Source: https://github.com/wuzhc/gmq at v1.0. Scripts named ``original_…`` are its own, with their defects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,10 +31,15 @@ class Due:
 
 
 class Store:
-    """Every call raises ``PortError`` and, for an error reply, ``ServerError``."""
+    """Every call raises ``PortError`` and, for an error reply, ``ServerError``.
 
-    def __init__(self, quorum: Connection, *, settings: GmqSettings) -> None:
-        self._quorum, self._compat = quorum, settings.compat
+    ``on_ready`` is told the topic of each job that ``make_ready`` has put into a list.
+    """
+
+    def __init__(
+        self, quorum: Connection, *, settings: GmqSettings, on_ready: Callable[[str], None] | None = None
+    ) -> None:
+        self._quorum, self._compat, self._on_ready = quorum, settings.compat, on_ready
         self.keys = GmqKeys(prefix=settings.prefix)
         self.delay_buckets = [self.keys.delay_bucket(number) for number in range(settings.buckets)]
         self.ttr_buckets = [self.keys.ttr_bucket(number) for number in range(settings.ttr_buckets)]
@@ -79,6 +84,8 @@ class Store:
         if topic is not None:
             keys = [self.keys.ready(topic), self.keys.job(job_id)]
             await self._eval("make_ready", keys, [job_id, int(Status.READY)], original=self._compat)
+            if self._on_ready is not None:
+                self._on_ready(topic)
 
     async def take_ready(self, topic: str) -> str | None:
         """The id that has been ready longest. Nothing lists it any more: it is the caller's to put into a bucket."""
@@ -105,6 +112,16 @@ class Store:
             return bool(await self._eval("ack", keys, [job_id, int(Status.RESERVED), int(Status.DELAY)]))
         job = await self.get(job_id)
         return job is not None and job.leased and await self.delete(job_id)
+
+    async def give_back(self, job: Job) -> bool:
+        """A job that was just reserved is ready again, as the next one, as if nobody had had it. False if gone."""
+        keys = [self.keys.ready(job.topic), self.keys.job(job.id), *self.delay_buckets, *self.ttr_buckets]
+        return bool(await self._eval("give_back", keys, [job.id, int(Status.READY), job.consumed]))
+
+    async def remove(self, job_id: str, topic: str) -> bool:
+        """Delete a job in whatever state, and what lists it. False if it was not there."""
+        keys = [self.keys.job(job_id), self.keys.ready(topic), *self.delay_buckets, *self.ttr_buckets]
+        return bool(await self._eval("remove", keys, [job_id]))
 
     async def delete(self, job_id: str) -> bool:
         """Out of the pool. False if it was not there. What lists the id stays."""

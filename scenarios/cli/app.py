@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.cli import evaluate, faults, predictions, results, runs, session, studies
+from scenarios.cli import evaluate, faults, gmq, predictions, results, runs, session, studies
 from scenarios.cli.exits import CODES, EXIT_VALID
 from scenarios.cli.verb_groups import VerbGroups
 
@@ -63,6 +63,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     for _verb in _verbs:
         app.command(rich_help_panel=_heading)(_verb)
 app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
+app.add_typer(gmq.app, name="gmq", rich_help_panel=_A_CLUSTER_BY_HAND)
 
 
 def run_app(arguments: Sequence[str]) -> int:

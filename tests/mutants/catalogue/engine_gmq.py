@@ -24,7 +24,7 @@ MUTANTS = (
         id="gmq-pop-without-ttr",
         module="engine.gmq.queue",
         function="GmqQueue._delivered",
-        old="await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)",
+        old="await self._handover.lease(job)",
         new="pass",
         breaks="A job that is popped is in no bucket: who dies with it loses it.",
     ),

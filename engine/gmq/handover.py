@@ -1,0 +1,47 @@
+"""From whoever answers clients to the dispatcher: the cards, and what is done without a dispatcher."""
+
+from engine.common.job_queue import MS_PER_S
+from engine.gmq.channel import Channel, Closed
+from engine.gmq.dispatcher import Handed
+from engine.gmq.jobs import Card, Job
+from engine.gmq.store import Store
+from engine.ports import Clock, Indeterminate, Unavailable
+
+GRACE_S = 3
+"""How much longer than its TTR a job is in flight."""
+
+
+class Handover:
+    """Source: https://github.com/wuzhc/gmq at v1.0, where both are parts of one process."""
+
+    def __init__(self, cards: Channel[Handed], *, store: Store, clock: Clock, compat: bool) -> None:
+        self._cards, self._store, self._clock, self._compat = cards, store, clock, compat
+
+    def ask_for_dispatcher(self) -> None:
+        """Raises ``Unavailable`` if none runs."""
+        if self._cards.closed:
+            raise Unavailable("no dispatcher runs")
+
+    async def schedule(self, job: Job) -> None:
+        """``job`` was pushed: it is to be ready after its delay."""
+        await self._hand_over(job, job.delay_s, leased=False)
+
+    async def lease(self, job: Job) -> None:
+        """``job`` was popped: it is to be ready again when its TTR is over."""
+        await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)
+
+    async def _hand_over(self, job: Job, delay_s: int, *, leased: bool) -> None:
+        """What a dispatcher that is stopping does not take is written here; the original does not."""
+        try:
+            await self._cards.send(Handed(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
+        except Closed as error:
+            if self._compat or not error.orderly:
+                raise Indeterminate(f"job {job.id!r} is in the pool only: {error}") from error
+            await self._write(job.id, delay_s, leased=leased)
+
+    async def _write(self, job_id: str, delay_s: int, *, leased: bool) -> None:
+        if delay_s == 0:
+            await self._store.make_ready(job_id)
+        else:
+            bucket = (self._store.ttr_buckets if leased else self._store.delay_buckets)[0]
+            await self._store.add_to_bucket(bucket, job_id, due_s=self._clock.now_ms() // MS_PER_S + delay_s)

@@ -1,0 +1,29 @@
+"""``python -m scenarios.gmq_service [--config FILE] [--compat]``: the program that ``zonelab gmq start`` starts."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from cluster.zone import ClusterError
+from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
+from scenarios.gmq_service.process.program import run, tell_starter
+
+LEFT_BEHIND, FAILED = 1, 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m scenarios.gmq_service", description=__doc__)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--compat", action="store_true")
+    given = parser.parse_args()
+    try:
+        settings = read_settings(given.config, compat=given.compat, token=os.environ.get(TOKEN_VARIABLE) or None)
+        return 0 if run(settings, console=False, ready=tell_starter) else LEFT_BEHIND
+    except ClusterError as error:
+        print(f"zonelab: {error}", file=sys.stderr)  # noqa: T201 (what the starter reads)
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The process: its files, its start, its signals and its end."""

@@ -1,0 +1,176 @@
+"""The whole service in one event loop: what it is made of, how it begins, and the order in which it stops."""
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from cluster.clock import NodeClock
+from cluster.real.runtime import RealRuntime
+from cluster.zone import Address, ClusterError
+from engine.gmq.settings import GmqSettings
+from scenarios.gmq_service.addresses import Listen
+from scenarios.gmq_service.backend.jobs import Jobs
+from scenarios.gmq_service.backend.listed import ListedJobs
+from scenarios.gmq_service.backend.pool import Pool
+from scenarios.gmq_service.backend.presence import Presence
+from scenarios.gmq_service.backend.waiting import Pops
+from scenarios.gmq_service.rpc.methods import Methods
+from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
+from scenarios.gmq_service.settings import PREFIX, ServiceSettings
+from scenarios.gmq_service.traffic import Traffic
+
+LOG = logging.getLogger("gmq.service")
+
+_BACKLOG = 4_096
+_DESCRIPTORS_BESIDE = 256
+"""Of the process beyond its clients: files, the server, clients of HTTP, and those that are refused."""
+
+
+class Service:
+    """``begin`` and ``stop``, once each. ``lost`` is set when another service has taken the data over."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.traffic = Traffic()
+        self._runtime = RealRuntime(seed=0)
+        self._clock = NodeClock(epoch_ns=self._runtime.epoch_ns, run_ns=self._runtime.now_ns)
+        self.pool = Pool(
+            Address(settings.redis_host, settings.redis_port),
+            runtime=self._runtime,
+            connections=min(settings.max_idle, settings.max_active),
+            active_max=settings.max_active,
+            command_ms=settings.command_ms,
+            password=settings.redis_password,
+            db=settings.redis_db,
+        )
+        held = self.pool.slots if settings.compat else None
+        self.pops = Pops(lambda: self.jobs, held=held, held_s=settings.command_ms / 1_000)
+        self.jobs = self._jobs()
+        who = f"pid {os.getpid()} on {socket.gethostname()}"
+        self.presence = Presence(self.pool, prefix=PREFIX, mode=settings.mode, who=who)
+        methods = Methods(
+            jobs=self.jobs,
+            pops=self.pops,
+            prefix=PREFIX,
+            pop_s=settings.pop_ms / 1_000,
+            compat=settings.compat,
+        )
+        self.port = RpcPort(
+            methods,
+            traffic=self.traffic,
+            clients_max=settings.clients_max,
+            request_bytes_max=settings.request_bytes_max,
+            held_bytes_max=settings.held_bytes_max,
+            compat=settings.compat,
+        )
+        self._listener: asyncio.Server | None = None
+        self._serving = AsyncExitStack()
+
+    def _jobs(self) -> Jobs:
+        settings = self.settings
+        return ListedJobs(
+            runtime=self._runtime,
+            clock=self._clock,
+            connection=self.pool,
+            settings=GmqSettings(
+                prefix=PREFIX,
+                buckets=settings.buckets,
+                ttr_buckets=settings.ttr_buckets,
+                compat=settings.compat,
+            ),
+            on_ready=self.pops.ready,
+        )
+
+    async def begin(self) -> dict[str, Any]:
+        """Serve; where. Raises ``ClusterError`` if the server or an address cannot be had."""
+        _allow_descriptors(self.settings.clients_max)
+        try:
+            await self.pool.open()
+            await self.presence.begin()
+            await self.jobs.start()
+            facts = {"rpc": await self._listen(self.settings.rpc)}
+        except BaseException:
+            await self._end()
+            raise
+        LOG.info("serves %s mode %s on %s", facts, self.settings.mode, self.pool.address)
+        return facts
+
+    async def stop(self) -> bool:
+        """No client is served any more; what is in hand is finished; then timers, buckets and the dispatcher end.
+
+        False if something is still in hand after ``stop_s``, for example since the server is away.
+        """
+        LOG.info("stops")
+        if self._listener is not None:
+            self._listener.close()
+        self.pops.stop()
+        left = await self.port.finish(within_s=self.settings.stop_s)
+        done = left == 0
+        if left:
+            LOG.error("%d requests were not answered within %d s", left, self.settings.stop_s)
+        try:
+            async with asyncio.timeout(self.settings.stop_s):
+                await self.jobs.stop()
+        except TimeoutError:
+            done = False
+            LOG.error("jobs in hand could not be written within %d s: they are in the pool only", self.settings.stop_s)
+        await self._end()
+        LOG.info("stopped")
+        return done
+
+    async def _end(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        await self._serving.aclose()
+        if self.pool.connected:
+            await self.presence.end()
+        self.pool.close()
+        await self._runtime.close()
+
+    async def _listen(self, listen: Listen | None) -> str | None:
+        """Where JSON-RPC is served now."""
+        if listen is None:
+            return None
+        loop = asyncio.get_running_loop()
+
+        def connection() -> RpcConnection:
+            return RpcConnection(self.port)
+
+        try:
+            if listen.path is not None:
+                _remove_left_over(listen.path)
+                self._listener = await loop.create_unix_server(connection, str(listen.path), backlog=_BACKLOG)
+                self._serving.callback(listen.path.unlink, missing_ok=True)
+                return str(listen)
+            self._listener = await loop.create_server(connection, listen.host, listen.port, backlog=_BACKLOG)
+        except OSError as error:
+            raise ClusterError(f"JSON-RPC cannot listen at {listen}: {error.strerror}") from error
+        host, port = self._listener.sockets[0].getsockname()[:2]
+        return str(Listen(host=host, port=port))
+
+
+def _remove_left_over(path: Path) -> None:
+    """A socket file at which nobody listens."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        if probe.connect_ex(str(path)) != 0:
+            path.unlink(missing_ok=True)
+
+
+def _allow_descriptors(clients_max: int) -> None:
+    """Raises ``ClusterError`` if the process may not have as many as its clients need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = clients_max + _DESCRIPTORS_BESIDE
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise ClusterError(
+            f"clients_max {clients_max} needs {needed} open files, of which this process may have {hard}; "
+            f"accepted: up to {hard - _DESCRIPTORS_BESIDE}"
+        )
+    if soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

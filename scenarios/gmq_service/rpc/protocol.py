@@ -1,0 +1,183 @@
+"""The connection of one client of JSON-RPC: requests in, lines out, several under way at once."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, cast
+
+from cluster.resp.held_bytes import HeldBytes
+from scenarios.gmq_service.backend.waiting import Caller
+from scenarios.gmq_service.rpc.methods import Methods, response
+from scenarios.gmq_service.rpc.requests import Framing, NotJson, Request
+from scenarios.gmq_service.traffic import Traffic
+
+UNDER_WAY_MAX = 64
+"""Requests of one client; what it sends beyond waits in its socket."""
+
+
+class RpcPort:
+    """What all connections of the port share. ``compat``: who leaves during a Pop takes the next job along (N7)."""
+
+    def __init__(
+        self, methods: Methods, *, traffic: Traffic, clients_max: int, request_bytes_max: int, held_bytes_max: int,
+        compat: bool,
+    ) -> None:  # fmt: skip
+        loop = asyncio.get_running_loop()
+        self.methods, self.traffic, self.compat = methods, traffic, compat
+        self.clients_max, self.request_bytes_max = clients_max, request_bytes_max
+        self.held = HeldBytes(
+            held_bytes_max, under_way=held_bytes_max, loop=loop, on_closed=lambda: traffic.closed("held_bytes_max")
+        )
+        self.clients: dict[RpcConnection, None] = {}
+        self._work: dict[asyncio.Task[None], None] = {}
+        self._loop = loop
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._work[task] = None
+        task.add_done_callback(self._ended)
+
+    async def finish(self, *, within_s: float) -> int:
+        """No request is taken any more; wait for those under way. How many are not answered."""
+        for client in list(self.clients):
+            client.take_no_more()
+        work = list(self._work)
+        if work:
+            await asyncio.wait(work, timeout=within_s)
+        for client in list(self.clients):
+            client.close_when_sent()
+        return sum(not task.done() for task in work)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._work.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.traffic.bug("an answer to JSON-RPC", error)
+
+
+class RpcConnection(asyncio.Protocol):
+    """One client. Bytes that are no JSON, and more of them than a request may have, close it without a word."""
+
+    def __init__(self, port: RpcPort) -> None:
+        self._port = port
+        self._framing = Framing()
+        self._caller = Caller()
+        self._under_way = 0
+        self._paused = self._ended = self._stopping = False
+        self._backlog: list[Request] = []
+        self._transport: asyncio.Transport | None = None
+
+    # The client of a ``HeldBytes``.
+
+    def measured(self) -> int:
+        unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        return self._framing.held + unsent
+
+    def drop(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def take_turn(self) -> None:
+        """Never waits for one."""
+
+    # The protocol.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
+        port = self._port
+        if len(port.clients) >= port.clients_max:
+            port.traffic.refused(port.clients_max)
+            self._transport.abort()
+            return
+        port.clients[self] = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended = True
+        self._port.clients.pop(self, None)
+        self._port.held.forget(self)
+        self._left()
+
+    def eof_received(self) -> bool:
+        """Who will not send any more may still read; who waits in a Pop is taken for gone, except with ``compat``."""
+        self._left()
+        if not self._under_way and not self._backlog:
+            return False
+        self._stopping = True
+        return True
+
+    def pause_writing(self) -> None:
+        self._port.held.note(self, self.measured())
+        self._pause()
+
+    def resume_writing(self) -> None:
+        self._port.held.note(self, self.measured())
+        self._go_on()
+
+    def data_received(self, data: bytes) -> None:
+        if self._stopping or self._ended:
+            return
+        try:
+            requests = self._framing.feed(data)
+        except NotJson as error:
+            self._take(error.args[0])
+            self._close("not_json")
+            return
+        self._take(requests)
+        if self._framing.held > self._port.request_bytes_max:
+            self._close("request_bytes_max")
+            return
+        self._port.held.note(self, self.measured())
+
+    def take_no_more(self) -> None:
+        self._stopping = True
+        self._backlog.clear()
+
+    def close_when_sent(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def _take(self, requests: list[Request]) -> None:
+        self._backlog += requests
+        while self._backlog and self._under_way < UNDER_WAY_MAX:
+            self._under_way += 1
+            self._port.run(self._answer(self._backlog.pop(0)))
+        if self._backlog:
+            self._pause()
+
+    async def _answer(self, request: Request) -> None:
+        timed = self._port.traffic.begin(request.method)
+        is_result = False
+        try:
+            answer, is_result = await self._port.methods.answer(request, self._caller)
+            if self._transport is not None and not self._ended:
+                self._transport.write(response(request.id, answer, is_result=is_result))
+        finally:
+            timed.end("ok" if is_result else "error")
+            self._under_way -= 1
+            if self._backlog and not self._ended:
+                self._take([])
+            if self._stopping and not self._under_way and not self._backlog:
+                self.close_when_sent()
+            self._go_on()
+
+    def _close(self, why: str) -> None:
+        """What was asked before is answered first."""
+        self._port.traffic.closed(why)
+        self._stopping = True
+        if not self._under_way:
+            self.close_when_sent()
+        else:
+            self._pause()
+
+    def _left(self) -> None:
+        if not self._port.compat:
+            self._caller.leave()
+
+    def _pause(self) -> None:
+        if not self._paused and not self._ended and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _go_on(self) -> None:
+        crowded = self._backlog or self._stopping
+        if self._paused and not crowded and not self._ended and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()

@@ -1,0 +1,141 @@
+"""The gmq service without sockets and servers: a model of Redis behind it, a transport that keeps what is written."""
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from random import Random
+
+from cluster.clock import NodeClock
+from cluster.real.runtime import RealRuntime
+from cluster.sim.redis.model import RedisModel
+from engine.gmq import GmqKeys, GmqSettings
+from engine.ports import Unavailable
+from scenarios.gmq_service.backend.listed import ListedJobs
+from scenarios.gmq_service.backend.waiting import Pops
+from scenarios.gmq_service.rpc.methods import Methods
+from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
+from scenarios.gmq_service.traffic import Traffic
+
+KEYS = GmqKeys()
+PATIENCE_S = 30
+
+
+class ModelServer:
+    """A connection to a model of Redis. ``before`` is awaited with each command, ``away`` refuses all of them."""
+
+    def __init__(self):
+        self.model = RedisModel(clock_us=lambda: time.time_ns() // 1_000, random=Random(0))
+        self.before = None
+        self.away = False
+
+    async def execute(self, *commands):
+        await asyncio.sleep(0)
+        if self.away:
+            raise Unavailable("ERR Storage: Datastore refused connection")
+        if self.before is not None:
+            for command in commands:
+                await self.before(command)
+        return [self.model.execute(command) for command in commands]
+
+    def ask(self, *command):
+        return self.model.execute(command)
+
+
+class Wire:
+    """A transport: what is written stays in ``written``."""
+
+    def __init__(self):
+        self.written = bytearray()
+        self.closed = asyncio.Event()
+        self.reading = True
+
+    def write(self, data):
+        self.written += data
+
+    def close(self):
+        self.closed.set()
+
+    abort = close
+
+    def pause_reading(self):
+        self.reading = False
+
+    def resume_reading(self):
+        self.reading = True
+
+    def get_write_buffer_size(self):
+        return 0
+
+
+class Client:
+    """One connection of JSON-RPC."""
+
+    def __init__(self, port):
+        self.wire, self.protocol = Wire(), RpcConnection(port)
+        self.protocol.connection_made(self.wire)
+
+    async def ask(self, sent, *, lines=1):
+        """The answer to ``sent``: so many lines, or less if the connection is closed."""
+        self.protocol.data_received(sent)
+        return await self.answer(lines=lines)
+
+    async def answer(self, *, lines=1):
+        await until(lambda: self.wire.closed.is_set() or self.wire.written.count(b"\n") >= lines)
+        said = bytes(self.wire.written)
+        self.wire.written.clear()
+        return said
+
+
+class ServiceBench:
+    """What the service is made of, on a model of Redis."""
+
+    def __init__(self, *, compat, pop_s, clients_max, request_bytes_max):
+        self.server = ModelServer()
+        self.runtime = RealRuntime(seed=0)
+        clock = NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)
+        self.traffic = Traffic()
+        self.pops = Pops(lambda: self.jobs, held=None, held_s=1)
+        self.jobs = ListedJobs(
+            runtime=self.runtime,
+            clock=clock,
+            connection=self.server,
+            settings=GmqSettings(compat=compat),
+            on_ready=self.pops.ready,
+        )
+        methods = Methods(jobs=self.jobs, pops=self.pops, prefix="gmq", pop_s=pop_s, compat=compat)
+        self.port = RpcPort(
+            methods,
+            traffic=self.traffic,
+            clients_max=clients_max,
+            request_bytes_max=request_bytes_max,
+            held_bytes_max=1_000_000,
+            compat=compat,
+        )
+
+    def client(self):
+        return Client(self.port)
+
+    async def stop(self):
+        """As ``Service.stop`` does."""
+        self.pops.stop()
+        await self.port.finish(within_s=PATIENCE_S)
+        await self.jobs.stop()
+
+
+@asynccontextmanager
+async def service_bench(*, compat=False, pop_s=0.0, clients_max=100, request_bytes_max=100_000):
+    bench = ServiceBench(compat=compat, pop_s=pop_s, clients_max=clients_max, request_bytes_max=request_bytes_max)
+    await bench.jobs.start()
+    try:
+        yield bench
+    finally:
+        bench.server.away = False
+        bench.server.before = None
+        await bench.stop()
+        await bench.runtime.close()
+
+
+async def until(true):
+    async with asyncio.timeout(PATIENCE_S):
+        while not true():  # noqa: ASYNC110 (nobody tells)
+            await asyncio.sleep(0.001)

@@ -1,0 +1,135 @@
+"""Goal: what a client or the service leaves in the middle is not lost by default: a vanished Pop, a stop, an outage."""
+
+import asyncio
+import json
+
+from support.scenarios.gmq_service import KEYS, service_bench, until
+
+PUSH = b'{"method":"Service.Push","params":[{"id":"7","topic":"mail","body":"b","delay":"%d","TTR":"%d"}],"id":0}'
+POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}'
+
+
+def is_script(command, name):
+    return command[0] == "EVAL" and any(str(word).startswith(name) for word in command[3:])
+
+
+def listed(server):
+    return server.ask("LRANGE", KEYS.ready("mail"), 0, -1)
+
+
+def job_of(answer):
+    return json.loads(answer)["result"]["id"]
+
+
+async def leave(bench, ttr):
+    """A client leaves while its Pop waits; then a job comes, and another client asks for it."""
+    leaving, other = bench.client(), bench.client()
+    leaving.protocol.data_received(POP)
+    await until(lambda: bench.pops.waiting == 1)
+    leaving.protocol.connection_lost(None)
+    await other.ask(PUSH % (0, ttr))
+    return await other.ask(POP)
+
+
+def test_who_vanishes_while_a_pop_waits_takes_no_job_along():
+    async def popped(ttr):
+        async with service_bench(pop_s=20) as bench:
+            return job_of(await leave(bench, ttr))
+
+    assert [asyncio.run(popped(ttr)) for ttr in (0, 5)] == ["7", "7"]
+
+
+def test_with_compat_the_vanished_pop_takes_the_next_job():
+    async def left():
+        async with service_bench(compat=True, pop_s=0.5) as bench:
+            answer = await leave(bench, 0)
+            return answer, bench.server.ask("EXISTS", KEYS.job("7"))
+
+    answer, exists = asyncio.run(left())
+    assert json.loads(answer)["error"] == "empty"
+    assert exists == 0
+
+
+def test_who_vanishes_when_the_job_is_taken_gives_it_back():
+    async def popped():
+        async with service_bench(pop_s=20) as bench:
+            leaving, other = bench.client(), bench.client()
+            await other.ask(PUSH % (0, 0))
+            await until(lambda: listed(bench.server))
+
+            async def vanish(command):
+                if command[0] == "RPOP":
+                    leaving.protocol.connection_lost(None)
+
+            bench.server.before = vanish
+            leaving.protocol.data_received(POP)
+            await until(lambda: leaving.protocol._ended and not bench.port._work)
+            bench.server.before = None
+            return json.loads(await other.ask(POP))["result"]
+
+    job = asyncio.run(popped())
+    assert (job["id"], job["consume_num"]) == ("7", "0")
+
+
+def test_a_stop_finishes_the_push_and_the_pop_in_hand():
+    """Both hold a card for the dispatcher when the stop comes: the job is listed, the other one has its lease."""
+
+    async def stopped():
+        async with service_bench() as bench:
+            pushing, popping = bench.client(), bench.client()
+            held, gate = [], asyncio.Event()
+
+            async def hold(command):
+                if command[0] == "EVAL" and command[3] in (KEYS.job("7"), KEYS.job("8")):
+                    held.append(command[3])
+                    await gate.wait()
+
+            await popping.ask(PUSH.replace(b'"7"', b'"8"') % (0, 5))
+            await until(lambda: listed(bench.server))
+            bench.server.before = hold
+            popping.protocol.data_received(POP)
+            pushing.protocol.data_received(PUSH % (0, 5))
+            await until(lambda: len(held) == 2)
+            stopping = asyncio.create_task(bench.stop())
+            await until(lambda: pushing.protocol._stopping)
+            gate.set()
+            await stopping
+            leased = [bench.server.ask("ZSCORE", KEYS.ttr_bucket(n), "8") for n in range(3)]
+            return await pushing.answer(), await popping.answer(), listed(bench.server), any(leased)
+
+    pushed, popped, ready, leased = asyncio.run(stopped())
+    assert json.loads(pushed)["result"] == "success"
+    assert job_of(popped) == "8"
+    assert ready == [b"7"]
+    assert leased
+
+
+def test_a_server_that_is_away_is_an_error_at_once_and_the_buckets_wake_up_again():
+    async def exchange():
+        async with service_bench(pop_s=20) as bench:
+            client = bench.client()
+            await client.ask(PUSH % (1, 5))
+            bench.server.away = True
+            away = [json.loads(await client.ask(sent)) for sent in (PUSH % (0, 0), POP)]
+            bench.server.away = False
+            return away, job_of(await client.ask(POP))
+
+    away, popped = asyncio.run(exchange())
+    assert away[0]["result"].startswith("redis (unavailable)")
+    assert away[1]["error"].startswith("redis (unavailable)")
+    assert popped == "7"
+
+
+def test_too_many_clients_are_refused_and_too_large_a_request_is_closed(caplog):
+    async def exchange():
+        async with service_bench(clients_max=2, request_bytes_max=1_000) as bench:
+            first, second, third = bench.client(), bench.client(), bench.client()
+            assert third.wire.closed.is_set()
+            first.protocol.data_received(b'{"method":"' + b"x" * 1_001)
+            assert first.wire.closed.is_set()
+            return await second.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
+
+    answer, refusals, closings = asyncio.run(exchange())
+    assert json.loads(answer)["error"] == "empty"
+    assert (refusals, closings) == (1, {"request_bytes_max": 1})
+    assert "refused: 2 clients are connected" in caplog.text
