@@ -63,7 +63,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     for _verb in _verbs:
         app.command(rich_help_panel=_heading)(_verb)
 app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
-app.add_typer(gmq.app, name="gmq", rich_help_panel=_A_CLUSTER_BY_HAND)
+app.add_typer(gmq.app, name="gmq", rich_help_panel="A queue for other programs")
 
 
 def run_app(arguments: Sequence[str]) -> int:

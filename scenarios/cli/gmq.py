@@ -10,12 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from scenarios.cli.options import AsJson
-from scenarios.cli.verb_groups import VerbGroups
 from scenarios.terminal.json_output import print_json
 
-app = typer.Typer(
-    cls=VerbGroups, help="A delay queue as a service, for programs of any language.", rich_markup_mode=None
-)
+app = typer.Typer(help="A delay queue as a service, for programs of any language.", rich_markup_mode=None)
 
 Config = Annotated[
     Path | None,

@@ -25,6 +25,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
     }
     assert verbs["One run"] == ["demo", "scenarios", "engines", "run", "replay"]
     assert verbs["A cluster by hand"] == ["up", "status", "monitor", "heal", "down", "image", "fault"]
+    assert verbs["A queue for other programs"] == ["gmq"]
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
 
 
