@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.common.mutex import Mutex, Semaphore
 from engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from engine.fifo.consumer.hooks import Handled, Watchers, how
 from engine.fifo.consumer.listener import Delivered, Handling, Outcome
 from engine.fifo.consumer.ownership import Ownership
 from engine.fifo.consumer.process_queue import Cached, ProcessQueue
@@ -24,6 +25,7 @@ class ConsumeLoop:
 
     def __init__(self, context: MemberContext, ownership: Ownership, results: Results) -> None:
         self._context, self._ownership, self._results = context, ownership, results
+        self.watchers = Watchers(context.hooks)
         self._threads = Semaphore(context.runtime, context.settings.threads)
         self._one_at_a_time: dict[tuple[Partition, str], Mutex] = {}
         self._listening: dict[Partition, int] = defaultdict(int)
@@ -89,16 +91,24 @@ class ConsumeLoop:
     async def _handed_over(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> Outcome | None:
         delivered = [self._told(queue.partition, each) for each in batch]
         self._listening[queue.partition] += 1
+        self.watchers.before(queue.partition, delivered)
+        begun_ns, raised = self._context.runtime.now_ns(), False
         try:
             said = await self._context.listener(delivered, handling)
-            status = "error" if said is None else str(said)
         except Exception:
-            said, status = None, "error"
+            said, raised = None, True
+        status = "error" if said is None else str(said)
         # A member that was killed comes to no end: nothing is told of it, and nobody waits for its listener.
         for each in delivered:
             columns = self._columns(queue.partition, each.record, each.offset, each.attempt)
             self._context.observer.note("end", **columns, op_id=each.op_id, status=status)
         self._released(queue.partition)
+        duration_ms = (self._context.runtime.now_ns() - begun_ns) / NS_PER_MS
+        returned = how(said, raised=raised, duration_ms=duration_ms)
+        handled = Handled(
+            partition=queue.partition, messages=delivered, said=said, returned=returned, duration_ms=duration_ms
+        )
+        self.watchers.after(handled, handling)
         return said
 
     def _told(self, partition: Partition, cached: Cached) -> Delivered:

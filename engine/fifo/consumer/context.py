@@ -1,9 +1,10 @@
 """What the parts of one member share."""
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from engine.fifo.consumer.hooks import Hook
 from engine.fifo.consumer.listener import Listener
 from engine.fifo.consumer.process_queue import ProcessQueue
 from engine.fifo.events import Observer
@@ -68,6 +69,7 @@ class MemberContext:
     zones: Zones
     listener: Listener
     observer: Observer
+    hooks: Sequence[Hook] = ()
     queues: dict[Partition, ProcessQueue] = field(default_factory=dict)
     tasks: list[Task[None]] = field(default_factory=list)
 

@@ -31,13 +31,14 @@ class Member(Startable):
         self._ownership, self._offsets = Ownership(context), Offsets(context)
         results = Results(context, self._offsets)
         loop = ConsumeLoop(context, self._ownership, results)
+        self.statistics = loop.watchers.statistics
         self._rebalance = Rebalance(
             context,
             partitions=partitions,
             strategy=strategy(context.settings.assignment, room_of=room_of),
             ownership=self._ownership,
             offsets=self._offsets,
-            pulls=Pulls(context, self._offsets, loop, results),
+            pulls=Pulls(context, self._offsets, loop, results, lambda: self._rebalance.wake()),
             revoke=Revoke(context, self._ownership, self._offsets, loop),
         )
         self._scheduled: list[Task[None]] = []

@@ -33,6 +33,11 @@ class Offsets:
         for partition, progress in list(self._reached.items()):
             await self._write(partition, progress)
 
+    async def repair(self, partition: Partition, cursor: int) -> None:
+        """The cursor is beyond the end of the log, which is ``cursor``: put it there, and forget what was known."""
+        self.forget(partition)
+        await self._write(partition, Progress(cursor))
+
     def write_soon(self, partition: Partition) -> None:
         """Without waiting for it, as RocketMQ's one-way message: it may arrive after what is sent later."""
         progress = self._reached.get(partition)

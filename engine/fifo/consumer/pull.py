@@ -1,5 +1,7 @@
 """Reading a partition's log into the cache."""
 
+from collections.abc import Callable
+
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.consumer.consume_loop import ConsumeLoop
 from engine.fifo.consumer.context import NS_PER_MS, MemberContext
@@ -12,8 +14,18 @@ from engine.fifo.settings import Begin, Order
 
 
 class Pulls:
-    def __init__(self, context: MemberContext, offsets: Offsets, loop: ConsumeLoop, results: Results) -> None:
+    """``rebalance``: begins one at once, after a partition was dropped whose cursor had to be repaired."""
+
+    def __init__(
+        self,
+        context: MemberContext,
+        offsets: Offsets,
+        loop: ConsumeLoop,
+        results: Results,
+        rebalance: Callable[[], None],
+    ) -> None:
         self._context, self._offsets, self._loop, self._results = context, offsets, loop, results
+        self._rebalance = rebalance
 
     def begin(self, queue: ProcessQueue) -> None:
         self._context.spawn(self._pull(queue), f"pull {queue.partition.name}")
@@ -70,13 +82,27 @@ class Pulls:
             queue.parked.update(entry.record.key for entry in parked)
             queue.was_locked = True
         count = self._context.settings.pulled
-        entries = await self._context.zones.logs.read(queue.partition, offset=queue.next_offset, count=count)
+        page = await self._context.zones.logs.page(queue.partition, offset=queue.next_offset, count=count)
         if queue.dropped:
             return False
-        if not entries:
-            if not queue.cached:
+        if not page.entries:
+            if page.end < queue.next_offset:
+                await self._repair(queue, page.end)
+            elif not queue.cached:
                 self._offsets.reach(queue.partition, queue.progress, only_up=True)
             return False
-        for lane in queue.put(entries):
+        for lane in queue.put(page.entries):
             self._loop.begin(queue, lane)
         return True
+
+    async def _repair(self, queue: ProcessQueue, end: int) -> None:
+        """The log has lost its end, or never had what the cursor tells of: RocketMQ's OFFSET_ILLEGAL.
+
+        What is cached is dropped, the cursor put to the end of the log, and the partition gained anew. (Versions before
+        4.9 begin at 0 if the log does.)
+        """
+        queue.dropped = True
+        await self._offsets.repair(queue.partition, end)
+        if self._context.queues.get(queue.partition) is queue:
+            del self._context.queues[queue.partition]
+        self._rebalance()

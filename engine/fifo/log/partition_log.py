@@ -30,6 +30,14 @@ class Appended:
     duplicate: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """``end``: the offset of the next record."""
+
+    entries: list[Entry]
+    end: int
+
+
 class PartitionLogs:
     """Every call is one round trip and raises ``PortError`` and, for an error reply, ``ServerError``.
 
@@ -55,9 +63,16 @@ class PartitionLogs:
 
     async def read(self, partition: Partition, *, offset: int, count: int) -> list[Entry]:
         """Up to ``count`` records from ``offset`` on; an offset that the log lacks is passed over."""
-        command: Command = ("ZRANGEBYSCORE", self._keys.log(partition), offset, "+inf", "LIMIT", 0, count)
-        (raws,) = await read(self._reads, [command])
-        return [Entry.parse(raw) for raw in raws]
+        return (await self.page(partition, offset=offset, count=count)).entries
+
+    async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
+        """As ``read``, and where the log ends."""
+        commands: list[Command] = [
+            ("ZRANGEBYSCORE", self._keys.log(partition), offset, "+inf", "LIMIT", 0, count),
+            ("HGET", self._keys.meta(partition), "next"),
+        ]
+        raws, end = await read(self._reads, commands)
+        return Page([Entry.parse(raw) for raw in raws], int(end or 0))
 
     async def end(self, partition: Partition) -> int:
         """The offset of the next record."""

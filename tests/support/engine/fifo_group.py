@@ -135,6 +135,7 @@ class GroupBench(LogBench):
         self.work_ms = work_ms
         self.handle = None
         self.listener = None
+        self.hooks = ()
         self.programs = {}
 
     @property
@@ -164,6 +165,7 @@ class GroupBench(LogBench):
             zones=self.zones(pause.around(connection or self.lab.direct("a")), settings),
             listener=listener,
             observer=self.told,
+            hooks=self.hooks,
         )
         member = Member(context, partitions=self.partitions, room_of=lambda _: "a")
         self.programs[name] = (member, pause)

@@ -6,6 +6,7 @@ import pytest
 from support.engine.fifo_group import GroupBench
 
 from engine.fifo.consumer.listener import Outcome
+from engine.fifo.log.progress import Progress
 from engine.fifo.settings import Begin
 from engine.fifo.zones.dead_letters import DeadLetter
 
@@ -178,3 +179,53 @@ def test_messages_that_come_while_a_member_waits_are_served(lab, mode):
     bench.start("m").pause_ms(3_000)
     bench.produce(5)
     bench.until(lambda: len(bench.finished()) == 5, most_ms=100)
+
+
+class Watching:
+    def __init__(self):
+        self.heard = []
+
+    def before(self, _partition, messages):
+        self.heard.append([each.offset for each in messages])
+        raise RuntimeError("lost")
+
+    def after(self, handled):
+        self.heard.append((str(handled.returned), handled.success))
+
+
+@pytest.mark.parametrize(
+    ("said", "returned", "ok"),
+    [
+        (Outcome.SUCCESS, "success", 2),
+        (Outcome.SUSPEND, "failed", 1),
+        (None, "returned null", 1),
+        (ValueError("broken"), "exception", 1),
+    ],
+)
+def test_hooks_hear_of_each_batch_and_what_is_ok_failed_and_how_long_it_took_is_counted(lab, said, returned, ok):
+    bench = GroupBench(lab, "rocketmq-5.3")
+    answers = [Outcome.SUCCESS, said]
+
+    async def listen(_delivered, _handling):
+        await lab.runtime.sleep(10_000_000)
+        answer = answers.pop(0) if answers else Outcome.SUCCESS
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    bench.hooks, bench.listener = [Watching()], listen
+    bench.produce(2)
+    bench.start("m").until(lambda: len(bench.finished()) == 2)
+    assert bench.hooks[0].heard[:4] == [[0], ("success", True), [1], (returned, ok == 2)]
+    counted = bench.programs["m"][0].statistics
+    assert (counted.ok, counted.failed, counted.consumed_ms.count, counted.consumed_ms.total) == (ok, 2 - ok, 2, 20)
+
+
+def test_a_cursor_beyond_the_end_of_a_log_is_put_there_and_consuming_goes_on(lab, mode):
+    bench = GroupBench(lab, mode)
+    bench.produce(3)
+    bench.run(bench.logs.commit(bench.partition, "group", Progress(7)))
+    bench.start("m").until(lambda: bench.cursor() == 3)
+    bench.produce(6, first=3)
+    bench.until(lambda: len(bench.finished()) == 6)
+    assert bench.finished() == [3, 4, 5, 6, 7, 8]

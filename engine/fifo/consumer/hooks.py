@@ -1,0 +1,97 @@
+"""Programs that watch a member's batches, and what a member counts of them by itself.
+
+Source: RocketMQ's ConsumeMessageHook, and its statistics of OK, FAIL and the time that listeners take.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from engine.common.timings import Stat
+from engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from engine.fifo.partition import Partition
+
+TIME_OUT_MS = 15 * 60_000
+"""RocketMQ's: who takes longer is only called that. Nothing is interrupted."""
+
+
+class Returned(StrEnum):
+    """How a listener came back, in RocketMQ's words."""
+
+    SUCCESS = "success"
+    TIME_OUT = "time out"
+    EXCEPTION = "exception"
+    RETURNED_NULL = "returned null"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Handled:
+    """``said``: the listener's answer; None: it gave none. ``duration_ms``: how long it took."""
+
+    partition: Partition
+    messages: Sequence[Delivered]
+    said: Outcome | None
+    returned: Returned
+    duration_ms: float
+
+    @property
+    def success(self) -> bool:
+        return self.said in (Outcome.SUCCESS, Outcome.COMMIT)
+
+
+class Hook(Protocol):
+    """Called before and after each batch. What it raises is lost: it cannot disturb the listener's work."""
+
+    def before(self, partition: Partition, messages: Sequence[Delivered], /) -> None: ...
+    def after(self, handled: Handled, /) -> None: ...
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Of one member. ``ok``, ``failed``: messages; ``consumed_ms``: time of the listener, a batch.
+
+    As in RocketMQ a ``rollback``, and a ``commit`` by hand, count as neither.
+    """
+
+    ok: int = 0
+    failed: int = 0
+    consumed_ms: Stat = field(default_factory=Stat)
+
+    def count(self, handled: Handled, handling: Handling) -> None:
+        number = len(handled.messages)
+        self.consumed_ms.record(handled.duration_ms)
+        if handled.said in (None, Outcome.SUSPEND):
+            self.failed += number
+        elif handled.said is Outcome.SUCCESS or handling.commits_itself:
+            self.ok += number
+
+
+def how(said: Outcome | None, *, raised: bool, duration_ms: float) -> Returned:
+    """In RocketMQ's order of cases."""
+    if said is None:
+        return Returned.EXCEPTION if raised else Returned.RETURNED_NULL
+    if duration_ms >= TIME_OUT_MS:
+        return Returned.TIME_OUT
+    return Returned.FAILED if said is Outcome.SUSPEND else Returned.SUCCESS
+
+
+class Watchers:
+    """The hooks and the statistics of one member."""
+
+    def __init__(self, hooks: Sequence[Hook]) -> None:
+        self._hooks = tuple(hooks)
+        self.statistics = Statistics()
+
+    def before(self, partition: Partition, messages: Sequence[Delivered]) -> None:
+        for hook in self._hooks:
+            with suppress(Exception):
+                hook.before(partition, messages)
+
+    def after(self, handled: Handled, handling: Handling) -> None:
+        self.statistics.count(handled, handling)
+        for hook in self._hooks:
+            with suppress(Exception):
+                hook.after(handled)
