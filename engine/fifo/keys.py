@@ -14,7 +14,7 @@ class FifoKeys:
         return f"{self._of(partition)}:log"
 
     def meta(self, partition: Partition) -> str:
-        """Hash: ``next``, the offset of the next record."""
+        """Hash: ``next``, the offset of the next record; ``sealed``: there will be none."""
         return f"{self._of(partition)}:meta"
 
     def producers(self, partition: Partition) -> str:
@@ -37,6 +37,10 @@ class FifoKeys:
         """Sorted set: a record that ``group`` put aside, as in the log → its offset."""
         return f"{self._of(partition)}:parked:{group}"
 
+    def route(self, topic: str) -> str:
+        """String: how many partitions ``topic`` has, as ``engine.fifo.topics.route`` writes it."""
+        return f"{self.prefix}:{{{topic}}}:route"
+
     def members(self, group: str) -> str:
         """Sorted set: member of ``group`` → when it was last heard of, in ms on the clock of the zone."""
         return f"{self.prefix}:{{{group}}}:members"
@@ -53,4 +57,4 @@ class FifoKeys:
         return f"{self.prefix}:{{{group}}}:dead:count"
 
     def _of(self, partition: Partition) -> str:
-        return f"{self.prefix}:{{{partition.topic}:{partition.number}}}"
+        return f"{self.prefix}:{{{partition.topic}:{partition.tag}}}"

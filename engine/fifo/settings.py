@@ -40,6 +40,7 @@ class Times:
     flush_first: int = 10_000
     flush: int = 5_000
     heartbeat: int = 30_000
+    route: int = 30_000
     member_expiry: int = 120_000
     member_scan: int = 10_000
     dead_letter_levels: tuple[int, ...] = (1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000)

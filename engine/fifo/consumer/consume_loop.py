@@ -117,7 +117,7 @@ class ConsumeLoop:
         return Delivered(record=record, offset=offset, attempt=attempt, op_id=op_id)
 
     def _columns(self, partition: Partition, record: Record, offset: int, attempt: int) -> dict[str, Any]:
-        told = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id}
+        told = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id, "epoch": record.epoch}
         return {**self._context.columns(partition), **told}
 
     def _released(self, partition: Partition) -> None:

@@ -15,19 +15,25 @@ from engine.fifo.consumer.rebalance import Rebalance
 from engine.fifo.consumer.results import Results
 from engine.fifo.consumer.revoke import Revoke
 from engine.fifo.partition import Partition
+from engine.fifo.topics.followed import FollowedRoute
 from engine.ports import Task
 
 
 class Member(Startable):
     """Consumes its share of ``partitions`` from ``start`` to ``close`` or ``kill``.
 
-    ``room_of``: the zone of a member, by its name.
+    ``room_of``: the zone of a member, by its name. ``route``: it goes by what this knows, instead of ``partitions``.
     """
 
     def __init__(
-        self, context: MemberContext, *, partitions: Sequence[Partition], room_of: Callable[[str], str]
+        self,
+        context: MemberContext,
+        *,
+        partitions: Sequence[Partition],
+        room_of: Callable[[str], str],
+        route: FollowedRoute | None = None,
     ) -> None:
-        self._context, self._partitions = context, partitions
+        self._context, self._topics, self._route = context, _topics(partitions), route
         self._ownership, self._offsets = Ownership(context), Offsets(context)
         results = Results(context, self._offsets)
         loop = ConsumeLoop(context, self._ownership, results)
@@ -35,6 +41,7 @@ class Member(Startable):
         self._rebalance = Rebalance(
             context,
             partitions=partitions,
+            route=route,
             strategy=strategy(context.settings.assignment, room_of=room_of),
             ownership=self._ownership,
             offsets=self._offsets,
@@ -59,6 +66,8 @@ class Member(Startable):
             self._every(times.member_scan, times.member_scan, self._trim, "trim"),
             context.spawn(self._rebalance.run(), "rebalance"),
         ]
+        if self._route is not None:
+            self._last.append(self._every(times.route, times.route, self._look_at_route, "route"))
         if context.settings.rules.renews_twice:
             first_ms = times.renew_first + times.renew // 2
             self._last.append(self._every(times.renew, first_ms, self._ownership.renew_all, "second renewal"))
@@ -99,8 +108,24 @@ class Member(Startable):
 
         return self._context.spawn(repeat(), what)
 
+    async def subscribe(self, partitions: Sequence[Partition]) -> None:
+        """Consume its share of these from now on. The group is told; if it cannot be, with the next heartbeat.
+
+        As in RocketMQ all members of a group have to subscribe to the same topics: a share goes to a member that did
+        not subscribe, too, and nobody consumes it.
+        """
+        self._topics = _topics(partitions)
+        self._note("subscribed")
+        self._rebalance.subscribe(partitions)
+        with suppress(*COMMAND_FAILURES):
+            await self._beat()
+
     async def _beat(self) -> None:
-        await self._context.zones.members.heartbeat(self._context.name)
+        await self._context.zones.members.heartbeat(self._context.name, topics=self._topics)
+
+    async def _look_at_route(self) -> None:
+        if self._route is not None and await self._route.refresh():
+            self._rebalance.wake()
 
     async def _look(self) -> None:
         changes = await self._context.zones.members.changes()
@@ -116,4 +141,8 @@ class Member(Startable):
     def _note(self, status: str) -> None:
         context = self._context
         columns = {"group": context.group, "member": context.name, "session": context.session}
-        context.observer.note("member", **columns, status=status)
+        context.observer.note("member", **columns, status=status, detail=self._topics)
+
+
+def _topics(partitions: Sequence[Partition]) -> str:
+    return " ".join(sorted({each.topic for each in partitions}))

@@ -1,6 +1,7 @@
 """Working out which partitions are ours, giving up the others, and taking the locks of the new ones."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.assignment.strategies import Strategy
@@ -12,28 +13,38 @@ from engine.fifo.consumer.pull import Pulls
 from engine.fifo.consumer.revoke import Revoke
 from engine.fifo.partition import Partition
 from engine.fifo.settings import Sharing
+from engine.fifo.topics.followed import FollowedRoute
 from engine.ports import Promise
 
 
 class Rebalance:
-    """One at a time: at a tick, or as soon as ``wake`` is called; with ``hurries`` not more often than the least."""
+    """One at a time: at a tick, or as soon as ``wake`` is called; with ``hurries`` not more often than the least.
+
+    ``partitions``: those that the member subscribes to; with ``route`` those that it knows of at the time.
+    """
 
     def __init__(
         self,
         context: MemberContext,
         *,
         partitions: Sequence[Partition],
+        route: FollowedRoute | None,
         strategy: Strategy,
         ownership: Ownership,
         offsets: Offsets,
         pulls: Pulls,
         revoke: Revoke,
     ) -> None:
-        self._context, self._partitions, self._strategy = context, sorted(partitions), strategy
+        self._context, self._partitions, self._route, self._strategy = context, sorted(partitions), route, strategy
         self._ownership, self._offsets, self._pulls, self._revoke = ownership, offsets, pulls, revoke
         self._assigned: list[Partition] = []
         self._woken = False
         self._sleeping: Promise[None] | None = None
+
+    def subscribe(self, partitions: Sequence[Partition]) -> None:
+        """These from now on."""
+        self._partitions = sorted(partitions)
+        self.wake()
 
     def wake(self) -> None:
         self._woken = True
@@ -76,10 +87,12 @@ class Rebalance:
         return set(assigned) == {each for each, queue in self._context.queues.items() if not queue.dropped}
 
     async def _share(self) -> list[Partition]:
+        partitions = self._partitions if self._route is None else sorted(self._route.known.consumed)
         if self._context.settings.sharing is Sharing.BROADCASTING:
-            return self._partitions
+            return partitions
         members = await self._context.zones.members.names()
-        return self._strategy(self._context.name, members, self._partitions)
+        by_topic = [list(each) for _, each in groupby(partitions, key=lambda partition: partition.topic)]
+        return [each for those in by_topic for each in self._strategy(self._context.name, members, those)]
 
     async def _give_up(self, assigned: Sequence[Partition]) -> None:
         queues, now_ms = self._context.queues, self._context.clock.now_ms()
@@ -97,10 +110,12 @@ class Rebalance:
 
     async def _gain(self, partition: Partition) -> None:
         context = self._context
-        if not await self._ownership.take(partition):
-            return
-        self._offsets.forget(partition)
         try:
+            if self._route is not None and not await self._route.passed(partition, context.group):
+                return
+            if not await self._ownership.take(partition):
+                return
+            self._offsets.forget(partition)
             progress = await self._pulls.beginning(partition)
         except COMMAND_FAILURES:
             return  # an unknown cursor is not the same as none: the next rebalance asks again

@@ -15,11 +15,15 @@ from engine.fifo.partition import Partition
 from engine.fifo.scripts import run
 from engine.ports import Command, Connection, ServerError
 
-APPENDED, DUPLICATE, OLD = range(3)
+APPENDED, DUPLICATE, OLD, GAP, SEALED = range(5)
 
 
 class OutOfSequence(ServerError):
     """The log refuses a record, certainly: an idempotent producer has already put a later one in, or one is missing."""
+
+
+class Sealed(ServerError):
+    """The log takes no more records: the topic is being resized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,15 @@ class PartitionLogs:
         """The offset of ``record``, now in the log.
 
         ``idempotent``: not a second time if it is the last of its producer. Raises ``OutOfSequence`` if it is neither
-        that nor the one that follows.
+        that nor the one that follows, and ``Sealed``.
         """
         keys = [self._keys.log(partition), self._keys.meta(partition), self._keys.producers(partition)]
         sequence = record.sequence if idempotent else ""
         code, number = await self._write("append", run("append", keys, record.text(), record.producer, sequence))
         if code in (APPENDED, DUPLICATE):
             return Appended(number, code == DUPLICATE)
+        if code == SEALED:
+            raise Sealed(f"partition {partition.name} is sealed at {number}")
         what = "is older than" if code == OLD else "leaves a gap after"
         raise OutOfSequence(f"number {record.sequence} of producer {record.producer!r} {what} {number}")
 
@@ -83,6 +89,23 @@ class PartitionLogs:
         """How far ``group`` is; None if it has said nothing yet."""
         (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
         return None if raw is None else Progress.parse(raw)
+
+    async def seal(self, partition: Partition) -> int:
+        """No record follows the last one any more; the offset that the next would have had."""
+        return int(await self._write("seal", run("seal", [self._keys.meta(partition)])))
+
+    async def groups(self, partition: Partition) -> dict[str, int]:
+        """The cursor of every group that has begun with the partition."""
+        commands: list[Command] = [
+            ("HGETALL", self._keys.groups(partition)),
+            ("HGETALL", self._keys.cursors(partition)),
+        ]
+        known: dict[str, int] = {}
+        for reply in await read(self._reads, commands):
+            known |= {
+                group.decode(): Progress.parse(raw).cursor for group, raw in zip(reply[::2], reply[1::2], strict=True)
+            }
+        return known
 
     async def join(self, partition: Partition, group: str, offset: int) -> None:
         """``group``, which has said nothing yet, begins at ``offset``: nothing behind it is trimmed."""

@@ -1,18 +1,22 @@
 """Producers: what they promise of order depends on when they send the next message, and on what they send again."""
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.mutex import Mutex
 from engine.fifo.events import Observer, Unobserved
-from engine.fifo.log.partition_log import Appended, PartitionLogs
+from engine.fifo.log.partition_log import Appended, PartitionLogs, Sealed
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
 from engine.fifo.routing.selectors import Selector
+from engine.fifo.topics.followed import FollowedRoute
 from engine.message import Message
 from engine.ports import Indeterminate, Runtime, ServerError
+
+NS_PER_MS = 1_000_000
 
 ASYNCHRONOUS_ATTEMPTS = 3
 """RocketMQ's: one and two retries."""
@@ -41,7 +45,9 @@ class Placed:
 class Producer:
     """One program that appends, called ``name``, which no other program may be called.
 
-    ``attempts``: how often it sends a message before it gives up, if it sends again at all; ``pause_ms`` between them.
+    ``partitions``: to which; with ``route`` to those that it knows of at the time. ``attempts``: how often it sends a
+    message before it gives up, if it sends again at all; ``pause_ms`` between them, and between two looks at the route
+    while a partition is sealed, for ``sealed_ms`` at most.
     """
 
     def __init__(
@@ -53,19 +59,23 @@ class Producer:
         sending: Sending,
         logs: PartitionLogs,
         runtime: Runtime,
+        route: FollowedRoute | None = None,
         observer: Observer | None = None,
         attempts: int = 3,
         pause_ms: int = 100,
+        sealed_ms: int = 30_000,
     ) -> None:
         if attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {attempts}")
         self._name, self._partitions, self._select, self._sending = name, partitions, select, sending
-        self._logs, self._runtime, self._pause_ns = logs, runtime, pause_ms * 1_000_000
+        self._logs, self._runtime, self._pause_ns = logs, runtime, pause_ms * NS_PER_MS
+        self._route, self._sealed_ns = route, sealed_ms * NS_PER_MS
         self._observer = observer or Unobserved()
         again = {Sending.ORDERED: 1, Sending.ASYNCHRONOUS: ASYNCHRONOUS_ATTEMPTS}
         self._attempts = again.get(sending, attempts)
+        self._keys: dict[str, Mutex] = {}
         self._turns: dict[Partition, Mutex] = defaultdict(lambda: Mutex(runtime))
-        self._sequences: dict[Partition, int] = defaultdict(int)
+        self._sequences: dict[tuple[Partition, str], int] = defaultdict(int)
         self._lives: dict[Partition, int] = defaultdict(int)
 
     async def send(self, message: Message) -> Placed:
@@ -73,40 +83,70 @@ class Producer:
 
         Raises what the last attempt raised; ``Indeterminate`` if any of several may have put it in.
         """
-        partition = self._partitions[self._select(message.key or message.id, len(self._partitions))]
+        key = message.key or message.id
         if self._sending is Sending.ASYNCHRONOUS:
-            return await self._append(partition, message)
-        async with self._turns[partition]:
-            return await self._append(partition, message)
+            return await self._sent(message, key)
+        # One message of a key at a time, too: the next may already go to another partition.
+        turn = self._keys.setdefault(key, Mutex(self._runtime))
+        try:
+            async with turn:
+                return await self._sent(message, key)
+        finally:
+            if turn.idle:
+                self._keys.pop(key, None)
 
-    async def _append(self, partition: Partition, message: Message) -> Placed:
-        self._sequences[partition] += 1
-        record = Record(
-            id=message.id,
-            key=message.key or message.id,
-            body=message.payload,
-            producer=self._writer(partition),
-            sequence=self._sequences[partition],
-        )
-        told = {"message_id": record.id, "key": record.key, "producer": record.producer, "sequence": record.sequence}
+    async def _sent(self, message: Message, key: str) -> Placed:
+        gives_up_ns = self._runtime.now_ns() + self._sealed_ns
+        while True:
+            partition, epoch = await self._choice(key)
+            try:
+                if self._sending is Sending.ASYNCHRONOUS:
+                    return await self._append(partition, message, key, epoch)
+                async with self._turns[partition]:
+                    return await self._append(partition, message, key, epoch)
+            except Sealed:
+                if self._route is None or self._runtime.now_ns() >= gives_up_ns:
+                    raise
+            await self._runtime.sleep(self._pause_ns)
+            with suppress(*COMMAND_FAILURES):
+                await self._route.refresh()
+
+    async def _choice(self, key: str) -> tuple[Partition, int]:
+        if self._route is None:
+            partitions, epoch = self._partitions, 0
+        else:
+            route = await self._route.current()
+            partitions, epoch = route.written, route.epoch
+        return partitions[self._select(key, len(partitions))], epoch
+
+    async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> Placed:
+        record = self._next(partition, message, key, epoch)
+        told = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
         call = self._observer.begin("produce", **told)
         try:
             appended = await self._tried(partition, record)
         except COMMAND_FAILURES as error:
             outcome = "info" if isinstance(error, Indeterminate) else "fail"
-            self._observer.end(call, outcome=outcome, status=type(error).__name__)
+            status = "sealed" if isinstance(error, Sealed) else type(error).__name__
+            self._observer.end(call, outcome=outcome, status=status)
             if self._sending is Sending.IDEMPOTENT:
                 # The log may have it or not, and would ask for the next number or for this one: go on as another.
                 self._lives[partition] += 1
-                self._sequences[partition] = 0
             raise
-        where = {"partition": partition.name, "offset": appended.offset, "epoch": 0}
+        where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch}
         self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)
         return Placed(partition, appended.offset)
 
-    def _writer(self, partition: Partition) -> str:
-        life = self._lives[partition]
-        return f"{self._name}.{life}" if life else self._name
+    def _next(self, partition: Partition, message: Message, key: str, epoch: int) -> Record:
+        """In each epoch, and after it gave up on a record, the producer numbers under another name.
+
+        A key may come from another partition, where it was numbered otherwise.
+        """
+        epochs, life = f"@{epoch}" if epoch else "", self._lives[partition]
+        writer = f"{self._name}{epochs}.{life}" if life else f"{self._name}{epochs}"
+        self._sequences[partition, writer] += 1
+        number = self._sequences[partition, writer]
+        return Record(id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch)
 
     async def _tried(self, partition: Partition, record: Record) -> Appended:
         idempotent = self._sending is Sending.IDEMPOTENT

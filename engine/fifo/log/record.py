@@ -7,22 +7,26 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """``sequence``: the number of the message among those of ``producer`` in its partition; from 1."""
+    """``sequence``: the number of the message among those of ``producer`` in its partition; from 1.
+
+    ``epoch``: how often the topic had been resized when it was sent, as its producer knew.
+    """
 
     id: str
     key: str
     body: str
     producer: str
     sequence: int
+    epoch: int = 0
 
     def text(self) -> str:
-        parts = [self.id, self.key, self.body, self.producer, self.sequence]
+        parts = [self.id, self.key, self.body, self.producer, self.sequence, self.epoch]
         return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        message_id, key, body, producer, sequence = json.loads(text)
-        return cls(id=message_id, key=key, body=body, producer=producer, sequence=sequence)
+        message_id, key, body, producer, sequence, epoch = json.loads(text)
+        return cls(id=message_id, key=key, body=body, producer=producer, sequence=sequence, epoch=epoch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 -- Give the record ARGV[1] the next offset of the log KEYS[1] and put it in. KEYS[2]: what the log knows of itself.
 -- With a sequence number ARGV[3] only if it follows the last one of the producer ARGV[2] in KEYS[3].
 -- {0, offset}: appended. {1, offset}: it was there already. {2, last}: older than the last one. {3, last}: one is missing.
+-- {4, next}: the log is sealed.
 if ARGV[3] ~= '' then
   local last = redis.call('HGET', KEYS[3], ARGV[2])
   if last then
@@ -11,6 +12,7 @@ if ARGV[3] ~= '' then
     if step > 1 then return {3, tonumber(sequence)} end
   end
 end
+if redis.call('HEXISTS', KEYS[2], 'sealed') == 1 then return {4, tonumber(redis.call('HGET', KEYS[2], 'next') or 0)} end
 local offset = redis.call('HINCRBY', KEYS[2], 'next', 1) - 1
 local text = string.format('%.0f', offset)
 redis.call('ZADD', KEYS[1], text, text .. ' ' .. ARGV[1])

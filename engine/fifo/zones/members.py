@@ -20,9 +20,9 @@ class Members:
         self._members, self._membership = keys.members(group), keys.membership(group)
         self._expiry_ms, self._scan_ms = expiry_ms, scan_ms
 
-    async def heartbeat(self, member: str) -> None:
-        """It is a member from now on, if it was none."""
-        await write(self._level, [run("heartbeat", self._keys, member)], name="heartbeat")
+    async def heartbeat(self, member: str, *, topics: str = "") -> None:
+        """It is a member from now on, if it was none, and subscribes to ``topics``."""
+        await write(self._level, [run("heartbeat", self._keys, member, topics)], name="heartbeat")
 
     async def leave(self, member: str) -> None:
         await write(self._level, [run("leave", self._keys, member)], name="leave")
@@ -35,7 +35,7 @@ class Members:
         return [name.decode() for name in names]
 
     async def changes(self) -> int:
-        """A number that grows when a member joins or leaves."""
+        """A number that grows when a member joins, leaves, or subscribes to something else."""
         (raw,) = await read(self._near, [("HGET", self._membership, "changes")])
         return int(raw or 0)
 

@@ -12,6 +12,9 @@ from engine.fifo.consumer.member import Member
 from engine.fifo.log.record import Record
 from engine.fifo.modes import Mode, group_settings
 from engine.fifo.settings import Order, Poison, Sharing
+from engine.fifo.topics.followed import FollowedRoute
+from engine.fifo.topics.resize import Resizing
+from engine.fifo.topics.routes import Routes
 
 
 class Pause:
@@ -81,6 +84,7 @@ class Event:
     status: str | None = None
     message_id: str | None = None
     op_id: int | None = None
+    epoch: int | None = None
 
 
 class Told:
@@ -145,7 +149,24 @@ class GroupBench(LogBench):
     def zones(self, connection, settings=None):
         return Zones.of(settings or self.settings, level=connection, reads=connection, near=connection, keys=self.keys)
 
-    def start(self, name, connection=None, **changes):
+    def route(self):
+        """What one more program knows of the topic, which was created if it was not there."""
+        routes = self.routes()
+        return FollowedRoute(
+            self.run(routes.create(len(self.partitions))),
+            routes=routes,
+            logs=self.logs,
+            runtime=self.lab.runtime,
+            refresh_ms=self.times_ms.route,
+        )
+
+    def routes(self):
+        return Routes("t", zones=("a",), level=self.lab.direct("a"), keys=self.keys)
+
+    def resizing(self):
+        return Resizing(self.routes(), logs=self.logs, runtime=self.lab.runtime, observer=self.told, poll_ms=20)
+
+    def start(self, name, connection=None, *, route=None, **changes):
         """A member; ``changes``: of the settings, for it alone."""
         settings = replace(self.settings, **_typed(changes))
         pause = Pause(self.lab.runtime)
@@ -167,7 +188,7 @@ class GroupBench(LogBench):
             observer=self.told,
             hooks=self.hooks,
         )
-        member = Member(context, partitions=self.partitions, room_of=lambda _: "a")
+        member = Member(context, partitions=self.partitions, room_of=lambda _: "a", route=route)
         self.programs[name] = (member, pause)
         self.run(member.start())
         return self

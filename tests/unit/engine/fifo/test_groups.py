@@ -5,6 +5,8 @@ Method: members on one simulated zone, in both modes.
 
 from support.engine.fifo_group import GroupBench
 
+from engine.fifo.partition import partitions_of
+
 
 def served(bench, **wanted):
     ends = [each for each in bench.told.of("end") if all(getattr(each, name) == it for name, it in wanted.items())]
@@ -39,3 +41,19 @@ def test_broadcasting_gives_every_member_everything_without_locks_and_each_goes_
     known = len(bench.finished("m"))
     bench.start("m").until(lambda: len(bench.finished("m")) == known + 2)
     assert bench.finished("m")[known:] == [10, 11]
+
+
+def test_a_changed_subscription_is_told_to_the_group_and_recorded(lab, mode):
+    bench = GroupBench(lab, mode, partitions=2, work_ms=1)
+    bench.start("m").start("n").until(lambda: {each.member for each in bench.told.of("grant")} == {"m", "n"})
+    members = bench.zones(lab.direct("a")).members
+    before = bench.run(members.changes())
+    more = partitions_of("u", 2, ("a",))
+    for name in "mn":
+        bench.run(bench.programs[name][0].subscribe([*bench.partitions, *more]))
+    bench.until(lambda: len({each.partition for each in bench.told.of("assign")}) == 4)
+    assert bench.run(members.changes()) == before + 2
+    subscribed = [each.detail for each in bench.told.of("member") if each.status == "subscribed"]
+    assert subscribed == ["t u", "t u"]
+    bench.produce(1, partition=more[1])
+    bench.until(lambda: served(bench, member="n") == [("u/1", 0)])

@@ -1,0 +1,47 @@
+"""What one program knows of a topic's route: others may know another one at the same time."""
+
+from contextlib import suppress
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.log.partition_log import PartitionLogs
+from engine.fifo.partition import Partition
+from engine.fifo.topics.route import Route
+from engine.fifo.topics.routes import Routes
+from engine.ports import Runtime
+
+NS_PER_MS = 1_000_000
+
+
+class FollowedRoute:
+    """``known`` is where it begins. It is asked for again every ``refresh_ms``: 30 s in RocketMQ."""
+
+    def __init__(self, known: Route, *, routes: Routes, logs: PartitionLogs, runtime: Runtime, refresh_ms: int) -> None:
+        if refresh_ms < 1:
+            raise ValueError(f"refresh_ms must be at least 1, got {refresh_ms}")
+        self.known = known
+        self._routes, self._logs, self._runtime = routes, logs, runtime
+        self._refresh_ns = refresh_ms * NS_PER_MS
+        self._read_ns = runtime.now_ns()
+
+    async def current(self) -> Route:
+        """As it was known ``refresh_ms`` ago, or later. If nobody answers it stays as it is."""
+        if self._runtime.now_ns() - self._read_ns >= self._refresh_ns:
+            with suppress(*COMMAND_FAILURES):
+                await self.refresh()
+        return self.known
+
+    async def refresh(self) -> bool:
+        """Ask now; whether it is another one. Raises what the port raises."""
+        self._read_ns = self._runtime.now_ns()
+        before, told = self.known, await self._routes.read()
+        if told is not None and told.epoch >= before.epoch:  # a zone that lags may tell of an earlier one
+            self.known = told
+        return self.known != before
+
+    async def passed(self, partition: Partition, group: str) -> bool:
+        """``group`` may begin with ``partition``: it has finished all that may hold earlier messages of its keys."""
+        for old, end in self.known.in_front_of(partition):
+            progress = await self._logs.progress(old, group)
+            if (0 if progress is None else progress.cursor) < end:
+                return False
+        return True
