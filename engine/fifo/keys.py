@@ -17,6 +17,10 @@ class FifoKeys:
         """Hash: ``next``, the offset of the next record; ``sealed``: there will be none."""
         return f"{self._of(partition)}:meta"
 
+    def delayed(self, partition: Partition) -> str:
+        """Sorted set: a record that is not due yet, behind its place among those due then → when, in ms."""
+        return f"{self._of(partition)}:delayed"
+
     def producers(self, partition: Partition) -> str:
         """Hash: idempotent producer → the last sequence number that it put in, and its offset."""
         return f"{self._of(partition)}:producers"

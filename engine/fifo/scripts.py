@@ -12,6 +12,11 @@ def run(name: str, keys: Sequence[str], *words: Argument) -> Command:
     return ("EVAL", _text(name), len(keys), *keys, *words)
 
 
+BEGINS_WITH = {"append": "move_due", "deliver": "move_due"}
+"""Scripts that begin with the functions of another."""
+
+
 @cache
 def _text(name: str) -> str:
-    return (Path(__file__).parent / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    return _text(BEGINS_WITH[name]) + text if name in BEGINS_WITH else text

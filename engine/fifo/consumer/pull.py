@@ -85,6 +85,9 @@ class Pulls:
         page = await self._context.zones.logs.page(queue.partition, offset=queue.next_offset, count=count)
         if queue.dropped:
             return False
+        now_ms = self._context.clock.now_ms()
+        if page.due_ms is not None and page.due_ms <= now_ms:
+            await self._context.zones.logs.deliver(queue.partition, now_ms=now_ms)
         if not page.entries:
             if page.end < queue.next_offset:
                 await self._repair(queue, page.end)

@@ -10,12 +10,12 @@ from typing import Any
 from engine.common.pipelines import read, write
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Entry, Record
+from engine.fifo.log.record import Delayed, Entry, Record
 from engine.fifo.partition import Partition
 from engine.fifo.scripts import run
 from engine.ports import Command, Connection, ServerError
 
-APPENDED, DUPLICATE, OLD, GAP, SEALED = range(5)
+APPENDED, DUPLICATE, OLD, GAP, SEALED, DELAYED, DELAYED_BEFORE = range(7)
 
 
 class OutOfSequence(ServerError):
@@ -28,18 +28,19 @@ class Sealed(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """``duplicate``: the record was there before, at this offset."""
+    """``duplicate``: the record was there before, at this offset. None: it has none yet, since it is not due."""
 
-    offset: int
+    offset: int | None
     duplicate: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``end``: the offset of the next record."""
+    """``end``: the offset of the next record. ``due_ms``: when one that waits is due; None: none waits."""
 
     entries: list[Entry]
     end: int
+    due_ms: int | None
 
 
 class PartitionLogs:
@@ -51,15 +52,27 @@ class PartitionLogs:
     def __init__(self, *, level: Connection, reads: Connection, keys: FifoKeys) -> None:
         self._level, self._reads, self._keys = level, reads, keys
 
-    async def append(self, partition: Partition, record: Record, *, idempotent: bool) -> Appended:
-        """The offset of ``record``, now in the log.
+    async def append(
+        self,
+        partition: Partition,
+        record: Record,
+        *,
+        idempotent: bool,
+        now_ms: int | None = None,
+        due_ms: int | None = None,
+    ) -> Appended:
+        """The offset of ``record``, now in the log, behind all that is due by ``now_ms``.
 
-        ``idempotent``: not a second time if it is the last of its producer. Raises ``OutOfSequence`` if it is neither
-        that nor the one that follows, and ``Sealed``.
+        ``due_ms``: it waits until then, and goes in in the order of (due, epoch, sequence). ``idempotent``: not a
+        second time if it is the last of its producer. Raises ``OutOfSequence`` if it is neither that nor the one that
+        follows, and ``Sealed``.
         """
-        keys = [self._keys.log(partition), self._keys.meta(partition), self._keys.producers(partition)]
+        now, due = ("" if ms is None else ms for ms in (now_ms, due_ms))
         sequence = record.sequence if idempotent else ""
-        code, number = await self._write("append", run("append", keys, record.text(), record.producer, sequence))
+        words = (record.text(), record.producer, sequence, now, due, record.place)
+        code, number = await self._write("append", run("append", self._log_keys(partition), *words))
+        if code in (DELAYED, DELAYED_BEFORE):
+            return Appended(None, code == DELAYED_BEFORE)
         if code in (APPENDED, DUPLICATE):
             return Appended(number, code == DUPLICATE)
         if code == SEALED:
@@ -72,13 +85,30 @@ class PartitionLogs:
         return (await self.page(partition, offset=offset, count=count)).entries
 
     async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
-        """As ``read``, and where the log ends."""
+        """As ``read``, where the log ends, and when the next delayed record is due."""
         commands: list[Command] = [
             ("ZRANGEBYSCORE", self._keys.log(partition), offset, "+inf", "LIMIT", 0, count),
             ("HGET", self._keys.meta(partition), "next"),
+            ("ZRANGE", self._keys.delayed(partition), 0, 0, "WITHSCORES"),
         ]
-        raws, end = await read(self._reads, commands)
-        return Page([Entry.parse(raw) for raw in raws], int(end or 0))
+        raws, end, first = await read(self._reads, commands)
+        return Page([Entry.parse(raw) for raw in raws], int(end or 0), int(float(first[1])) if first else None)
+
+    async def deliver(self, partition: Partition, *, now_ms: int) -> int:
+        """Put what is due by ``now_ms`` into the log; how many records that were."""
+        return int(await self._write("deliver", run("deliver", self._log_keys(partition), now_ms)))
+
+    async def delayed(self, partition: Partition) -> list[Delayed]:
+        """What is not in the log yet, in the order in which it will be."""
+        command: Command = ("ZRANGE", self._keys.delayed(partition), 0, -1, "WITHSCORES")
+        (found,) = await read(self._reads, [command])
+        return [Delayed.parse(raw, score) for raw, score in zip(found[::2], found[1::2], strict=True)]
+
+    async def delay_there(self, partition: Partition, records: list[Delayed]) -> None:
+        """Those wait for ``partition``, once, however often it is said."""
+        pairs = [each for delayed in records for each in (delayed.due_ms, delayed.text())]
+        if pairs:
+            await self._write("delay", ("ZADD", self._keys.delayed(partition), *pairs))
 
     async def end(self, partition: Partition) -> int:
         """The offset of the next record."""
@@ -89,6 +119,10 @@ class PartitionLogs:
         """How far ``group`` is; None if it has said nothing yet."""
         (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
         return None if raw is None else Progress.parse(raw)
+
+    async def forget_delayed(self, partition: Partition) -> None:
+        """What waits for ``partition`` waits elsewhere now."""
+        await self._write("delay", ("DEL", self._keys.delayed(partition)))
 
     async def seal(self, partition: Partition) -> int:
         """No record follows the last one any more; the offset that the next would have had."""
@@ -119,6 +153,10 @@ class PartitionLogs:
         """Drop what is more than ``kept`` records behind the slowest group; how many that were."""
         names = (self._keys.log, self._keys.cursors, self._keys.producers, self._keys.groups)
         return int(await self._write("trim", run("trim", [name(partition) for name in names], kept)))
+
+    def _log_keys(self, partition: Partition) -> list[str]:
+        keys = self._keys
+        return [name(partition) for name in (keys.log, keys.meta, keys.producers, keys.delayed)]
 
     async def _write(self, name: str, command: Command) -> Any:
         (reply,) = await write(self._level, [command], name=name)

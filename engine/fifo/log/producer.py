@@ -14,7 +14,7 @@ from engine.fifo.partition import Partition
 from engine.fifo.routing.selectors import Selector
 from engine.fifo.topics.followed import FollowedRoute
 from engine.message import Message
-from engine.ports import Indeterminate, Runtime, ServerError
+from engine.ports import Clock, Indeterminate, Runtime, ServerError
 
 NS_PER_MS = 1_000_000
 
@@ -38,8 +38,11 @@ class Sending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
+    """``offset``: None for a message that is not due yet. ``due_ms``: from when it may be delivered."""
+
     partition: Partition
-    offset: int
+    offset: int | None
+    due_ms: int | None = None
 
 
 class Producer:
@@ -47,7 +50,8 @@ class Producer:
 
     ``partitions``: to which; with ``route`` to those that it knows of at the time. ``attempts``: how often it sends a
     message before it gives up, if it sends again at all; ``pause_ms`` between them, and between two looks at the route
-    while a partition is sealed, for ``sealed_ms`` at most.
+    while a partition is sealed, for ``sealed_ms`` at most. ``clock``: a message is due by it; without one it cannot be
+    delayed.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Producer:
         sending: Sending,
         logs: PartitionLogs,
         runtime: Runtime,
+        clock: Clock | None = None,
         route: FollowedRoute | None = None,
         observer: Observer | None = None,
         attempts: int = 3,
@@ -67,6 +72,9 @@ class Producer:
     ) -> None:
         if attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {attempts}")
+        if " " in name:
+            raise ValueError(f"producer must have a name without spaces, got {name!r}")
+        self._clock = clock
         self._name, self._partitions, self._select, self._sending = name, partitions, select, sending
         self._logs, self._runtime, self._pause_ns = logs, runtime, pause_ms * NS_PER_MS
         self._route, self._sealed_ns = route, sealed_ms * NS_PER_MS
@@ -83,6 +91,8 @@ class Producer:
 
         Raises what the last attempt raised; ``Indeterminate`` if any of several may have put it in.
         """
+        if message.timeout_ms and self._clock is None:
+            raise ValueError(f"timeout_ms must be 0 for a producer without a clock, got {message.timeout_ms}")
         key = message.key or message.id
         if self._sending is Sending.ASYNCHRONOUS:
             return await self._sent(message, key)
@@ -121,10 +131,12 @@ class Producer:
 
     async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> Placed:
         record = self._next(partition, message, key, epoch)
+        now_ms = None if self._clock is None else self._clock.now_ms()
+        due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
         told = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
         call = self._observer.begin("produce", **told)
         try:
-            appended = await self._tried(partition, record)
+            appended = await self._tried(partition, record, due_ms)
         except COMMAND_FAILURES as error:
             outcome = "info" if isinstance(error, Indeterminate) else "fail"
             status = "sealed" if isinstance(error, Sealed) else type(error).__name__
@@ -135,7 +147,7 @@ class Producer:
             raise
         where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch}
         self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)
-        return Placed(partition, appended.offset)
+        return Placed(partition, appended.offset, due_ms)
 
     def _next(self, partition: Partition, message: Message, key: str, epoch: int) -> Record:
         """In each epoch, and after it gave up on a record, the producer numbers under another name.
@@ -148,12 +160,13 @@ class Producer:
         number = self._sequences[partition, writer]
         return Record(id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch)
 
-    async def _tried(self, partition: Partition, record: Record) -> Appended:
+    async def _tried(self, partition: Partition, record: Record, due_ms: int | None) -> Appended:
         idempotent = self._sending is Sending.IDEMPOTENT
         attempt, maybe_there = 1, False
         while True:
             try:
-                return await self._logs.append(partition, record, idempotent=idempotent)
+                now_ms = None if self._clock is None else self._clock.now_ms()
+                return await self._logs.append(partition, record, idempotent=idempotent, now_ms=now_ms, due_ms=due_ms)
             except COMMAND_FAILURES as error:
                 maybe_there = maybe_there or isinstance(error, Indeterminate)
                 last = attempt == self._attempts or isinstance(error, ServerError)

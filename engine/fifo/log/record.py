@@ -23,6 +23,11 @@ class Record:
         parts = [self.id, self.key, self.body, self.producer, self.sequence, self.epoch]
         return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
+    @property
+    def place(self) -> str:
+        """Among those that are due at the same time: by epoch and sequence, whose text sorts as they do."""
+        return f"{self.epoch:08d} {self.sequence:016d}"
+
     @classmethod
     def parse(cls, text: str) -> Self:
         message_id, key, body, producer, sequence, epoch = json.loads(text)
@@ -40,3 +45,19 @@ class Entry:
     def parse(cls, raw: bytes) -> Self:
         offset, _, text = raw.decode().partition(" ")
         return cls(int(offset), Record.parse(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """A record that is not in the log before ``due_ms``, on the clock of its producer."""
+
+    due_ms: int
+    record: Record
+
+    def text(self) -> str:
+        return f"{self.record.place} {self.record.producer} {self.record.text()}"
+
+    @classmethod
+    def parse(cls, raw: bytes, score: bytes) -> Self:
+        _epoch, _sequence, _producer, text = raw.decode().split(" ", 3)
+        return cls(int(float(score)), Record.parse(text))

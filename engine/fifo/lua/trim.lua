@@ -16,6 +16,6 @@ local kept = slowest - tonumber(ARGV[1])
 local producers = redis.call('HGETALL', KEYS[3])
 for i = 1, #producers, 2 do
   local offset = tonumber(string.match(producers[i + 1], ' (%d+)$'))
-  if offset < kept then redis.call('HDEL', KEYS[3], producers[i]) end
+  if offset and offset < kept then redis.call('HDEL', KEYS[3], producers[i]) end
 end
 return redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', kept))

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from engine.fifo.events import Observer, Unobserved
 from engine.fifo.log.partition_log import PartitionLogs
+from engine.fifo.log.record import Delayed
+from engine.fifo.partition import Partition, partitions_of
 from engine.fifo.routing.selectors import selector
 from engine.fifo.topics.route import Predecessors, Route
 from engine.fifo.topics.routes import Routes
@@ -78,11 +80,23 @@ class Resizing:
             self._observer.note("resize", partition=partition.name, epoch=route.epoch, offset=end, status="sealed")
             ends.append(end)
         count, epoch = self._checked(route.sealing), route.epoch + 1
+        await self._take_along(route, partitions_of(route.topic, count, route.zones, series=epoch), select)
         old = Predecessors(series=route.series, ends=tuple(ends), selector=select)
         new = replace(route, write=count, read=count, epoch=epoch, series=epoch, sealing=None, old=old, drained=False)
         route = await self._routes.change(route, new)
         self._tell("opened", route)
         return route
+
+    async def _take_along(self, route: Route, new: list[Partition], select: str) -> None:
+        """What is not due yet waits for the new partition of its key."""
+        choose = selector(select, random=self._runtime.random("resize"))
+        for partition in route.written:
+            by_new: dict[Partition, list[Delayed]] = {}
+            for delayed in await self._logs.delayed(partition):
+                by_new.setdefault(new[choose(delayed.record.key, len(new))], []).append(delayed)
+            for where, records in by_new.items():
+                await self._logs.delay_there(where, records)
+            await self._logs.forget_delayed(partition)
 
     def _tell(self, status: str, route: Route) -> None:
         for partition in route.written:

@@ -72,12 +72,15 @@ class LogBench:
             **settings,
         )
 
-    def send_at_once(self, producer, *ids, key="k"):
-        """Begin to send all, in this order, before the first is answered; what each returned or raised."""
+    def send_at_once(self, producer, *ids, key="k", **delays):
+        """Begin to send all, in this order, before the first is answered; what each returned or raised.
+
+        ``delays``: id → ms.
+        """
 
         async def one(message_id):
             try:
-                return await producer.send(Message(id=message_id, key=key))
+                return await producer.send(Message(id=message_id, key=key, timeout_ms=delays.get(message_id, 0)))
             except Exception as error:
                 return error
 
