@@ -21,7 +21,7 @@ class Guard:
     """ASGI middleware that answers 403 or 401 to whom it does not let through, in the form of the other errors.
 
     ``reading_needs_token``: also what changes nothing is for those with the token only, except for the paths that are
-    ``open_to_all``.
+    ``open_to_all``. ``open_without_token``: if there is none, anybody may change something who may read.
     """
 
     def __init__(
@@ -32,12 +32,14 @@ class Guard:
         hosts: Iterable[str] = (),
         reading_needs_token: bool = False,
         open_to_all: Iterable[str] = (),
+        open_without_token: bool = False,
     ) -> None:
         self._app = app
         self._token = token
         self._hosts = frozenset((*LOOPBACK_NAMES, *hosts))
         self._reading_needs_token = reading_needs_token
         self._open_to_all = frozenset(open_to_all)
+        self._open_without_token = open_without_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self._refusal(Request(scope))) is not None:
@@ -53,6 +55,8 @@ class Guard:
         if origin is not None and origin != f"http://{request.headers['host']}":
             return refused(f"pages of {origin} may not use this", status=403)
         if request.method in _READING and (not self._reading_needs_token or request.url.path in self._open_to_all):
+            return None
+        if self._token is None and self._open_without_token:
             return None
         if self._token is None:
             return refused("nobody may change anything here: it was started without a token", status=403)

@@ -95,12 +95,12 @@ def _latency(histograms: dict[tuple[str, str, str], Histogram], zone: str) -> Me
         labels=["zone", "level", "kind", "outcome"],
     )
     for key, histogram in sorted(histograms.items()):
-        family.add_metric([zone, *key], buckets=list(_buckets(histogram)), sum_value=histogram.sum_s)
+        family.add_metric([zone, *key], buckets=list(cumulative(histogram)), sum_value=histogram.sum_s)
     return family
 
 
-def _buckets(histogram: Histogram) -> Iterator[tuple[str, int]]:
-    """Cumulative, one an octave."""
+def cumulative(histogram: Histogram) -> Iterator[tuple[str, int]]:
+    """Its buckets, cumulative, one an octave."""
     below = 0
     for bucket, count in enumerate(histogram.counts):
         below += count

@@ -32,9 +32,20 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[Address]:
-    """Serve ``app`` inside the block; gives where. Raises ``ClusterError`` if the port cannot be had."""
-    listener = _listener(host, port)
+async def serving(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    what: str = "the administration",
+    clients_max: int = _CLIENTS_MAX,
+    finish_s: int = 1,
+) -> AsyncIterator[Address]:
+    """Serve ``app`` inside the block; gives where. Raises ``ClusterError``, about ``what``, if the port cannot be had.
+
+    Requests that are under way at its end have ``finish_s`` to be answered.
+    """
+    listener = _listener(host, port, what)
     server = _Server(
         uvicorn.Config(
             app,
@@ -44,8 +55,8 @@ async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[Addres
             lifespan="off",
             log_config=None,
             access_log=False,
-            limit_concurrency=_CLIENTS_MAX,
-            timeout_graceful_shutdown=1,
+            limit_concurrency=clients_max,
+            timeout_graceful_shutdown=finish_s,
         )
     )
     task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -59,7 +70,7 @@ async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[Addres
         listener.close()
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def _listener(host: str, port: int, what: str) -> socket.socket:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -67,5 +78,5 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise ClusterError(f"the administration cannot listen at {host}:{port}: {error.strerror}") from error
+        raise ClusterError(f"{what} cannot listen at {host}:{port}: {error.strerror}") from error
     return listener

@@ -36,6 +36,11 @@ class Bucket:
         self._sleep_ns = LOOK_NS
         self._next_ns = self._fire_ns = 0
 
+    @property
+    def next_ns(self) -> int:
+        """Run time of the next scan."""
+        return self._fire_ns
+
     def open(self) -> None:
         """Before ``write`` and ``scan_when_due`` are run."""
         self._stopping = False

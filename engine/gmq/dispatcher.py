@@ -28,7 +28,7 @@ class GmqDispatcher(Startable):
     """What runs in the background of a gmq process named ``name``; instances hand it their cards over ``cards``.
 
     A card that was taken is in memory only, until a bucket has written it. If the program is killed before, it is lost.
-    ``on_ready`` is told the topic of each job that it has put into a list.
+    ``on_ready`` is told the topic of each job that it has put into a list. ``delayed`` and ``leased`` are its buckets.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class GmqDispatcher(Startable):
         self.name = name
         self._runtime, self._cards = runtime, cards
         self._store = Store(quorum, settings=settings, on_ready=on_ready)
-        self._delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
-        self._leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
+        self.delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
+        self.leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
         self._takes_cards = False
         self._dispatching: Task[None] | None = None
         self._timers: list[Task[None]] = []
@@ -84,7 +84,7 @@ class GmqDispatcher(Startable):
 
     @property
     def _all(self) -> list[Bucket]:
-        return [*self._delayed, *self._leased]
+        return [*self.delayed, *self.leased]
 
     def _spawn(self, work: Awaitable[None], what: str) -> Task[None]:
         return self._runtime.spawn(self._live(work), name=f"{self.name}: {what}")
@@ -115,11 +115,11 @@ class GmqDispatcher(Startable):
         while True:
             handed = await self._cards.receive()
             if handed.leased:
-                await self._least(self._leased).inbox.send(handed.card)
+                await self._least(self.leased).inbox.send(handed.card)
             elif handed.card.delay_s > 0:
-                await self._least(self._delayed).inbox.send(handed.card)
+                await self._least(self.delayed).inbox.send(handed.card)
             else:
-                bucket = self._least(self._delayed)
+                bucket = self._least(self.delayed)
                 await bucket.try_to(partial(self._store.make_ready, handed.card.id, handed.card.topic))
 
     @staticmethod

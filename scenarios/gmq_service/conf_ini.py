@@ -99,6 +99,7 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {
         "clients_max": _number("clients_max", 1, 100_000),
         "request_bytes_max": _number("request_bytes_max", 1_024, 2**30),
         "held_bytes_max": _number("held_bytes_max", 1_024, 2**34),
+        "topics": Option("topics", _words, "names with commas"),
         "topics_max": _number("topics_max", 1, 100_000),
         "pop_ms": _number("pop_ms", 0, 178_000),
         "stop_s": _number("stop_s", 1, 3_600),

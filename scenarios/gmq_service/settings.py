@@ -22,7 +22,8 @@ class ServiceSettings:
     """docs/gmq-service.md describes every option.
 
     ``max_active``: exchanges with the server under way; more wait. ``max_idle``: connections to it. ``command_ms``: how
-    long one exchange may take. ``pop_ms``: how long a Pop waits. ``stop_s``: how long each step of a stop may take.
+    long one exchange may take. ``topics``: those that metrics show by name. ``topics_max``: in hardened mode, how many
+    there may be. ``pop_ms``: how long a Pop waits. ``stop_s``: how long each step of a stop may take.
     """
 
     redis_host: str = "127.0.0.1"
@@ -50,6 +51,7 @@ class ServiceSettings:
     clients_max: int = 2_000
     request_bytes_max: int = 4 * 1024 * 1024
     held_bytes_max: int = 64 * 1024 * 1024
+    topics: tuple[str, ...] = ()
     topics_max: int = 1_000
     pop_ms: int = 2_000
     stop_s: int = 15

@@ -11,7 +11,7 @@ LOG = logging.getLogger("gmq.rpc")
 SAY_EVERY_S = 1.0
 """A line for each kind of trouble at most so often; it says how many there were."""
 
-METHODS = ("Push", "Pop", "Ack")
+METHODS = ("Push", "Pop", "Ack", "push", "pop", "finish", "delete", "get", "command")
 OTHER = "other"
 """In place of what a client calls otherwise: clients must not choose the names of metrics' labels."""
 

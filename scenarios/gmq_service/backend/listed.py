@@ -30,15 +30,15 @@ class ListedJobs:
         self._connection = connection
         self._on_ready = on_ready
         self._served = ServedJobs(clock=clock, quorum=connection, cards=cards, settings=settings)
-        self._dispatcher = GmqDispatcher(
+        self.dispatcher = GmqDispatcher(
             "gmq", runtime=runtime, clock=clock, quorum=connection, cards=cards, settings=settings, on_ready=on_ready
         )
 
     async def start(self) -> None:
-        await self._dispatcher.start()
+        await self.dispatcher.start()
 
     async def stop(self) -> None:
-        await self._dispatcher.close()
+        await self.dispatcher.close()
 
     async def push(self, job: Job) -> bool:
         self._check(job)

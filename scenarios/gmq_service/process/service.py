@@ -9,16 +9,21 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from cluster.admin.serving import serving
 from cluster.clock import NodeClock
 from cluster.real.runtime import RealRuntime
 from cluster.zone import Address, ClusterError
+from engine.gmq.keys import GmqKeys
 from engine.gmq.settings import GmqSettings
 from scenarios.gmq_service.addresses import Listen
+from scenarios.gmq_service.backend.figures import Figures
 from scenarios.gmq_service.backend.jobs import Jobs
 from scenarios.gmq_service.backend.listed import ListedJobs
 from scenarios.gmq_service.backend.pool import Pool
 from scenarios.gmq_service.backend.presence import Presence
 from scenarios.gmq_service.backend.waiting import Pops
+from scenarios.gmq_service.http.api import Api
+from scenarios.gmq_service.http.web import Web
 from scenarios.gmq_service.rpc.methods import Methods
 from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
 from scenarios.gmq_service.settings import PREFIX, ServiceSettings
@@ -69,7 +74,7 @@ class Service:
             compat=settings.compat,
         )
         self._listener: asyncio.Server | None = None
-        self._serving = AsyncExitStack()
+        self._http = AsyncExitStack()
 
     def _jobs(self) -> Jobs:
         settings = self.settings
@@ -93,7 +98,7 @@ class Service:
             await self.pool.open()
             await self.presence.begin()
             await self.jobs.start()
-            facts = {"rpc": await self._listen(self.settings.rpc)}
+            facts = {"rpc": await self._listen(self.settings.rpc), **await self._serve_http()}
         except BaseException:
             await self._end()
             raise
@@ -110,6 +115,7 @@ class Service:
             self._listener.close()
         self.pops.stop()
         left = await self.port.finish(within_s=self.settings.stop_s)
+        await self._http.aclose()
         done = left == 0
         if left:
             LOG.error("%d requests were not answered within %d s", left, self.settings.stop_s)
@@ -126,11 +132,53 @@ class Service:
     async def _end(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        await self._serving.aclose()
+        await self._http.aclose()
+        if self.settings.rpc is not None and self.settings.rpc.path is not None and self._listener is not None:
+            self.settings.rpc.path.unlink(missing_ok=True)
         if self.pool.connected:
             await self.presence.end()
         self.pool.close()
         await self._runtime.close()
+
+    async def _serve_http(self) -> dict[str, str | None]:
+        """Where the API and the JSON of the monitor are served now."""
+        settings = self.settings
+        api = Api(jobs=self.jobs, pops=self.pops, traffic=self.traffic, bytes_max=settings.request_bytes_max)
+        web = Web(self._figures(), connection=self.pool, keys=GmqKeys(prefix=PREFIX))
+        apps = {"api": (api.app, settings.api), "web": (web.app, settings.web)}
+        where: dict[str, str | None] = {}
+        for name, (make, listen) in apps.items():
+            where[name] = None
+            if listen is not None:
+                begun = serving(
+                    make(token=settings.token, hosts=settings.hosts),
+                    host=listen.host,
+                    port=listen.port,
+                    what=f"[service] {name}",
+                    clients_max=settings.clients_max,
+                    finish_s=settings.stop_s,
+                )
+                where[name] = str(await self._http.enter_async_context(begun))
+        return where
+
+    def _figures(self) -> Figures:
+        def gauges() -> dict[str, int]:
+            return {
+                "clients": len(self.port.clients),
+                "held_bytes": self.port.held.total,
+                "waiting_pops": self.pops.waiting,
+                "server_commands_under_way": self.pool.under_way,
+                "server_commands_waiting": self.pool.slots.waiting,
+            }
+
+        return Figures(
+            traffic=self.traffic,
+            gauges=gauges,
+            is_connected=lambda: self.pool.connected,
+            dispatcher=self.jobs.dispatcher if isinstance(self.jobs, ListedJobs) else None,
+            epoch_ns=self._runtime.epoch_ns,
+            topics=self.settings.topics,
+        )
 
     async def _listen(self, listen: Listen | None) -> str | None:
         """Where JSON-RPC is served now."""
@@ -145,7 +193,6 @@ class Service:
             if listen.path is not None:
                 _remove_left_over(listen.path)
                 self._listener = await loop.create_unix_server(connection, str(listen.path), backlog=_BACKLOG)
-                self._serving.callback(listen.path.unlink, missing_ok=True)
                 return str(listen)
             self._listener = await loop.create_server(connection, listen.host, listen.port, backlog=_BACKLOG)
         except OSError as error:

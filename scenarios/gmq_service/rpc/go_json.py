@@ -69,6 +69,25 @@ def int_of(text: str) -> int:
     return max(INT_MIN, min(INT_MAX, int(text)))
 
 
+def encoded(value: Any) -> str:
+    """As ``json.Marshal``, of texts, whole numbers, truth, null, lists and objects."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return quoted(value)
+        case int():
+            return str(value)
+        case list():
+            return f"[{','.join(map(encoded, value))}]"
+        case dict():
+            members = (f"{quoted(name)}:{encoded(item)}" for name, item in value.items())
+            return f"{{{','.join(members)}}}"
+    raise TypeError(f"{type(value).__name__} has no JSON here")
+
+
 _VERB = re.compile(r"%(?:[+\-# 0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+)?)?)(.?)", re.DOTALL)
 
 

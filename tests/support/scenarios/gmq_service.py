@@ -10,8 +10,11 @@ from cluster.real.runtime import RealRuntime
 from cluster.sim.redis.model import RedisModel
 from engine.gmq import GmqKeys, GmqSettings
 from engine.ports import Unavailable
+from scenarios.gmq_service.backend.figures import Figures
 from scenarios.gmq_service.backend.listed import ListedJobs
 from scenarios.gmq_service.backend.waiting import Pops
+from scenarios.gmq_service.http.api import Api
+from scenarios.gmq_service.http.web import Web
 from scenarios.gmq_service.rpc.methods import Methods
 from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
 from scenarios.gmq_service.traffic import Traffic
@@ -114,6 +117,21 @@ class ServiceBench:
 
     def client(self):
         return Client(self.port)
+
+    def api(self, *, token=None):
+        api = Api(jobs=self.jobs, pops=self.pops, traffic=self.traffic, bytes_max=self.port.request_bytes_max)
+        return api.app(token=token, hosts=())
+
+    def web(self, *, token=None):
+        figures = Figures(
+            traffic=self.traffic,
+            gauges=lambda: {"clients": len(self.port.clients), "waiting_pops": self.pops.waiting},
+            is_connected=lambda: not self.server.away,
+            dispatcher=self.jobs.dispatcher,
+            epoch_ns=self.runtime.epoch_ns,
+            topics=("mail",),
+        )
+        return Web(figures, connection=self.server, keys=KEYS).app(token=token, hosts=())
 
     async def stop(self):
         """As ``Service.stop`` does."""
