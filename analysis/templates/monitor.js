@@ -84,6 +84,83 @@
     }));
   };
 
+  // A queue has a block of its own; tables of queues that are shown no more go away.
+  const queues = (now) => {
+    const place = section("queues"), seen = new Set();
+    for (const queue of last.queues) {
+      const name = `${queue.queue} (${queue.engine})`;
+      seen.add(name);
+      const block = blocks[name] || (blocks[name] = queueBlock(place, name));
+      block.zones.show(queue.zones.map((zone) => ({
+        key: zone.zone, read: zone.read_ms,
+        cells: [zone.zone, count(zone.due), count(zone.delayed), count(zone.in_flight), count(zone.dead), count(zone.payloads)],
+      })), now);
+      const ids = queue.ids;
+      put(block.ids, ids === null ? "Ids of zones are not compared: more than 1,000 entries, or a zone does not answer."
+        : `Of ${count(ids.ids)} ids, ${count(ids.missing)} are not in every zone, ${count(ids.for_long)} of them in the reading before, too; read ${clock(ids.read_ms)}.`,
+      ids !== null && ids.for_long ? "bad tone" : "muted");
+      block.keys.show(queue.keys.map((key) => ({
+        key: `${key.key} ${key.zone}`, read: key.read_ms,
+        cells: [key.key, HOLDS[key.holds], key.shard || "–", key.zone, count(key.entries), count(key.due), clock(key.next_ms, "–")],
+      })), now);
+    }
+    for (const name of Object.keys(blocks)) if (!seen.has(name)) { blocks[name].box.remove(); delete blocks[name]; }
+    place.querySelector(".muted").hidden = last.queues.length > 0;
+    const choice = section("message").querySelector("select"), names = last.queues.map((queue) => `${queue.queue} (${queue.engine})`);
+    section("message").hidden = !names.length;
+    if (names.join() !== [...choice.options].map((option) => option.textContent).join()) {
+      const chosen = choice.value;
+      choice.replaceChildren(...names.map((name) => made("option", name)));
+      if (names.includes(chosen)) choice.value = chosen;
+    }
+  };
+  const blocks = {};
+  const HOLDS = { queue: "waiting", unack: "leases", dead: "dead letters", payload: "payloads" };
+  const queueBlock = (place, name) => {
+    const box = made("div");
+    box.append(made("h3", name));
+    place.append(box);
+    const zonesOf = table(box, [["zone"], ["due", n], ["delayed", n], ["in flight", n], ["dead", n], ["payloads", n], ["read", n]]);
+    const ids = made("p", "", "muted"), details = made("details");
+    details.open = true;
+    details.append(made("summary", "by key"));
+    box.append(ids, details);
+    const keys = table(details, [["key"], ["holds"], ["shard or topic"], ["server"], ["entries", n], ["due or ended", n], ["next", n], ["read", n]], "Every key is empty.");
+    return { box, zones: zonesOf, ids, keys };
+  };
+
+  // A followed message is asked for with every reading, one question at a time.
+  let followed = null, asking = false;
+  const follow = async () => {
+    if (!followed || asking) return;
+    asking = true;
+    const told = section("message").querySelector(".told"), wanted = followed;
+    try {
+      const answer = await asked(`/message?${new URLSearchParams(wanted)}`), said = await answer.json();
+      if (wanted !== followed) return;
+      if (!answer.ok) { followed = null; tell(told, said.error, "bad"); return; }
+      const rows = said.found.map((one) => ({
+        key: `${one.zone} ${one.key || ""}`, read: one.read_ms,
+        cells: [one.zone, one.error ? [one.error, "bad"] : one.holds ? HOLDS[one.holds] : "not here", one.shard || "–", one.key || "–",
+          one.holds === "queue" ? clock(one.at_ms, "now") : "–", one.holds === "unack" ? clock(one.at_ms, "–") : "–"],
+      }));
+      const copies = said.found.filter((one) => one.holds === "payload").length;
+      tell(told, `${said.message}: ${copies === 1 ? "1 server has" : `${copies} servers have`} its payload.`);
+      const heads = [["server"], ["holds"], ["shard or topic"], ["key"], ["due", n], ["lease ends", n], ["read", n]];
+      once("message", section("message"), heads).show(rows, last.now_ms);
+    } catch (error) { tell(told, `not read: ${error.message}`, "bad"); } finally { asking = false; }
+  };
+  const followForm = () => {
+    const form = section("message"), [choice, id, button] = ["select", "input", "button"].map((name) => form.querySelector(name));
+    const begin = () => {
+      const [, queue, engine] = /^(.*) \((.*)\)$/.exec(choice.value);
+      followed = id.value.trim() ? { queue, engine, id: id.value.trim() } : null;
+      follow();
+    };
+    button.addEventListener("click", begin);
+    id.addEventListener("keydown", (event) => { if (event.key === "Enter") begin(); });
+  };
+
   const votes = (now) => {
     const levels = [["zone"], ["level"], ["commands", n], ["errors", n], ["late disagreements", n], ["decisions"], ["read", n]];
     const failures = [["zone"], ["of zone"], ["error"], ["batches", n], ["read", n]];
@@ -99,7 +176,7 @@
 
   const draw = () => {
     const now = last.now_ms;
-    const parts = { zones, links, faults, votes };
+    const parts = { zones, queues, links, faults, votes };
     for (const [name, part] of Object.entries(parts)) {
       if (!last[name === "votes" ? "zones" : name]) continue;
       section(name).hidden = false;
@@ -152,6 +229,7 @@
     heard = performance.now();
     why = "";
     draw();
+    follow();
     return judge();
   };
 
@@ -186,6 +264,7 @@
       await new Promise((resolve) => { setTimeout(resolve, AGAIN_MS); });
     }
   };
+  followForm();
   setInterval(judge, 500);
   addEventListener("hashchange", () => location.reload());
   goOn();

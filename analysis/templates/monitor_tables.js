@@ -19,8 +19,8 @@ const live = (() => {
     : value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1);
   const ms = (value) => value === null || value === undefined ? "–"
     : Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
-  const clock = (time) => {
-    if (time === null || time === undefined) return "never";
+  const clock = (time, otherwise = "never") => {
+    if (time === null || time === undefined) return otherwise;
     const when = new Date(time);
     const part = (value) => String(value).padStart(2, "0");
     return `${part(when.getHours())}:${part(when.getMinutes())}:${part(when.getSeconds())}.${Math.floor(when.getMilliseconds() / 100)}`;

@@ -4,7 +4,7 @@ Exit codes: 0 done, 2 interrupted, 3 it failed or no cluster is up, 64 bad usage
 """
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -162,16 +162,54 @@ def status(
         print_status(told)
 
 
-def monitor(*, as_json: AsJson = False) -> None:
-    """Print the address of the live page of the cluster that is up. Whoever has it may break things, too."""
+def monitor(
+    *,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A queue to show; a topic of gmq and youzan. May be repeated."),
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="Its engine: see zonelab engines.")] = "dyno",
+    mode: Annotated[str, typer.Option(metavar="MODE", help="The mode of its engine.")] = "default",
+    prefix: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What its keys begin with, if not as the engine has it in runs.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the queue, e.g. buckets=5. May be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the address of the live page of the cluster that is up; with --queue, show these queues on it, too.
+
+    Whoever has the address may break things.
+    """
     from scenarios.monitor.page import address_of
 
-    session = control().session
-    address = address_of(session.control, token=session.token)
+    asked = control()
+    requests = _queue_requests(queue or [], engine=engine, mode=mode, prefix=prefix, options=set_ or [])
+    shown = [line for request in requests for line in asked.post("/queues", request)["done"]]
+    address = address_of(asked.session.control, token=asked.session.token)
     if as_json:
-        print_json({"page": address})
+        print_json({"page": address, "queues": shown})
     else:
         typer.echo(address)
+
+
+def _queue_requests(
+    names: Sequence[str], *, engine: str, mode: str, prefix: str | None, options: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Raises ``NotAccepted``."""
+    import yaml
+
+    pairs = [text.partition("=") for text in options]
+    for name, equals, value in pairs:
+        if not name or not equals:
+            raise NotAccepted(f"--set: got {name}{equals}{value}; accepted: NAME=VALUE, e.g. buckets=5")
+    told = {name: yaml.safe_load(value) for name, _, value in pairs}
+    of_queues = {"mode": mode, "prefix": prefix, "options": told}
+    if not names and (engine != "dyno" or mode != "default" or prefix is not None or told):
+        raise NotAccepted("--engine, --mode, --prefix, --set: got one without --queue; accepted: with it")
+    return [{"name": name, "engine": engine, **of_queues} for name in names]
 
 
 def heal(*, as_json: AsJson = False) -> None:

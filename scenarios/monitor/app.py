@@ -5,14 +5,14 @@
     GET /          the page; the only path without a token, since nothing of the cluster is in it
     GET /events    server-sent events: one ``hello`` with what stays the same, then a ``reading`` each second
     GET /metrics   for Prometheus
-    GET /message   ?queue=NAME&id=ID: where every zone has the message
+    GET /message   ?queue=NAME&engine=ENGINE&id=ID: where every zone has the message
 """
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from scenarios.monitor.feed import Feed, event
@@ -30,6 +30,15 @@ class Monitored(Protocol):
     async def read(self) -> dict[str, Any]:
         """The figures now, each with the time when it was read."""
 
+    @property
+    def queues(self) -> "Searched":
+        """The queues that are shown."""
+
+
+class Searched(Protocol):
+    async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
+        """Where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
+
 
 def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:
     """``feed`` reads ``monitored``."""
@@ -46,4 +55,9 @@ def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:
 
         return StreamingResponse(told(), media_type="text/event-stream", headers=_NOT_KEPT)
 
-    return (Route(PAGE_PATH, shown), Route("/events", events))
+    async def message(request: Request) -> Response:
+        name, engine, message_id = (request.query_params.get(part, "") for part in ("queue", "engine", "id"))
+        found = await monitored.queues.find(name, engine, message_id)
+        return JSONResponse({"message": message_id, "found": found}, headers=_NOT_KEPT)
+
+    return (Route(PAGE_PATH, shown), Route("/events", events), Route("/message", message))

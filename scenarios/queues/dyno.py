@@ -12,8 +12,9 @@ from engine.message import Delivery
 from engine.ports import Connection, Indeterminate
 from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
+from scenarios.queues.places import Kind, Place
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.queue_settings import ShardedSettings, Sharding
+from scenarios.spec.queue_settings import QueueSettings, ShardedSettings, Sharding
 from scenarios.spec.scenario import Scenario
 
 PREFIX = "zonelab"
@@ -60,6 +61,17 @@ class DynoUnderTest(_ShardPerZone):
         waiting, leased = (answer_of(reply) for reply in replies)
         return Depth(waiting, leased)
 
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        keys = Keys(prefix=prefix or PREFIX, queue=name or NAME)
+        return [
+            *(waiting_or_leased("queue", keys.queue_of(zone), zone) for zone in zones),
+            *(waiting_or_leased("unack", keys.unack(zone), zone) for zone in zones),
+            Place(holds="payload", key=keys.messages, kind=Kind.HASH),
+        ]
+
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         return v1_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
@@ -87,6 +99,17 @@ class PipelinedUnderTest(_ShardPerZone):
         waiting, *leased = await sizes_of(direct, [("ZCARD", key) for key in (keys.waiting, *keys.leases)])
         return Depth(waiting, sum(leased))
 
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        all_keys = v2_keys(zones, name=name or NAME, prefix=prefix or PREFIX).items()
+        return [
+            *(waiting_or_leased("queue", keys.waiting, zone) for zone, keys in all_keys),
+            *(waiting_or_leased("unack", key, zone) for zone, keys in all_keys for key in keys.leases),
+            *(Place(holds="payload", key=key, kind=Kind.HASH) for _, keys in all_keys for key in keys.payloads),
+        ]
+
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         return v2_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
@@ -99,6 +122,11 @@ class PipelinedUnderTest(_ShardPerZone):
             unack_interval_ms=settings.unack_interval_ms,
             compat=settings.compat,
         )
+
+
+def waiting_or_leased(holds: str, key: str, shard: str) -> Place:
+    """A sorted set of ids by the time when they are due, or their leases end, in ms."""
+    return Place(holds=holds, key=key, kind=Kind.SORTED, shard=shard, unit_ms=1)
 
 
 def v1_queue(
@@ -150,8 +178,8 @@ async def v1_rows(
         yield state_row(zone, "payload", field)
 
 
-def v2_keys(shards: Iterable[str]) -> dict[str, PipelinedKeys]:
-    return {shard: PipelinedKeys(prefix=PREFIX, queue=NAME, shard=shard) for shard in shards}
+def v2_keys(shards: Iterable[str], *, name: str = NAME, prefix: str = PREFIX) -> dict[str, PipelinedKeys]:
+    return {shard: PipelinedKeys(prefix=prefix, queue=name, shard=shard) for shard in shards}
 
 
 async def v2_rows(

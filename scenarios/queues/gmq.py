@@ -8,9 +8,10 @@ from engine.common.job_queue import whole_seconds
 from engine.common.lifecycle import Startable
 from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
 from engine.queue import Queue
-from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest
+from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
+from scenarios.queues.places import Place
 from scenarios.queues.under_test import Site, Wrap
-from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
+from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from scenarios.spec.scenario import Scenario
 
 DISPATCHER = "dispatcher"
@@ -49,6 +50,20 @@ class GmqUnderTest(ListedJobsUnderTest):
             settings=self._settings,
         )
 
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        """``name`` is that of a topic; the buckets are those of all topics."""
+        told = queue.of(GmqQueueSettings)
+        keys = GmqKeys(prefix=prefix or "gmq")
+        topics = told.topics if name is None else (name,)
+        return job_places(
+            buckets=_buckets(keys, told.buckets, told.ttr_buckets),
+            ready={topic: keys.ready(topic) for topic in topics},
+            jobs=keys.job(""),
+        )
+
     def _instance(self, site: Site) -> Queue:
         cards = self._cards.get(site.zone) or next(iter(self._cards.values()))
         return GmqQueue(
@@ -56,14 +71,19 @@ class GmqUnderTest(ListedJobsUnderTest):
         )
 
     def _buckets(self) -> Sequence[Bucket]:
-        delayed = [("queue", self._keys.delay_bucket(number)) for number in range(self._settings.buckets)]
-        return [*delayed, *(("unack", self._keys.ttr_bucket(n)) for n in range(self._settings.ttr_buckets))]
+        return _buckets(self._keys, self._settings.buckets, self._settings.ttr_buckets)
 
     def _ready_key(self, topic: str) -> str:
         return self._keys.ready(topic)
 
     def _job_key(self, job_id: str) -> str:
         return self._keys.job(job_id)
+
+
+def _buckets(keys: GmqKeys, delayed: int, leased: int) -> Sequence[Bucket]:
+    """So many of either kind."""
+    waiting = [("queue", keys.delay_bucket(number)) for number in range(delayed)]
+    return [*waiting, *(("unack", keys.ttr_bucket(number)) for number in range(leased))]
 
 
 def dispatchers_of(scenario: Scenario, *, otherwise: Dispatchers) -> Sequence[tuple[str, str]]:

@@ -14,8 +14,9 @@ from engine.queue import Queue
 from scenarios.queues.dyno import strategy_of
 from scenarios.queues.gmq import dispatchers_of
 from scenarios.queues.hardened import HardenedUnderTest, times_of
+from scenarios.queues.places import Place
 from scenarios.queues.under_test import Depth, Wrap, site_of
-from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings
+from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from scenarios.spec.scenario import Scenario
 
 
@@ -56,6 +57,15 @@ class HardenedGmqUnderTest:
     async def depth(self, shard: str) -> Depth:
         depths = [await topic.depth(shard) for topic in self._topics.values()]
         return Depth(sum(depth.waiting for depth in depths), sum(depth.leased for depth in depths))
+
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        """``name`` is that of a topic."""
+        topics = queue.of(GmqQueueSettings).topics if name is None else (name,)
+        prefix = prefix or _Topic.prefix
+        return [place for topic in topics for place in _Topic.places(queue, zones, name=topic, prefix=prefix)]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for topic in self._topics.values():

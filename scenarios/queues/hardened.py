@@ -1,6 +1,6 @@
 """The hardened dyno queue as the queue under test."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -8,10 +8,11 @@ from cluster.testbed import Testbed
 from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
 from engine.dyno.sharding import ShardingStrategy
 from engine.queue import Queue
-from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of
+from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of, waiting_or_leased
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
+from scenarios.queues.places import Kind, Place
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.queue_settings import DynoQueueSettings, ShardedSettings
+from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, ShardedSettings
 from scenarios.spec.scenario import Scenario
 
 MARGIN_SHARE = 10
@@ -54,6 +55,19 @@ class HardenedUnderTest:
             delayed, ready, leased = (answer_of(reply) for reply in replies)
             depths.append(Depth(delayed + ready, leased))
         return Depth(max(depth.waiting for depth in depths), max(depth.leased for depth in depths))
+
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        keys = HardenedKeys(prefix=prefix or PREFIX, queue=name or NAME)
+        return [
+            *(waiting_or_leased("queue", keys.queue_of(zone), zone) for zone in zones),
+            *(Place(holds="queue", key=keys.ready(zone), kind=Kind.SORTED, shard=zone) for zone in zones),
+            *(waiting_or_leased("unack", keys.unack(zone), zone) for zone in zones),
+            Place(holds="dead", key=keys.dead, kind=Kind.SORTED),
+            Place(holds="payload", key=keys.messages, kind=Kind.HASH),
+        ]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         direct, keys = self._testbed.direct(zone), self._keys

@@ -7,6 +7,7 @@ from typing import Any
 from cluster.testbed import Testbed
 from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
+from scenarios.queues.places import Kind, Place
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.scenario import Scenario
 
@@ -68,3 +69,12 @@ class ListedJobsUnderTest(ABC):
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
+
+
+def job_places(*, buckets: Sequence[Bucket], ready: Mapping[str, str], jobs: str) -> Sequence[Place]:
+    """``ready``: topic → key of its list. ``jobs``: what the key of a job begins with, before its id."""
+    return [
+        *(Place(holds=holds, key=key, kind=Kind.SORTED, unit_ms=MS_PER_S) for holds, key in buckets),
+        *(Place(holds="queue", key=key, kind=Kind.LIST, shard=topic) for topic, key in ready.items()),
+        Place(holds="payload", key=jobs, kind=Kind.EACH),
+    ]

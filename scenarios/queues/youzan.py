@@ -8,9 +8,10 @@ from engine.common.job_queue import whole_seconds
 from engine.common.lifecycle import Startable
 from engine.queue import Queue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
-from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest
+from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
+from scenarios.queues.places import Place
 from scenarios.queues.under_test import Site, Wrap
-from scenarios.spec.queue_settings import YouzanQueueSettings
+from scenarios.spec.queue_settings import QueueSettings, YouzanQueueSettings
 from scenarios.spec.scenario import Scenario
 
 TIMERS = "timers"
@@ -47,15 +48,33 @@ class YouzanUnderTest(ListedJobsUnderTest):
             settings=self._settings,
         )
 
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        """``name`` is that of a topic; the buckets are those of all topics."""
+        told = queue.of(YouzanQueueSettings)
+        keys = YouzanKeys(prefix=prefix or "youzan", compat=told.compat)
+        topics = told.topics if name is None else (name,)
+        return job_places(
+            buckets=_buckets(keys, told.buckets),
+            ready={topic: keys.ready(topic) for topic in topics},
+            jobs=keys.job(""),
+        )
+
     def _instance(self, site: Site) -> Queue:
         return YouzanQueue(runtime=site.runtime, clock=site.clock, quorum=site.connection, settings=self._settings)
 
     def _buckets(self) -> Sequence[Bucket]:
-        """They do not tell the delayed from the leased: all are ``queue``."""
-        return [("queue", self._keys.bucket(number)) for number in range(1, self._settings.buckets + 1)]
+        return _buckets(self._keys, self._settings.buckets)
 
     def _ready_key(self, topic: str) -> str:
         return self._keys.ready(topic)
 
     def _job_key(self, job_id: str) -> str:
         return self._keys.job(job_id)
+
+
+def _buckets(keys: YouzanKeys, count: int) -> Sequence[Bucket]:
+    """They do not tell the delayed from the leased: all are ``queue``."""
+    return [("queue", keys.bucket(number)) for number in range(1, count + 1)]

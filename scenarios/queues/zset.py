@@ -1,12 +1,14 @@
 """The sorted set without leases as the queue under test: one set, which consumers of every zone take from."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from cluster.testbed import Testbed
 from engine.zset import ZsetQueue, id_of
 from scenarios.queues.end_state import sizes_of, sorted_set, state_row
+from scenarios.queues.places import Kind, Place
 from scenarios.queues.under_test import Depth, Wrap, site_of
+from scenarios.spec.queue_settings import QueueSettings
 from scenarios.spec.scenario import Scenario
 
 KEY = "jobs"
@@ -26,6 +28,14 @@ class ZsetUnderTest:
     async def depth(self, shard: str) -> Depth:
         (waiting,) = await sizes_of(self._testbed.direct(self.shards[shard]), [("ZCARD", KEY)])
         return Depth(waiting, leased=0)
+
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]:
+        """``name`` is the key itself, without a prefix."""
+        key = name or KEY
+        return [Place(holds="queue", key=key, kind=Kind.SORTED, shard=key, unit_ms=1, id_of=id_of)]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         async for member, due_ms in sorted_set(self._testbed.direct(zone), KEY):

@@ -17,6 +17,7 @@ from cluster.zone import ClusterError, Restart
 from scenarios.errors import NotAccepted
 from scenarios.monitor.app import page_routes
 from scenarios.monitor.page import PAGE_PATH
+from scenarios.monitor.queue_request import QueueRequest
 from scenarios.session.fault_requests import FaultRequest
 from scenarios.session.session import Session
 
@@ -74,6 +75,10 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
             lambda: session.board.restart(wanted.target, mode, of_coordinator=of_coordinator),
         )
 
+    async def queue(request: Request) -> Response:
+        wanted = QueueRequest.model_validate_json(await body_of(request))
+        return JSONResponse({"done": [session.queues.add(wanted)]})
+
     async def heal(_: Request) -> Response:
         return await recorded("heal", {}, session.board.heal)
 
@@ -95,6 +100,7 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
             Route("/faults", fault, methods=["POST"]),
             Route("/faults/end", end, methods=["POST"]),
             Route("/restart", restart, methods=["POST"]),
+            Route("/queues", queue, methods=["POST"]),
             Route("/heal", heal, methods=["POST"]),
             Route("/down", down, methods=["POST"]),
         ],

@@ -17,6 +17,7 @@ from cluster.topology.topology import Topology, placed
 from scenarios.logs import logging_to
 from scenarios.monitor.feed import Feed
 from scenarios.monitor.readings import WAIT_S, Reading
+from scenarios.monitor.watched_queues import WatchedQueues
 from scenarios.session.coordinator_process import CoordinatorProcess
 from scenarios.session.fault_board import Board
 from scenarios.session.fault_requests import FaultKind
@@ -54,6 +55,7 @@ class Session:
         places = Places(settings.layout)
         self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording, places=places)
         self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
+        self.queues = WatchedQueues(settings.layout, {zone.name: zone.address for zone in zone_set})
         self.feed = Feed(self.read)
 
     async def status(self) -> dict[str, Any]:
@@ -80,8 +82,9 @@ class Session:
     async def read(self) -> dict[str, Any]:
         """For a page that is looked at; who does not answer at once is shown as it was last."""
         answers = self.sampler.answers
-        await answers.look(within_s=WAIT_S)
-        return {"now_ms": self._wall_ms(self.recording.now_ns()), **self._told(answers.latest)}
+        await asyncio.gather(answers.look(within_s=WAIT_S), self.queues.look())
+        now_ms = self._wall_ms(self.recording.now_ns())
+        return {"now_ms": now_ms, **self._told(answers.latest), "queues": self.queues.told()}
 
     def _described(self) -> dict[str, Any]:
         settings = self.settings
@@ -219,6 +222,7 @@ async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory
     sampling.cancel()
     await asyncio.wait([sampling])
     made.feed.close()
+    await made.queues.close()
     await made.board.close()
     with contextlib.suppress(Exception):  # what cannot be asked any more has its last answer
         await made.recording.sample(await made.sampler.ask())

@@ -1,0 +1,94 @@
+"""Where an engine keeps the messages of a queue in a server, for those who look at a queue without using it."""
+
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from engine.ports import Command
+from scenarios.spec.engines import shipped
+from scenarios.spec.queue_settings import QueueSettings
+
+LISTED_MAX = 1_000
+"""What is listed in one command blocks the server for less than a millisecond."""
+
+
+class Kind(StrEnum):
+    """What a key is."""
+
+    SORTED = "sorted set"
+    LIST = "list"
+    HASH = "hash"
+    EACH = "a key a message"
+
+
+def same(member: str) -> str:
+    return member
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """``holds``: as in an end state, ``queue`` (waiting or delayed), ``unack`` (leased), ``dead`` or ``payload``.
+
+    ``key`` is what the key of each message begins with, if each has one. ``unit_ms``: the step of a sorted set's
+    scores, which are times; 0 if they are none. ``id_of``: the id of the message that is this member.
+    """
+
+    holds: str
+    key: str
+    kind: Kind
+    shard: str | None = None
+    unit_ms: int = 0
+    id_of: Callable[[str], str] = same
+
+    def counting(self, now_ms: int) -> tuple[Command, ...]:
+        """Commands whose replies ``Held.of`` understands; none if nothing can be counted here."""
+        if self.kind is Kind.SORTED:
+            until = now_ms // self.unit_ms if self.unit_ms else "+inf"
+            due: Command = ("ZCOUNT", self.key, "-inf", until)
+            return ("ZCARD", self.key), due, ("ZRANGE", self.key, 0, 0, "WITHSCORES")
+        return {Kind.LIST: (("LLEN", self.key),), Kind.HASH: (("HLEN", self.key),)}.get(self.kind, ())
+
+    def listing(self) -> Command | None:
+        """The first ``LISTED_MAX`` members, of a hash all of them: to be asked of a small one."""
+        commands: dict[Kind, Command] = {
+            Kind.SORTED: ("ZRANGE", self.key, 0, LISTED_MAX - 1),
+            Kind.LIST: ("LRANGE", self.key, 0, LISTED_MAX - 1),
+            Kind.HASH: ("HKEYS", self.key),
+        }
+        return commands.get(self.kind)
+
+    def finding(self, message_id: str) -> Command | None:
+        """The reply is None or 0 if the message is not here; None: only a listing can tell."""
+        if self.id_of is not same:
+            return None
+        commands: dict[Kind, Command] = {
+            Kind.SORTED: ("ZSCORE", self.key, message_id),
+            Kind.LIST: ("LPOS", self.key, message_id),
+            Kind.HASH: ("HEXISTS", self.key, message_id),
+            Kind.EACH: ("EXISTS", self.key + message_id),
+        }
+        return commands[self.kind]
+
+    def time_ms(self, score: float) -> float | None:
+        """What a score means, by the clock of those who use the queue."""
+        return score * self.unit_ms if self.unit_ms else None
+
+
+class HasPlaces(Protocol):
+    """An adapter that can tell where its queue is. ``name`` and ``prefix`` take the place of its own."""
+
+    @staticmethod
+    def places(
+        queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+    ) -> Sequence[Place]: ...
+
+
+def places_of(
+    queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
+) -> Sequence[Place]:
+    """Of the engine that ``queue`` names, or of the user's own if it offers ``places``; empty if it does not."""
+    adapter = pkgutil.resolve_name(queue.factory or shipped(queue).make)
+    told = getattr(adapter, "places", None)
+    return told(queue, zones, name=name, prefix=prefix) if told is not None else ()
