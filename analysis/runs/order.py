@@ -71,7 +71,7 @@ ORDER = pa.schema(
         pa.field("producer", _CATEGORY),  # one that numbers its messages
         pa.field("sequence", pa.int64()),  # its number of the message, by key
         pa.field("position", pa.int64()),  # of a sink: how many effects it took before, in all partitions
-        pa.field("until_ns", pa.int64()),  # grant, renew: the lease's end; fail: no attempt before this
+        pa.field("until_ns", pa.int64()),  # grant, renew: the lease's end; fail: no attempt before this; produce: due
         pa.field("status", _CATEGORY),  # see docs/history.md
         pa.field("detail", pa.string()),
     ]

@@ -3,10 +3,13 @@
 import numpy as np
 
 from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import first_of_each, latest_before
+from analysis.checkers.order.intervals import dense, first_of_each, latest_before
 from analysis.checkers.order.properties import Property
 from analysis.checkers.order.rows import BITS, OK, Ints, Rows
 from analysis.runs.order import OrderKind
+
+ROUNDING_NS = 2_000_000
+"""Due times are whole milliseconds of a clock that the lab's own time differs from."""
 
 
 def check_produced_in_order(rows: Rows, findings: Findings) -> None:
@@ -31,6 +34,31 @@ def check_produced_in_order(rows: Rows, findings: Findings) -> None:
     findings.add(
         Property.PRODUCED_IN_ORDER, "in front", produced.where(found), lambda row: f"offset {offsets[row]} was earlier"
     )
+
+
+def check_due_in_order(rows: Rows, findings: Findings) -> None:
+    """I1 of delayed messages, which have an offset only when they are due: those of a key stand by due time.
+
+    Due times that differ by less than ``ROUNDING_NS`` are the same, and so are not judged.
+    """
+    delayed = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
+    delayed = delayed.where((delayed.producer >= 0) & (delayed.key >= 0) & (delayed.offset < 0))
+    starts = rows.of_kind(OrderKind.START)
+    known, at = np.unique(starts.message_id, return_index=True)
+    if not len(known):
+        return
+    where = np.minimum(np.searchsorted(known, delayed.message_id), len(known) - 1)
+    begun = known[where] == delayed.message_id
+    delayed, starts = (
+        delayed.where((delayed.until_ns >= 0) & begun),
+        starts.where(at[where[(delayed.until_ns >= 0) & begun]]),
+    )
+    whose = starts.partition << BITS | dense(delayed.producer << BITS | delayed.key)
+    before = latest_before(whose, delayed.until_ns, starts.offset, whose, delayed.until_ns - ROUNDING_NS)
+    later = before >= 0
+    findings.exercised(Property.PRODUCED_IN_ORDER, later.sum())
+    found = later & (starts.offset[before] > starts.offset)
+    findings.add(Property.PRODUCED_IN_ORDER, "in front of one due earlier", starts.where(found))
 
 
 def check_log(rows: Rows, log: Rows, findings: Findings, *, idempotent: bool, log_known: bool) -> None:

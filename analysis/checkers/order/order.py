@@ -18,7 +18,7 @@ from analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergenc
 from analysis.checkers.order.exclusion import check_exclusion, check_owners
 from analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
 from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.log import check_log, check_produced_in_order
+from analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order
 from analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
 from analysis.checkers.order.properties import FORBIDDEN
 from analysis.checkers.order.retries import check_retries
@@ -160,6 +160,7 @@ class _Check:
         rows = Rows.of(events, texts)
         held = AtRest.of(final, texts, zones=self._number_of_zones).sinks
         check_produced_in_order(rows, self._findings)
+        check_due_in_order(rows, self._findings)
         check_finished_in_order(rows, self._findings)
         check_sinks(rows, held, self._findings)
         if self._by_key:

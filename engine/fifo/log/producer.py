@@ -133,6 +133,7 @@ class Producer:
         record = self._next(partition, message, key, epoch)
         now_ms = None if self._clock is None else self._clock.now_ms()
         due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
+        due_ns = None if due_ms is None else self._runtime.now_ns() + message.timeout_ms * NS_PER_MS
         told = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
         call = self._observer.begin("produce", **told)
         try:
@@ -145,7 +146,7 @@ class Producer:
                 # The log may have it or not, and would ask for the next number or for this one: go on as another.
                 self._lives[partition] += 1
             raise
-        where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch}
+        where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch, "until_ns": due_ns}
         self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)
         return Placed(partition, appended.offset, due_ms)
 

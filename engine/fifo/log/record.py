@@ -49,15 +49,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """A record that is not in the log before ``due_ms``, on the clock of its producer."""
+    """A record that is not in the log before ``due_ms``, by its producer's clock. ``place``: of the record at first."""
 
     due_ms: int
+    place: str
     record: Record
 
     def text(self) -> str:
-        return f"{self.record.place} {self.record.producer} {self.record.text()}"
+        return f"{self.place} {self.record.producer} {self.record.text()}"
 
     @classmethod
     def parse(cls, raw: bytes, score: bytes) -> Self:
-        _epoch, _sequence, _producer, text = raw.decode().split(" ", 3)
-        return cls(int(float(score)), Record.parse(text))
+        epoch, sequence, _producer, text = raw.decode().split(" ", 3)
+        return cls(int(float(score)), f"{epoch} {sequence}", Record.parse(text))

@@ -88,12 +88,13 @@ class Resizing:
         return route
 
     async def _take_along(self, route: Route, new: list[Partition], select: str) -> None:
-        """What is not due yet waits for the new partition of its key."""
+        """What is not due yet waits for the new partition of its key, where it stood, and belongs to the new epoch."""
         choose = selector(select, random=self._runtime.random("resize"))
         for partition in route.written:
             by_new: dict[Partition, list[Delayed]] = {}
             for delayed in await self._logs.delayed(partition):
-                by_new.setdefault(new[choose(delayed.record.key, len(new))], []).append(delayed)
+                moved = replace(delayed, record=replace(delayed.record, epoch=route.epoch + 1))
+                by_new.setdefault(new[choose(delayed.record.key, len(new))], []).append(moved)
             for where, records in by_new.items():
                 await self._logs.delay_there(where, records)
             await self._logs.forget_delayed(partition)

@@ -40,6 +40,15 @@ def sent_again_to_another_partition() -> Planted:
     return topic, "I1", "another partition"
 
 
+def in_front_of_one_due_earlier() -> Planted:
+    topic = topic_of(3)
+    for row, due in zip(topic.rows, (90, 40, 70), strict=True):
+        row["offset"], row["until_ns"] = None, due * MS
+    log = topic.logs["t/0"]
+    log[:2] = [{**log[1], "offset": 0}, {**log[0], "offset": 1}]
+    return done(topic, 0, 1, 2), "I1", "in front of one due earlier"
+
+
 def confirmed_and_lost() -> Planted:
     topic = done(topic_of(3), 0, 1)
     lost = [("log", 2, "a"), ("log", 2, "b")]
@@ -327,6 +336,7 @@ def an_effect_that_did_not_last() -> Planted:
 PLANTS: tuple[Callable[[], Planted], ...] = (
     appended_out_of_order,
     sent_again_to_another_partition,
+    in_front_of_one_due_earlier,
     confirmed_and_lost,
     one_offset_for_two,
     appended_twice,
