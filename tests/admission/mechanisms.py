@@ -1,0 +1,132 @@
+"""What protects a partition, each part with a switch, and how far a search goes."""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+
+class Mechanism(Enum):
+    """A part of the protocol; the value is its name on the command line."""
+
+    TWO_ALIKE = "two-alike"
+    BALLOT = "ballot"
+    WHOLE_STATE = "whole-state"
+    ONE_WRITER = "one-writer"
+    SHOWN_BY_TWO = "shown-by-two"
+    MARK = "mark"
+    COPY_DROPS_MARK = "copy-drops-mark"
+    GENERATION = "generation"
+    BOTH_OTHERS = "both-others"
+    DOOR = "door"
+    FRESH_GENERATION = "fresh-generation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What a mechanism does, what is done without it, and where a search without it finds a counterexample."""
+
+    numeral: str
+    on: str
+    off: str
+    bounds: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How much may happen; within that a search is exhaustive."""
+
+    writes: tuple[int, ...]
+    """For each owner how many writes it makes: the first writes back what it took over."""
+
+    producers: int = 0
+    """Producers, each with one push. Without any an owner appends entries of its own."""
+
+    wipes: int = 0
+    copies: int = 0
+    admissions: int = 0
+    """Attempts to let a zone in again, or to raise the generation of the others."""
+
+    reads: bool = True
+    """Whether owners read zones singly, beside hearing their answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Mechanisms that are off, and bounds."""
+
+    bounds: Bounds
+    off: frozenset[Mechanism] = field(default_factory=frozenset)
+
+    def has(self, mechanism: Mechanism) -> bool:
+        return mechanism not in self.off
+
+    def without(self, *mechanisms: Mechanism) -> "World":
+        return replace(self, off=self.off | set(mechanisms))
+
+
+BOUNDS = {
+    "takeover": Bounds(writes=(3, 3)),
+    "split": Bounds(writes=(2, 2, 0)),
+    "producers": Bounds(writes=(2, 1), producers=2),
+    "wipe": Bounds(writes=(2, 2), wipes=1, admissions=1),
+    "copy": Bounds(writes=(2, 1), copies=1, admissions=1),
+    "late replies": Bounds(writes=(2, 1), wipes=1, admissions=1, reads=False),
+    "two losses": Bounds(writes=(2, 1), wipes=2, admissions=2),
+}
+
+PARTS = {
+    Mechanism.TWO_ALIKE: Part(
+        numeral="i",
+        on="a decision needs two zones that answer alike",
+        off="DC_QUORUM's rule: where three answers differ the first one counts",
+        bounds="split",
+    ),
+    Mechanism.BALLOT: Part(
+        numeral="ii",
+        on="a grant tells the zone's state, and the newest of two is taken over",
+        off="a token is a counter, and an owner goes on from what any one zone holds",
+        bounds="takeover",
+    ),
+    Mechanism.WHOLE_STATE: Part(
+        numeral="iii",
+        on="a write carries the whole state, and a zone takes what is newer",
+        off="a write is a difference: a zone takes it only on top of the one before",
+        bounds="takeover",
+    ),
+    Mechanism.ONE_WRITER: Part(
+        numeral="iv",
+        on="producers add to an inbox, and the owner gives offsets",
+        off="producers append, and every zone gives offsets by itself",
+        bounds="producers",
+    ),
+    Mechanism.SHOWN_BY_TWO: Part(
+        numeral="v",
+        on="only what two zones hold alike is consumed",
+        off="what one zone holds is consumed",
+        bounds="takeover",
+    ),
+    Mechanism.MARK: Part(
+        numeral="vi",
+        on="a zone that lost its data answers *unadmitted*",
+        off="it answers, as if it had never voted",
+        bounds="wipe",
+    ),
+    Mechanism.COPY_DROPS_MARK: Part(
+        numeral="vi",
+        on="so does one that comes back as a copy of another",
+        off="the copy is in office, since the mark was copied, too",
+        bounds="copy",
+    ),
+    Mechanism.GENERATION: Part(
+        numeral="vi",
+        on="both others take a new generation first, and answers count only within one",
+        off="answers count whenever they were given",
+        bounds="late replies",
+    ),
+    Mechanism.BOTH_OTHERS: Part(
+        numeral="vi",
+        on="a zone is let in with the merged state of both others",
+        off="with the state of one other",
+        bounds="late replies",
+    ),
+}
+"""Of the mechanisms that must not be missing."""

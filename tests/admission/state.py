@@ -1,0 +1,137 @@
+"""The whole world at a moment: zones, owners, messages on their way, attempts at admission, and what was observed."""
+
+from typing import NamedTuple
+
+from admission.mechanisms import World
+from admission.zone import FIRST, Data, Grant, Log, Message, Push, Zone, refused_for_ever
+
+OWNERS = "ABC"
+PRODUCERS = "pq"
+
+
+class Owner(NamedTuple):
+    """A program that wants the partition."""
+
+    asked: bool
+    writes: int
+    """Writes sent; 0 while it waits for its grant."""
+
+    waiting: bool
+    token: int
+    generation: int
+    log: Log
+    cursor: int
+    floor: int
+    """The highest token that anybody held when this one chose its own."""
+
+
+class Attempt(NamedTuple):
+    """Somebody lets a zone in, or raises the generation of those that are in."""
+
+    generation: int
+    name: int
+    collected: int
+    """How many others have raised their generation and told their state."""
+
+    state: Data
+    closed: bool
+
+
+Seen = tuple[int, tuple[int, int], Log, int]
+"""Generation, version, log and cursor of a state that somebody has seen decided."""
+
+
+class Observed(NamedTuple):
+    """What programs have seen decided; nothing of it may turn out otherwise."""
+
+    states: tuple[Seen, ...]
+
+    tokens: int
+    """The highest token whose owner took over."""
+
+    pushed: Log
+    placed: tuple[tuple[int, str], ...]
+
+
+class State(NamedTuple):
+    zones: tuple[Zone, ...]
+    owners: tuple[Owner, ...]
+    sent: tuple[Message | None, ...]
+    """Every owner's grant and writes, then every producer's push, each at its place; None before it is sent, and
+    when no zone can take it any more."""
+
+    attempts: tuple[Attempt, ...]
+    observed: Observed
+    wipes: int
+    copies: int
+    pushes: int
+    """Producers that have begun."""
+
+
+class Step(NamedTuple):
+    """What may happen next. ``{0}``, ``{1}`` and ``{2}`` in the text are zones, in the order of the state before."""
+
+    text: str
+    after: State
+    """With its zones still in the order of the state before."""
+
+    wrong: str = ""
+    """What it breaks."""
+
+
+NOBODY = Owner(False, 0, False, 0, 0, (), 0, 0)
+DONE = NOBODY._replace(asked=True)
+
+
+def beginning(world: World) -> State:
+    bounds = world.bounds
+    zone = Zone(FIRST, ((),) * (len(bounds.writes) + bounds.producers), 0, 0, 0)
+    return State(
+        zones=(zone,) * 3,
+        owners=(NOBODY,) * len(bounds.writes),
+        sent=(None,) * (sum(bounds.writes) + len(bounds.writes) + bounds.producers),
+        attempts=(),
+        observed=Observed((), 0, (), ()),
+        wipes=0,
+        copies=0,
+        pushes=0,
+    )
+
+
+def slot(world: World, message: Message) -> int:
+    """A message's place in ``State.sent``."""
+    writes = world.bounds.writes
+    if isinstance(message, Push):
+        return sum(writes) + len(writes) + message.producer
+    number = 0 if isinstance(message, Grant) else message.version[1] + 1
+    return sum(writes[: message.owner]) + message.owner + number
+
+
+def ordered(world: World, state: State) -> State:
+    """The one state that stands for all that differ in nothing that matters.
+
+    Zones have no names in the protocol, so they are sorted. A message that every zone has taken, or refuses for ever,
+    is forgotten; before all losses have happened no zone refuses for ever.
+    """
+    zones = state.zones
+    if state.wipes == world.bounds.wipes and state.copies == world.bounds.copies:
+        zones = tuple(_without_refused(world, zone, state.sent) for zone in zones)
+    everywhere = zones[0].taken & zones[1].taken & zones[2].taken
+    sent = tuple(None if everywhere >> number & 1 else message for number, message in enumerate(state.sent))
+    return state._replace(zones=tuple(sorted(zones)), sent=sent)
+
+
+def _without_refused(world: World, zone: Zone, sent: tuple[Message | None, ...]) -> Zone:
+    taken = zone.taken
+    for number, message in enumerate(sent):
+        if message is not None and not taken >> number & 1 and refused_for_ever(world, zone.data, message):
+            taken |= 1 << number
+    return zone if taken == zone.taken else zone._replace(taken=taken)
+
+
+def with_zone(state: State, place: int, zone: Zone) -> State:
+    return state._replace(zones=(*state.zones[:place], zone, *state.zones[place + 1 :]))
+
+
+def with_owner(state: State, place: int, owner: Owner) -> State:
+    return state._replace(owners=(*state.owners[:place], owner, *state.owners[place + 1 :]))

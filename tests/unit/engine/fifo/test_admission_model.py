@@ -1,0 +1,77 @@
+"""Goal: the protocol of fenced partitions holds, and each mechanism is needed. Method: all interleavings of a model.
+
+The bounds are small here; docs/fifo-admission.md has the larger ones.
+"""
+
+import pytest
+from admission.__main__ import main
+from admission.mechanisms import BOUNDS, PARTS, Bounds, Mechanism, World
+from admission.owners import observe
+from admission.search import TooManyStates, search
+from admission.state import beginning
+
+LOST = "decided entries a1 were lost or replaced"
+FOUND = {
+    Mechanism.WHOLE_STATE: "the partition stands still",
+    Mechanism.ONE_WRITER: "m1, confirmed at offset 0, is not there any more",
+}
+WORLD = World(bounds=BOUNDS["takeover"])
+
+
+@pytest.mark.parametrize("bounds", [BOUNDS["takeover"], Bounds(writes=(1, 1), copies=1, admissions=1)], ids=str)
+def test_with_every_mechanism_nothing_is_wrong(bounds):
+    result = search(World(bounds=bounds))
+    assert result.wrong == ""
+    assert result.states > 10_000
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.value)
+def test_without_a_mechanism_a_counterexample_is_found(part):
+    result = search(World(bounds=BOUNDS[PARTS[part].bounds]).without(part))
+    assert FOUND.get(part, LOST) in result.wrong
+    assert len(result.trace) == result.depth
+
+
+def test_zones_that_lost_their_data_vote_twice_in_the_counterexamples():
+    wiped = search(World(bounds=BOUNDS["wipe"]).without(Mechanism.MARK)).trace
+    zone = next(step for step in wiped if step.endswith("is wiped")).removesuffix(" is wiped")
+    votes = [step for step in wiped if step.startswith(f"{zone} ") and "owner" in step]
+    assert f"{zone} grants token 3 to owner B" in votes
+    assert any("owner A" in vote for vote in votes)
+
+
+@pytest.mark.parametrize(
+    ("version", "log", "cursor", "wrong"),
+    [
+        ((4, 0), ("a1", "a2"), 1, ""),
+        ((4, 0), ("a1",), 1, "lost or replaced"),
+        ((4, 0), ("a1", "b1"), 1, "lost or replaced"),
+        ((4, 0), ("a1", "a2"), 0, "the cursor fell from 1 to 0"),
+        ((3, 1), ("a1", "b1"), 1, "two states were decided as version (3, 1)"),
+        ((2, 5), ("a1",), 0, ""),
+        ((2, 5), ("b1",), 0, "lost or replaced"),
+    ],
+)
+def test_what_was_decided_may_only_grow_in_the_order_of_tokens(version, log, cursor, wrong):
+    state, _ = observe(beginning(WORLD), 0, (3, 1), ("a1", "a2"), 1)
+    assert wrong in observe(state, 0, version, log, cursor)[1]
+    assert bool(observe(state, 0, version, log, cursor)[1]) == bool(wrong)
+
+
+def test_an_older_token_decides_nothing_in_a_later_generation():
+    state, _ = observe(beginning(WORLD), 1, (3, 1), ("a1",), 0)
+    assert "in a later generation" in observe(state, 2, (2, 1), ("a1",), 0)[1]
+
+
+def test_a_search_that_would_not_end_is_given_up():
+    with pytest.raises(TooManyStates, match="more than 100 states"):
+        search(WORLD, states_max=100)
+
+
+def test_the_command_tells_a_counterexample_and_refuses_what_it_does_not_know(capsys):
+    assert main(["--off", "ballot"]) == 0
+    assert f"WRONG: {LOST}: now none" in capsys.readouterr().out
+    assert main(["--bounds", "takeover", "--states", "50"]) == 3
+    with pytest.raises(SystemExit, match="2"):
+        main(["--off", "nothing"])
+    assert "choose from 'two-alike', 'ballot'" in capsys.readouterr().err
