@@ -15,7 +15,8 @@ ROUNDING_NS = 2_000_000
 def check_produced_in_order(rows: Rows, findings: Findings) -> None:
     """I1: what a producer began after an earlier message of the key was confirmed stands behind it.
 
-    In one epoch that is the same partition and a greater offset.
+    In one epoch that is the same partition and a greater offset. Of messages that were in flight at the same time the
+    producer's own numbers say which is earlier: one that keeps the order of a key has none there.
     """
     produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
     produced = produced.where((produced.producer >= 0) & (produced.key >= 0) & (produced.offset >= 0))
@@ -34,6 +35,20 @@ def check_produced_in_order(rows: Rows, findings: Findings) -> None:
     findings.add(
         Property.PRODUCED_IN_ORDER, "in front", produced.where(found), lambda row: f"offset {offsets[row]} was earlier"
     )
+    _overtaken(produced.where(~found & (produced.sequence >= 0)), findings)
+
+
+def _overtaken(produced: Rows, findings: Findings) -> None:
+    """Those of a producer, key, epoch and partition that stand behind one with a greater number."""
+    spot = produced.epoch << BITS | produced.partition
+    produced = produced.where(np.lexsort((produced.sequence, spot, produced.producer << BITS | produced.key)))
+    spot = produced.epoch << BITS | produced.partition
+    first = first_of_each(produced.producer << BITS | produced.key, spot)
+    unit = np.cumsum(first)
+    most = np.maximum.accumulate(unit << BITS | produced.offset)
+    behind = np.zeros(len(produced), dtype=np.bool_)
+    behind[1:] = ~first[1:] & (most[:-1] > (unit << BITS | produced.offset)[1:])
+    findings.add(Property.PRODUCED_IN_ORDER, "overtaken", produced.where(behind))
 
 
 def check_due_in_order(rows: Rows, findings: Findings) -> None:

@@ -74,6 +74,7 @@ class Results:
             left.append(each)
             if not (buries and hopeless and await self._bury(queue, each)):
                 each.failed += 1
+                self._tell_failed(queue, each, handling)
                 again = True
         if again:
             queue.put_back(left, lane)  # those too that are dead letters by now: they will come, and be buried, again
@@ -81,6 +82,11 @@ class Results:
         if handling.commits_itself:
             self._commit(queue, lane)
         return GOES_ON
+
+    def _tell_failed(self, queue: ProcessQueue, failed: Cached, handling: Handling) -> None:
+        columns = {**_columns(failed.entry), "attempt": failed.failed, "pause_ms": self._pause(handling)}
+        with asked(self._context, "fail", [queue.partition], **columns):
+            pass  # it is counted here alone, where another member will not find it
 
     async def _bury(self, queue: ProcessQueue, dead: Cached) -> bool:
         context, rules = self._context, self._context.settings.rules

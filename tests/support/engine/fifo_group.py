@@ -102,14 +102,17 @@ class Told:
 
     def end(self, call, /, *, outcome, **columns):
         kind, known = self._open.pop(call)
-        self.note(kind, outcome=outcome, **{**known, **columns})
+        self._keep(kind, outcome=outcome, **{**known, **columns})
 
     def start(self, **columns):
         op_id = next(self._numbers)
-        self.note("start", op_id=op_id, **columns)
+        self._keep("start", op_id=op_id, **columns)
         return op_id
 
     def note(self, kind, /, **columns):
+        self._keep(kind, **columns)
+
+    def _keep(self, kind, /, **columns):
         known = {name: columns[name] for name in columns.keys() & Event.__dataclass_fields__.keys()}
         event = Event(kind, self._runtime.now_ns() / NS_PER_MS, **known)
         self.events.append(event)
@@ -140,7 +143,7 @@ class GroupBench(LogBench):
         self.handle = None
         self.listener = None
         self.hooks = ()
-        self.programs = {}
+        self.programs, self.sessions = {}, {}
 
     @property
     def times_ms(self):
@@ -189,7 +192,7 @@ class GroupBench(LogBench):
             hooks=self.hooks,
         )
         member = Member(context, partitions=self.partitions, room_of=lambda _: "a", route=route)
-        self.programs[name] = (member, pause)
+        self.programs[name], self.sessions[name] = (member, pause), context.session
         self.run(member.start())
         return self
 
