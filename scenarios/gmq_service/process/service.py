@@ -17,6 +17,7 @@ from engine.gmq.keys import GmqKeys
 from engine.gmq.settings import GmqSettings
 from scenarios.gmq_service.addresses import Listen
 from scenarios.gmq_service.backend.figures import Figures
+from scenarios.gmq_service.backend.hardened import HardenedJobs
 from scenarios.gmq_service.backend.jobs import Jobs
 from scenarios.gmq_service.backend.listed import ListedJobs
 from scenarios.gmq_service.backend.pool import Pool
@@ -26,7 +27,7 @@ from scenarios.gmq_service.http.api import Api
 from scenarios.gmq_service.http.web import Web
 from scenarios.gmq_service.rpc.methods import Methods
 from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
-from scenarios.gmq_service.settings import PREFIX, ServiceSettings
+from scenarios.gmq_service.settings import PREFIX, Mode, ServiceSettings
 from scenarios.gmq_service.traffic import Traffic
 
 LOG = logging.getLogger("gmq.service")
@@ -78,6 +79,16 @@ class Service:
 
     def _jobs(self) -> Jobs:
         settings = self.settings
+        if settings.mode is Mode.HARDENED:
+            return HardenedJobs(
+                runtime=self._runtime,
+                clock=self._clock,
+                connection=self.pool,
+                prefix=PREFIX,
+                instance=f"{socket.gethostname()}-{os.getpid()}-{self._runtime.epoch_ns}",
+                topics_max=settings.topics_max,
+                on_ready=self.pops.ready,
+            )
         return ListedJobs(
             runtime=self._runtime,
             clock=self._clock,

@@ -11,6 +11,7 @@ from cluster.sim.redis.model import RedisModel
 from engine.gmq import GmqKeys, GmqSettings
 from engine.ports import Unavailable
 from scenarios.gmq_service.backend.figures import Figures
+from scenarios.gmq_service.backend.hardened import HardenedJobs
 from scenarios.gmq_service.backend.listed import ListedJobs
 from scenarios.gmq_service.backend.waiting import Pops
 from scenarios.gmq_service.http.api import Api
@@ -92,19 +93,18 @@ class Client:
 class ServiceBench:
     """What the service is made of, on a model of Redis."""
 
-    def __init__(self, *, compat, pop_s, clients_max, request_bytes_max):
-        self.server = ModelServer()
+    def __init__(self, *, compat, hardened, pop_s, clients_max, request_bytes_max, server):
+        self.server = server or ModelServer()
         self.runtime = RealRuntime(seed=0)
         clock = NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)
         self.traffic = Traffic()
         self.pops = Pops(lambda: self.jobs, held=None, held_s=1)
-        self.jobs = ListedJobs(
-            runtime=self.runtime,
-            clock=clock,
-            connection=self.server,
-            settings=GmqSettings(compat=compat),
-            on_ready=self.pops.ready,
-        )
+        parts = {"runtime": self.runtime, "clock": clock, "connection": self.server, "on_ready": self.pops.ready}
+        if hardened:
+            instance = f"test-{self.runtime.epoch_ns}"
+            self.jobs = HardenedJobs(**parts, prefix="gmq", instance=instance, topics_max=3)
+        else:
+            self.jobs = ListedJobs(**parts, settings=GmqSettings(compat=compat))
         methods = Methods(jobs=self.jobs, pops=self.pops, prefix="gmq", pop_s=pop_s, compat=compat)
         self.port = RpcPort(
             methods,
@@ -141,8 +141,18 @@ class ServiceBench:
 
 
 @asynccontextmanager
-async def service_bench(*, compat=False, pop_s=0.0, clients_max=100, request_bytes_max=100_000):
-    bench = ServiceBench(compat=compat, pop_s=pop_s, clients_max=clients_max, request_bytes_max=request_bytes_max)
+async def service_bench(
+    *, compat=False, hardened=False, pop_s=0.0, clients_max=100, request_bytes_max=100_000, server=None
+):
+    """``server``: that of a bench before, whose service was killed or stopped."""
+    bench = ServiceBench(
+        compat=compat,
+        hardened=hardened,
+        pop_s=pop_s,
+        clients_max=clients_max,
+        request_bytes_max=request_bytes_max,
+        server=server,
+    )
     await bench.jobs.start()
     try:
         yield bench
