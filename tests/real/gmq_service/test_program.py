@@ -1,0 +1,208 @@
+"""Goal: ``zonelab gmq`` starts, shows and stops a program that serves; one that was killed or is in the way is told.
+
+Method: command lines in a folder of their own, on a real server.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+import redis
+from support.gmq_kills.kills import kills
+from support.programs import HANGS_S, until
+from support.scenarios import gmq_service as bench
+from support.scenarios.short_runs import zonelab_command
+
+from cluster.real.zones import ProcessZone, ZoneSet
+from cluster.zone import Restart
+from scenarios.gmq_service.clients import BlockingGmqClient, GmqClient, GmqError, JobGone
+from scenarios.gmq_service.process.pid_file import PidFile
+
+pytestmark = pytest.mark.real
+
+
+class Service:
+    """A folder with a configuration, and command lines in it."""
+
+    def __init__(self, folder, server_port):
+        self.folder, self.server_port = folder, server_port
+        self.configure()
+
+    def configure(self, **options):
+        told = {"rpc": "127.0.0.1:0", "api": "127.0.0.1:0", "web": "127.0.0.1:0", "stop_s": 30} | options
+        lines = [f"{name}={value}" for name, value in told.items()]
+        redis_lines = f"[redis]\nport={self.server_port}\ncommand_ms=1000\n"
+        (self.folder / "gmq.ini").write_text(f"{redis_lines}[service]\n" + "\n".join(lines) + "\n")
+
+    def zonelab(self, *words):
+        """Exit code, and what was said: JSON, or the line on stderr."""
+        command = zonelab_command("gmq", *words)
+        ended = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=HANGS_S, check=False)
+        return ended.returncode, json.loads(ended.stdout) if not ended.returncode else ended.stderr
+
+    def start(self, *words):
+        code, told = self.zonelab("start", "--json", *words)
+        assert code == 0, told
+        return told
+
+    def stop(self):
+        return self.zonelab("stop", "--json")
+
+    @property
+    def log(self):
+        return (self.folder / "gmq.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def server():
+    zone = ProcessZone("gmq")
+    with asyncio.Runner() as runner:
+        zones = ZoneSet([zone])
+        runner.run(zones.__aenter__())
+        yield zone, runner
+        runner.run(zones.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def service(server, tmp_path):
+    zone, _ = server
+    with redis.Redis(port=zone.address.port) as connection:
+        connection.flushall()
+    service = Service(tmp_path, zone.address.port)
+    yield service
+    pid = PidFile(tmp_path / "gmq.pid").pid()
+    if pid is not None:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_it_starts_serves_tells_of_itself_and_stops(service):
+    told = service.start()
+    assert (service.folder / "gmq.pid").read_text() == f"{told['pid']}\n"
+    with BlockingGmqClient(told["rpc"]) as gmq:
+        gmq.push("1", topic="mail", body="é")
+        job = gmq.pop("mail")
+        assert job is not None
+        assert (job.body, gmq.ack("1")) == ("é", True)
+        with pytest.raises(JobGone):
+            gmq.ack("1")
+    code, shown = service.zonelab("status", "--json")
+    assert (code, shown["running"], shown["pid"], shown["rpc"]) == (0, True, told["pid"], told["rpc"])
+    code, again = service.zonelab("start")
+    assert (code, again) == (3, again)
+    assert "a service runs already" in again
+    assert service.stop() == (0, {"stopped": told["pid"]})
+    assert service.stop() == (0, {"stopped": None})
+    assert sorted(os.listdir(service.folder)) == ["gmq.ini", "gmq.log"]
+
+
+def test_one_that_was_killed_is_known_and_the_next_one_goes_on_with_its_jobs(service):
+    first = service.start()
+    with BlockingGmqClient(first["rpc"]) as gmq:
+        gmq.push("ready", topic="mail")
+        gmq.push("delayed", topic="mail", delay_s=1)
+    with redis.Redis(port=service.server_port) as connection:
+        until(lambda: connection.llen("gmq:readyqueue:mail") == 1 and _delayed(connection) == 1)
+    os.kill(first["pid"], signal.SIGKILL)
+    until(lambda: service.zonelab("status", "--json")[1]["running"] is False)
+    assert service.zonelab("status", "--json")[1]["stale"] is True
+    with BlockingGmqClient(service.start()["rpc"]) as gmq:
+        popped = [until(lambda: _id(gmq.pop("mail"))) for _ in range(2)]
+    assert popped == ["ready", "delayed"]
+
+
+def test_a_stop_under_load_loses_nothing_that_was_confirmed(service):
+    async def stopped_under_load(address):
+        confirmed, received = [], []
+
+        async def produce(client, name):
+            for number in range(10_000):
+                await client.push(f"{name}-{number}", topic="mail", delay_s=number % 2, ttr_s=0)
+                confirmed.append(f"{name}-{number}")
+
+        async def consume(client):
+            while True:
+                job = await client.pop("mail")
+                if job is not None:
+                    received.append(job.id)
+
+        async with GmqClient(address) as one, GmqClient(address) as other:
+            working = [*(produce(one, name) for name in "ab"), *(consume(other) for _ in range(2))]
+            tasks = [asyncio.ensure_future(work) for work in working]
+            await bench.until(lambda: len(confirmed) > 200 and len(received) > 50)
+            code = await asyncio.to_thread(service.stop)
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return code, confirmed, received
+
+    (code, _), confirmed, received = asyncio.run(stopped_under_load(service.start()["rpc"]))
+    assert code == 0
+    with BlockingGmqClient(service.start()["rpc"]) as gmq:
+        until(lambda: received.append(_id(gmq.pop("mail"))) or set(confirmed) <= set(received))
+    received = [job_id for job_id in received if job_id is not None]
+    assert len(received) == len(set(received))
+
+
+def test_an_outage_of_the_server_is_an_error_within_a_bound_and_over_when_it_is_back(server, service):
+    """N1: the buckets are idle when it goes away, and wake up again."""
+    zone, runner = server
+    with BlockingGmqClient(service.start()["rpc"]) as gmq:
+        runner.run(zone.pause())
+        with pytest.raises(GmqError, match="redis"):
+            gmq.push("1", topic="mail")
+        runner.run(zone.resume())
+        runner.run(zone.kill())
+        with pytest.raises(GmqError, match="redis"):
+            gmq.pop("mail")
+        runner.run(zone.restart(Restart.KEEP))
+        until(lambda: _pushed(gmq, "2"))
+        until(lambda: _id(gmq.pop("mail")) == "2")
+
+
+def test_what_is_in_the_way_is_told_in_one_line(service):
+    first = service.start("--compat")
+    service.configure(pid_file="other.pid")
+    code, told = service.zonelab("start")
+    assert (code, told.count("\n")) == (3, 1)
+    assert "(mode compat) serves this data already" in told
+    os.kill(first["pid"], signal.SIGTERM)
+    until(lambda: not (service.folder / "gmq.pid").exists())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for option in ("rpc", "api", "web"):
+            service.configure(**{option: address})
+            code, told = service.zonelab("start")
+            assert (code, told.count("\n"), f"cannot listen at {address}" in told) == (3, 1, True)
+        service.server_port = taken.getsockname()[1]
+        service.configure()
+        code, told = service.zonelab("start")
+        assert (code, told.count("\n"), "no server answers" in told) == (3, 1, True)
+    service.configure(colour="blue")
+    code, told = service.zonelab("start")
+    assert (code, told.count("\n"), "got option 'colour'" in told) == (64, 1, True)
+
+
+@pytest.mark.parametrize("mode", ["default", "hardened"])
+def test_each_job_that_a_kill_loses_has_a_row(mode, tmp_path):
+    found = asyncio.run(kills(mode, 5, seed=2, folder=tmp_path))
+    assert (found.rounds, found.unexplained, found.missing) == (5, [], [])
+    assert found.holds
+    assert found.confirmed > 20
+
+
+def _id(job):
+    return None if job is None else job.id
+
+
+def _delayed(connection):
+    return sum(connection.zcard(f"gmq:bucket:{number}") for number in range(3))
+
+
+def _pushed(gmq, job_id):
+    try:
+        gmq.push(job_id, topic="mail", delay_s=1)
+    except GmqError as error:
+        return "has exist" in str(error)
+    return True

@@ -1,0 +1,183 @@
+"""Round after round: the service works, is killed at a drawn command, and what the server holds then is read."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import redis.asyncio as redis
+from support.gmq_kills.load import TOPIC, Load
+from support.gmq_kills.log import ServerLog
+from support.gmq_kills.proxy import Moment, Proxy
+from support.gmq_kills.rows import REACHED_BY_A_KILL, Pool, row_of
+
+from cluster.real.zones import ProcessZone, ZoneSet
+from scenarios.gmq_service.conf_ini import read_settings
+from scenarios.gmq_service.process.program import run
+
+ROUND_S_MAX = 12
+DRAIN_QUIET_S = 7
+"""Longer than the longest lease, 1 + 3 s, and a scan."""
+
+_STEPS = {
+    "default": ("push", "make_ready", "add_to_bucket", "RPOP", "reserve", "lease", "ack", "due"),
+    "compat": ("EXISTS", "HMSET", "make_ready", "add_to_bucket", "RPOP", "HSET", "lease", "HINCRBY", "DEL", "due"),
+    "hardened": ("script",),
+}
+_NTH_MAX = {"default": 12, "compat": 12, "hardened": 150}
+_RARE = {"due": 2}
+"""Steps that come seldom: up to this many."""
+
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["scenarios.gmq_service.process.program"])
+
+
+@dataclass
+class Found:
+    """``rows``: how many lost jobs each has. ``unexplained``: lost jobs without a row, and the moment of the kill.
+
+    ``missing``: confirmed, not lost by the server's state, and yet delivered to nobody in the end.
+    """
+
+    mode: str
+    rounds: int = 0
+    not_reached: int = 0
+    pushed: int = 0
+    confirmed: int = 0
+    rows: Counter = field(default_factory=Counter)
+    kills: Counter = field(default_factory=Counter)
+    unexplained: list = field(default_factory=list)
+    missing: list = field(default_factory=list)
+
+    @property
+    def lost(self):
+        return sum(count for row, count in self.rows.items() if row != "pop_reply_lost")
+
+    @property
+    def holds(self):
+        """Every loss has a row, and hardened there is none but that of at most once."""
+        allowed = {"pop_reply_lost_ttr_0"} if self.mode == "hardened" else set(REACHED_BY_A_KILL)
+        return not self.unexplained and not self.missing and set(self.rows) <= allowed
+
+
+def moment_of(mode, random):
+    step = random.choice(_STEPS[mode])
+    return Moment(step, random.random() < 0.5, random.randint(1, _RARE.get(step, _NTH_MAX[mode])))
+
+
+async def kills(mode, rounds, *, seed, folder, told=lambda line: None):
+    """``rounds`` kills, and what became of every job. ``folder`` takes the files of the service."""
+    random, load, found = Random(seed), Load(seed), Found(mode)
+    zone = ProcessZone("kills")
+    async with ZoneSet([zone]):
+        log = ServerLog(zone.address.port)
+        await log.start()
+        server = redis.Redis(port=zone.address.port)
+        for number in range(rounds):
+            moment = moment_of(mode, random)
+            reached = await _round(mode, moment, zone.address.port, load, folder)
+            found.rounds += 1
+            found.not_reached += not reached
+            found.kills[f"{'before' if moment.before else 'after'} {moment.step}"] += reached
+            await server.delete("gmq:service")  # v1.0 alone waits for that of its predecessor
+            if mode != "hardened":
+                await log.caught_up(f"round {number}")
+                await _look(server, load, log, found, moment)
+            told(f"{number + 1} of {rounds}: {moment}; {dict(found.rows)}")
+        await _end(mode, zone.address.port, load, found, folder)
+        await server.aclose()
+        await log.stop()
+    return found
+
+
+async def _round(mode, moment, server_port, load, folder):
+    """Whether the moment came."""
+    pids = []
+    proxy = Proxy(server_port, moment, lambda: os.kill(pids[0], signal.SIGKILL))
+    async with _service(mode, await proxy.start(), folder, pids) as port:
+        working = asyncio.create_task(load.work(port, gone=proxy.killed)) if port else None
+        try:
+            async with asyncio.timeout(ROUND_S_MAX):
+                await proxy.killed.wait()
+        except TimeoutError:
+            pass
+        reached = proxy.killed.is_set()
+        if not reached:
+            os.kill(pids[0], signal.SIGKILL)
+            proxy.killed.set()
+        if working is not None:
+            await working
+    await proxy.stop()
+    return reached
+
+
+async def _look(server, load, log, found, moment):
+    """Which jobs nothing will ever find again, and the row of each."""
+    there = {key.removeprefix(b"gmq:jobpool:").decode() for key in await server.keys("gmq:jobpool:*")}
+    listed = {raw.decode() for raw in await server.lrange(f"gmq:readyqueue:{TOPIC}", 0, -1)}
+    for key in await server.keys("gmq:bucket:*"):
+        listed |= {raw.decode() for raw in await server.zrange(key, 0, -1)}
+    for job_id, fate in list(load.fates.items()):
+        row = row_of(job_id, fate, Pool(job_id in there, job_id in listed), log)
+        if row:
+            found.rows[row] += 1
+        elif row == "":
+            found.unexplained.append((job_id, str(fate), log.last.get(job_id.encode()), str(moment)))
+        if (row is not None and row != "pop_reply_lost") or job_id not in there:
+            _close(load, found, job_id)
+
+
+def _close(load, found, job_id):
+    fate = load.fates.pop(job_id)
+    found.pushed += 1
+    found.confirmed += fate.confirmed
+
+
+async def _end(mode, server_port, load, found, folder):
+    """A service that nobody kills delivers what is left."""
+    async with _service(mode, server_port, folder, []) as port:
+        await load.drain(port, quiet_s=DRAIN_QUIET_S)
+    for job_id, fate in list(load.fates.items()):
+        if fate.confirmed and not fate.received:
+            if mode == "hardened" and fate.ttr_s == 0:
+                found.rows["pop_reply_lost_ttr_0"] += 1
+            else:
+                found.missing.append((job_id, str(fate)))
+        _close(load, found, job_id)
+
+
+@asynccontextmanager
+async def _service(mode, server_port, folder, pids):
+    """Its port, None if it was killed while it began. It is killed at the end; so is whatever it left behind."""
+    ini = Path(folder) / "gmq.ini"
+    ini.write_text(
+        f"[redis]\nport={server_port}\nmax_idle=2\n[log]\ntarget_type=file\nfilename={folder}/gmq.log\n"
+        f"[service]\nmode={mode}\nrpc=127.0.0.1:0\napi=off\nweb=off\npid_file={folder}/gmq.pid\npop_ms=300\n"
+    )
+    ours, theirs = _FORKED.Pipe()
+    process = _FORKED.Process(target=_run, args=(str(ini), theirs), daemon=True)
+    process.start()
+    theirs.close()
+    pids.append(process.pid)
+    try:
+        yield await asyncio.to_thread(_port_told, ours)
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.join)
+        ours.close()
+
+
+def _port_told(connection):
+    try:
+        return int(connection.recv()["rpc"].rpartition(":")[2])
+    except EOFError:
+        return None
+
+
+def _run(ini, connection):
+    run(read_settings(Path(ini)), console=False, ready=connection.send)
