@@ -4,11 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from analysis.runs.history import FAULTS
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
+from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.clients.recorder import Outcome
 from scenarios.faults.schedule import FaultSchedule, PlannedFault
 from scenarios.logs import LOGGER
@@ -39,6 +40,13 @@ class Watcher(Protocol):
 
     def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
         """Seconds since the phase began, and messages so far by (operation, outcome)."""
+
+
+class Onlooker(Watcher, Protocol):
+    """Whoever also looks at the cluster and the messages of a run while it goes on; it only reads."""
+
+    def sees(self, run: "RunPhases") -> None:
+        """The run is about to begin."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +103,17 @@ class RunPhases(ABC):
     @abstractmethod
     async def _close(self) -> None:
         """Let go of everything, however the run ended."""
+
+    @property
+    def testbed(self) -> Testbed:
+        return self._testbed
+
+    @property
+    def faults_in_force(self) -> list[dict[str, Any]]:
+        return self._faults.in_force
+
+    def tell_messages(self, so_far: MessagesSoFar) -> None:  # noqa: B027 (a workload has no messages)
+        """Of every operation on messages from now on, if the run has any."""
 
     @property
     @abstractmethod

@@ -17,10 +17,11 @@
     headers: { Authorization: `Bearer ${sessionStorage.getItem(KEY) || ""}`, "Content-Type": "application/json" },
   });
 
-  let hello = null, last = null, heard = 0, why = "";
+  let hello = null, last = null, heard = 0, why = "", ended = "";
 
   const say = (kind, text) => { put(state, text, kind); document.body.classList.toggle("stale", kind === "bad"); };
   const judge = () => {
+    if (ended) return say("unsure", `${ended}${last === null ? "" : ` Last read ${clock(last.now_ms)}.`}`);
     if (last !== null && performance.now() - heard <= QUIET_MS && !why) return say("good", `Live · read ${clock(last.now_ms)}`);
     if (why.startsWith("refused")) return say("bad", `Not accepted: ${why.slice(8)}. Open the address that zonelab printed.`);
     if (last === null) return say("unsure", why ? `Nobody answers: ${why}. Trying again.` : "Connecting …");
@@ -99,6 +100,7 @@
       put(block.ids, ids === null ? "Ids of zones are not compared: more than 1,000 entries, or a zone does not answer."
         : `Of ${count(ids.ids)} ids, ${count(ids.missing)} are not in every zone, ${count(ids.for_long)} of them in the reading before, too; read ${clock(ids.read_ms)}.`,
       ids !== null && ids.for_long ? "bad tone" : "muted");
+      put(block.more, queue.keys_left_out ? `${count(queue.keys_left_out)} more rows are not shown.` : "", "muted");
       block.keys.show(queue.keys.map((key) => ({
         key: `${key.key} ${key.zone}`, read: key.read_ms,
         cells: [key.key, HOLDS[key.holds], key.shard || "–", key.zone, count(key.entries), count(key.due), clock(key.next_ms, "–")],
@@ -126,7 +128,9 @@
     details.append(made("summary", "by key"));
     box.append(ids, details);
     const keys = table(details, [["key"], ["holds"], ["shard or topic"], ["server"], ["entries", n], ["due or ended", n], ["next", n], ["read", n]], "Every key is empty.");
-    return { box, zones: zonesOf, ids, keys };
+    const more = made("p", "", "muted");
+    details.append(more);
+    return { box, zones: zonesOf, ids, keys, more };
   };
 
   // A followed message is asked for with every reading, one question at a time.
@@ -161,6 +165,20 @@
     id.addEventListener("keydown", (event) => { if (event.key === "Enter") begin(); });
   };
 
+  const run = (now) => {
+    const told = last.run, messages = told.messages;
+    const overdue = messages && [count(messages.overdue), messages.overdue ? "bad" : ""];
+    const rows = [["phase", told.phase]];
+    if (messages) {
+      rows.push(["confirmed pushes", count(messages.confirmed)], ["messages delivered", count(messages.delivered)]);
+      rows.push(["duplicates", count(messages.duplicates)], ["overdue", overdue]);
+      rows.push(["first overdue for", messages.overdue_ms === null ? "–" : span(messages.overdue_ms / 1e3)]);
+    }
+    for (const { f, outcome, count: number } of told.operations) rows.push([`${f} ${outcome}`, count(number)]);
+    once("run", section("run").querySelector(".rows"), [["what"], ["so far", n], ["read", n]]).show(rows.map(([what, value]) => (
+      { key: what, read: told.read_ms, cells: [what, value] })), now);
+  };
+
   const votes = (now) => {
     const levels = [["zone"], ["level"], ["commands", n], ["errors", n], ["late disagreements", n], ["decisions"], ["read", n]];
     const failures = [["zone"], ["of zone"], ["error"], ["batches", n], ["read", n]];
@@ -176,7 +194,7 @@
 
   const draw = () => {
     const now = last.now_ms;
-    const parts = { zones, queues, links, faults, votes };
+    const parts = { run, zones, queues, links, faults, votes };
     for (const [name, part] of Object.entries(parts)) {
       if (!last[name === "votes" ? "zones" : name]) continue;
       section(name).hidden = false;
@@ -225,6 +243,7 @@
 
   const heardOf = (name, told) => {
     if (name === "hello") return opened(told);
+    if (name === "end") { ended = told.words; return judge(); }
     last = told;
     heard = performance.now();
     why = "";
@@ -258,7 +277,7 @@
     } catch { why = "whoever served this page does not answer"; } finally { clearTimeout(watch); }
   };
   const goOn = async () => {
-    for (;;) {
+    while (!ended) {
       await listen();
       judge();
       await new Promise((resolve) => { setTimeout(resolve, AGAIN_MS); });

@@ -45,7 +45,16 @@ async def serving(
 
     Requests that are under way at its end have ``finish_s`` to be answered.
     """
-    listener = _listener(host, port, what)
+    listener = listening(host, port, what=what)
+    async with serving_at(app, listener, clients_max=clients_max, finish_s=finish_s) as address:
+        yield address
+
+
+@contextlib.asynccontextmanager
+async def serving_at(
+    app: ASGIApp, listener: socket.socket, *, clients_max: int = _CLIENTS_MAX, finish_s: int = 1
+) -> AsyncIterator[Address]:
+    """The same at a port that is had already."""
     server = _Server(
         uvicorn.Config(
             app,
@@ -70,7 +79,8 @@ async def serving(
         listener.close()
 
 
-def _listener(host: str, port: int, what: str) -> socket.socket:
+def listening(host: str, port: int, *, what: str) -> socket.socket:
+    """Raises ``ClusterError``, about ``what``, if the port cannot be had."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -51,6 +51,9 @@ Overrides = Annotated[
 ]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
+MonitorPort = Annotated[
+    int, typer.Option(min=0, max=65535, help="Where the live page and its metrics are served. 0: any free port.")
+]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Master = Annotated[
     str | None,

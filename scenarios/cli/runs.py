@@ -2,16 +2,17 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.arms import On
+from scenarios.arms import Arm, On
 from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
 from scenarios.cli.options import (
     AsJson,
     AsJUnit,
     AtLevel,
+    MonitorPort,
     Overrides,
     OwnQueue,
     RunsDirectory,
@@ -22,6 +23,10 @@ from scenarios.cli.options import (
 )
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json, show
+
+if TYPE_CHECKING:
+    from scenarios.monitor.run_page import RunPage
+    from scenarios.spec.scenario import Scenario
 
 
 def demo(
@@ -56,6 +61,10 @@ def run(
     seed: Seed = None,
     set_: Overrides = None,
     queue: OwnQueue = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Serve a live page of the run, on real servers; its address is on stderr.")
+    ] = False,
+    monitor_port: MonitorPort = 0,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
@@ -73,16 +82,29 @@ def run(
     loaded = load_scenario(scenario, overrides=overrides + given)
     zones = (on or On.PROCESS).zones
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
+    page = _live_page(loaded, port=monitor_port) if live else None
+    if monitor_port and page is None:
+        raise NotAccepted(f"--monitor-port: got {monitor_port} without --live; accepted: with it")
     with Display() as shown:
         shown.announce("run", [loaded])
+        if page is not None:
+            shown.tell(f"live page: {page.address}")
         shown.begin(f"{loaded.name} {loaded.level}")
-        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command)
+        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
     if junit is not None:
         junit.write(run_suite("run", [done], command=command))
     show(done, as_json=as_json)
     if done.record.status == "failed":
         raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
     raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
+
+
+def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
+    from scenarios.monitor.run_page import RunPage
+
+    if scenario.arm is Arm.SIM:
+        raise NotAccepted("--live: got a run in simulation; accepted: on real servers, as by --on process")
+    return RunPage(scenario, port=port)
 
 
 def replay(

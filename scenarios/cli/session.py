@@ -16,7 +16,7 @@ from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from scenarios.arms import ZoneKind
-from scenarios.cli.options import AsJson, RunsDirectory
+from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json
@@ -65,6 +65,7 @@ def up(
             "65533 at most. 0: any free ports.",
         ),
     ] = 7401,
+    monitor_port: MonitorPort = 0,
     password: Annotated[
         str | None, typer.Option(envvar="ZONELAB_PASSWORD", help="The password that clients must give (AUTH).")
     ] = None,

@@ -21,6 +21,7 @@ CRASHED = "consumer crashed"
 PRODUCER_CRASHED = "producer crashed"
 
 Outcome = Literal["ok", "fail", "info"]
+Heard = Callable[[str, Outcome, Sequence[Touched]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class OperationRecorder:
     def __init__(self, history: History, runtime: Runtime) -> None:
         self._history = history
         self._runtime = runtime
+        self.heard: Heard | None = None
+        """Who else hears of every operation as it ends."""
         self.counts: dict[tuple[str, Outcome], int] = {}
 
     def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
@@ -74,6 +77,8 @@ class OperationRecorder:
         touched = 1 if messages is None else len(messages)
         self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
         self._history.complete(op, time_ns=self._runtime.now_ns(), type=outcome, messages=messages, error=error)
+        if self.heard is not None:
+            self.heard(f, outcome, messages or ())
 
 
 class Recorder(OperationRecorder):

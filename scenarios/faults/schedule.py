@@ -63,6 +63,11 @@ class FaultSchedule:
     def faults(self) -> tuple[PlannedFault, ...]:
         return self._faults
 
+    @property
+    def in_force(self) -> list[dict[str, Any]]:
+        """The rows of those that have begun and not ended."""
+        return list(self._rows.values())
+
     async def run(self, fault: PlannedFault, *, load_begin_ns: int) -> None:
         """Let one fault begin and end at its times. If the run is halted it stays as it is, for ``heal``."""
         begin_ns = load_begin_ns + fault.begin_ns

@@ -2,9 +2,9 @@
 
 ::
 
-    GET /          the page; the only path without a token, since nothing of the cluster is in it
+    GET /          the page, in which nothing of the cluster is
     GET /events    server-sent events: one ``hello`` with what stays the same, then a ``reading`` each second
-    GET /metrics   for Prometheus
+    GET /metrics   the same figures for Prometheus
     GET /message   ?queue=NAME&engine=ENGINE&id=ID: where every zone has the message
 """
 
@@ -16,7 +16,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from scenarios.monitor.feed import Feed, event
+from scenarios.monitor.metrics import MEDIA_TYPE, exposition
 from scenarios.monitor.page import PAGE_PATH, page, policy
+
+METRICS_PATH = "/metrics"
+OPEN_PATHS = (PAGE_PATH, METRICS_PATH)
+"""What is read without a token, as at a coordinator's administration."""
 
 _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -60,4 +65,12 @@ def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:
         found = await monitored.queues.find(name, engine, message_id)
         return JSONResponse({"message": message_id, "found": found}, headers=_NOT_KEPT)
 
-    return (Route(PAGE_PATH, shown), Route("/events", events), Route("/message", message))
+    async def metrics(_: Request) -> Response:
+        return Response(exposition(await monitored.read()), media_type=MEDIA_TYPE)
+
+    return (
+        Route(PAGE_PATH, shown),
+        Route("/events", events),
+        Route(METRICS_PATH, metrics),
+        Route("/message", message),
+    )

@@ -28,6 +28,7 @@ class Feed:
         self._listeners = 0
         self._reading: asyncio.Task[None] | None = None
         self._next: asyncio.Future[bytes] | None = None
+        self._last: bytes | None = None
 
     @property
     def listeners(self) -> int:
@@ -47,10 +48,17 @@ class Feed:
                 await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
                 if upcoming.done():
                     yield upcoming.result()
+            if self._last is not None:
+                yield self._last
         finally:
             self._listeners -= 1
             if not self._listeners:
                 self.close()
+
+    def end(self, told: Mapping[str, Any]) -> None:
+        """Everybody's events end with one that is called ``end``: there is nothing to wait for any more."""
+        self._last = event("end", told)
+        self.close()
 
     def close(self) -> None:
         """Everybody's events end."""

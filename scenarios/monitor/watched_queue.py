@@ -17,6 +17,7 @@ KEYS_MAX = 200
 """Rows of single keys that a page is told."""
 
 _FRESH_MS = 2_000
+_TIMED = ("queue", "unack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,16 @@ class WatchedQueue:
         self._readings.close()
 
     def told(self) -> dict[str, Any]:
-        """For a page: figures of each zone and of each key that is not empty everywhere, with their times."""
+        """Figures of each zone, of each shard in a server, and of each key that is not empty everywhere."""
         latest = self._readings.latest
         zones = dict.fromkeys(self.zone_of.values())
         return {
             "queue": self.name,
             "engine": self.engine,
             "zones": [self._zone(zone, [latest.get(node) for node in self._nodes(zone)]) for zone in zones],
-            "keys": list(self._keys(latest))[:KEYS_MAX],
+            "shards": self._shards(latest),
+            "keys": (keys := list(self._keys(latest)))[:KEYS_MAX],
+            "keys_left_out": max(0, len(keys) - KEYS_MAX),
             "ids": self._ids(latest),
         }
 
@@ -138,6 +141,21 @@ class WatchedQueue:
                     figures["delayed"] = (figures["delayed"] or 0) + held.entries - held.due
         return {"zone": zone, "read_ms": min(holds.server_ms for holds in known), **figures}
 
+    def _shards(self, latest: Mapping[str, Reading[ServerHolds]]) -> list[dict[str, Any]]:
+        """Over all keys of a server that hold the same of one shard or topic."""
+        found: dict[tuple[str, str, str | None], tuple[int, int | None, float | None]] = {}
+        for node, reading in latest.items():
+            for place, held in zip(self.places, reading.value.by_place, strict=True):
+                if held is not None:
+                    where = node, place.holds, place.shard
+                    entries, due, next_ms = found.get(where, (0, None, None))
+                    due = added(due, held.due if place.holds in _TIMED else None)
+                    found[where] = entries + held.entries, due, earliest(next_ms, held.next_ms)
+        return [
+            {"zone": node, "holds": holds, "shard": shard, "entries": entries, "due": due, "next_ms": next_ms}
+            for (node, holds, shard), (entries, due, next_ms) in found.items()
+        ]
+
     def _keys(self, latest: Mapping[str, Reading[ServerHolds]]) -> Iterator[dict[str, Any]]:
         for at, place in enumerate(self.places):
             of_nodes = {node: reading.value.by_place[at] for node, reading in latest.items()}
@@ -151,7 +169,7 @@ class WatchedQueue:
                         "shard": place.shard,
                         "zone": node,
                         "entries": held.entries,
-                        "due": held.due if place.holds in ("queue", "unack") else None,
+                        "due": held.due if place.holds in _TIMED else None,
                         "next_ms": held.next_ms,
                         "read_ms": latest[node].value.server_ms,
                     }
@@ -210,6 +228,15 @@ def _held(place: Place, replies: Sequence[Any]) -> Held:
         return Held(replies[0], replies[0])
     entries, due, first = replies
     return Held(entries, due, place.time_ms(float(first[1])) if first else None)
+
+
+def added(one: int | None, other: int | None) -> int | None:
+    """None is what nobody knows."""
+    return one if other is None else (one or 0) + other
+
+
+def earliest(one: float | None, other: float | None) -> float | None:
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def _ms(time_reply: Sequence[bytes]) -> int:

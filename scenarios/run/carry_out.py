@@ -14,7 +14,7 @@ from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.queue_run import QueueRun
 from scenarios.run_files.record import Note, RunRecord, unnoted
 from scenarios.run_files.tables import Tables
-from scenarios.run_phases import RunContext, Watcher
+from scenarios.run_phases import Onlooker, RunContext, Watcher
 from scenarios.spec.scenario import Scenario
 from scenarios.tasks import Halt, at_end
 
@@ -28,6 +28,7 @@ async def carry_out(
     watcher: Watcher,
     make_queue: MakeQueue = queue_under_test,
     note: Note = unnoted,
+    onlooker: Onlooker | None = None,
 ) -> RunRecord:
     """Carry out one run on a testbed that is not started yet, and write its tables.
 
@@ -52,6 +53,8 @@ async def carry_out(
                     note=note,
                 )
                 run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
+                if onlooker is not None:
+                    onlooker.sees(run)
                 await run.phases()
         except Exception as error:  # the record must tell of it, whatever it is
             halt.fail(error)

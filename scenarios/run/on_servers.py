@@ -1,8 +1,9 @@
 """Runs on real servers: makes the testbed, gives it an event loop, and turns signals into an orderly end."""
 
 import asyncio
+import contextlib
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cluster.real.zones import zones
 from scenarios.arms import Arm, ZoneKind
 from scenarios.clients.recorder import Outcome
 from scenarios.logs import LOGGER
+from scenarios.monitor.run_page import RunPage
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.carry_out import carry_out
 from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
@@ -36,6 +38,7 @@ def run_on_servers(
     watcher: Watcher,
     command: str,
     make_queue: MakeQueue = queue_under_test,
+    page: RunPage | None = None,
 ) -> tuple[Path, RunRecord]:
     """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
 
@@ -45,13 +48,18 @@ def run_on_servers(
 
     def run(writer: RunWriter) -> RunRecord:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(scenario, kind, writer, watcher, make_queue))
+            return runner.run(_run(scenario, kind, writer, watcher, make_queue, page))
 
     return run_in_directory(scenario, runs=runs, command=command, segment_ns=SEGMENT_NS, run=run)
 
 
 async def _run(
-    scenario: Scenario, kind: ZoneKind, writer: RunWriter, watcher: Watcher, make_queue: MakeQueue
+    scenario: Scenario,
+    kind: ZoneKind,
+    writer: RunWriter,
+    watcher: Watcher,
+    make_queue: MakeQueue,
+    page: RunPage | None,
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
@@ -59,7 +67,7 @@ async def _run(
     )
     writer.begin(epoch_ns=testbed.epoch_ns, where={"arm": Arm.REAL, "zones": kind})
     halt = Halt(testbed.runtime)
-    phase = _Phase(watcher)
+    phase = _Phase([watcher] if page is None else [watcher, page])
     main = asyncio.current_task()
     assert main is not None
 
@@ -74,9 +82,17 @@ async def _run(
     with _signals(end):
         stalls.start()
         try:
-            record = await carry_out(
-                scenario, testbed, writer.tables, halt=halt, watcher=phase, make_queue=make_queue, note=writer.note
-            )
+            async with contextlib.nullcontext() if page is None else page.served():
+                record = await carry_out(
+                    scenario,
+                    testbed,
+                    writer.tables,
+                    halt=halt,
+                    watcher=phase,
+                    make_queue=make_queue,
+                    note=writer.note,
+                    onlooker=page,
+                )
         except asyncio.CancelledError:
             if not halt.interrupted:
                 raise
@@ -104,18 +120,20 @@ def settled_heap() -> Iterator[None]:
 
 
 class _Phase:
-    """Passes everything on and remembers the phase."""
+    """Passes everything on to all who watch, and remembers the phase."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.name = ""
-        self._watcher = watcher
+        self._watchers = watchers
 
     def phase(self, name: str, bound_s: float | None) -> None:
         self.name = name
-        self._watcher.phase(name, bound_s)
+        for watcher in self._watchers:
+            watcher.phase(name, bound_s)
 
     def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
-        self._watcher.progress(elapsed_s, counts)
+        for watcher in self._watchers:
+            watcher.progress(elapsed_s, counts)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from contextlib import closing
 from analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
 from engine.ports import PortError
 from scenarios.clients.consumers import Consumers
+from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.clients.producers import Producer
 from scenarios.clients.recorder import Outcome, Recorder
 from scenarios.clients.services import Services
@@ -52,6 +53,9 @@ class QueueRun(RunPhases):
             services=self._services,
         )
         self._plan(plan_faults(scenario.faults, stage))
+
+    def tell_messages(self, so_far: MessagesSoFar) -> None:
+        self._recorder.heard = so_far.heard
 
     @property
     def _counts(self) -> Mapping[tuple[str, Outcome], int]:

@@ -15,8 +15,7 @@ from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
 from cluster.admin.guard import Guard, refused
 from cluster.zone import ClusterError, Restart
 from scenarios.errors import NotAccepted
-from scenarios.monitor.app import page_routes
-from scenarios.monitor.page import PAGE_PATH
+from scenarios.monitor.app import OPEN_PATHS, page_routes
 from scenarios.monitor.queue_request import QueueRequest
 from scenarios.session.fault_requests import FaultRequest
 from scenarios.session.session import Session
@@ -104,7 +103,7 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
             Route("/heal", heal, methods=["POST"]),
             Route("/down", down, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, token=token, reading_needs_token=True, open_to_all=[PAGE_PATH])],
+        middleware=[Middleware(Guard, token=token, reading_needs_token=True, open_to_all=OPEN_PATHS)],
         exception_handlers={
             ValidationError: wrong_value,
             BodyTooLarge: wrong_value,

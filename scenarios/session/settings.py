@@ -60,6 +60,7 @@ def _lag(text: str) -> str:
 class SessionSettings(BaseModel):
     """``port`` is that of the first zone's coordinator, the others follow; 0 takes any free ones.
 
+    ``monitor_port``: of the live page and its metrics; 0 takes a free one.
     ``seed`` decides what lags and losses are drawn. ``runs``: absolute, where the run directory is made.
     ``busy_poll_us``: how long coordinators stay awake after each request.
     ``data_centres`` takes the place of ``dcs``, ``zones`` and ``nodes``. ``dc_lag``: of links between data centres.
@@ -81,6 +82,7 @@ class SessionSettings(BaseModel):
     dc_lag: Annotated[str, AfterValidator(_lag)] | None = None
     lags: dict[str, Annotated[str, AfterValidator(_lag)]] = Field(default_factory=dict)
     port: int = Field(default=PORT_DEFAULT, ge=0)
+    monitor_port: int = Field(default=0, ge=0, le=PORT_MAX)
     password: str | None = Field(default=None, min_length=1, repr=False)
     time_factor: float = Field(default=1.0, gt=0, le=1000)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)

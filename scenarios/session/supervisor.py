@@ -10,10 +10,11 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import sys
 from typing import Any
 
-from cluster.admin.serving import serving
+from cluster.admin.serving import listening, serving_at
 from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 from scenarios.session.control_api import control_app
@@ -48,16 +49,18 @@ async def _supervise(settings: SessionSettings, state: StateDirectory) -> None:
         file = SessionFile(owner=owner, kind=settings.kind, run_id=run_id)
         state.write(file)
         try:
-            async with session(settings, run_id=run_id) as made:
-                await _serve(made, state, file)
+            # Taken first: a port that is not free is known before anything has been started.
+            with listening("127.0.0.1", settings.monitor_port, what="the live page") as listener:
+                async with session(settings, run_id=run_id) as made:
+                    await _serve(made, state, file, listener)
         finally:
             state.clear()
 
 
-async def _serve(made: Session, state: StateDirectory, file: SessionFile) -> None:
+async def _serve(made: Session, state: StateDirectory, file: SessionFile, listener: socket.socket) -> None:
     ending, token = asyncio.Event(), secrets.token_urlsafe(TOKEN_BYTES)
     app = control_app(made, token=token, ending=ending)
-    async with serving(app, host="127.0.0.1", port=0) as address:
+    async with serving_at(app, listener) as address:
         known = {"control": f"http://{address}", "token": token, "run": str(made.recording.directory)}
         state.write(file.model_copy(update=known))
         made.recording.verb("up", made.settings.told())

@@ -79,6 +79,10 @@ class Display(_Bars):
         if words := forecast(scenarios):
             self._tell(f"{verb}: {words}")
 
+    def tell(self, words: str) -> None:
+        """A line above the bars."""
+        self._tell(words)
+
     def begin(self, title: str) -> None:
         self._title, self._counts = title, {}
         self._run = self._bars.add_task(title, total=None, phase="", counts="")

@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.summary.result import Result
 from scenarios.arms import Arm, On, ZoneKind
+from scenarios.monitor.run_page import RunPage
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.on_servers import run_on_servers
 from scenarios.run.simulated import run_in_sim
@@ -73,8 +74,9 @@ def perform(
     shown: Display,
     command: str,
     make_queue: MakeQueue = queue_under_test,
+    page: RunPage | None = None,
 ) -> Performed:
-    """Run on ``scenario.arm``, check, draw; ``zones`` is for real servers.
+    """Run on ``scenario.arm``, check, draw; ``zones`` and ``page`` are for real servers.
 
     Raises ``OSError`` if the run directory cannot be written.
     """
@@ -82,7 +84,7 @@ def perform(
         directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
     else:
         directory, record = run_on_servers(
-            scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue
+            scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue, page=page
         )
     result, illustrations = None, Illustrations()
     if record.status != "failed" and record.phases:
