@@ -1,7 +1,7 @@
 "use strict";
 // The live page: asks for the events of whoever served it, shows the newest reading, and says so when there is none.
 (() => {
-  const QUIET_MS = 2500, SILENT_MS = 6000, AGAIN_MS = 1000, KEY = "zonelab token";
+  const QUIET_MS = 2500, SILENT_MS = 6000, AGAIN_MS = 1000, TICK_MS = 250, KEY = "zonelab token";
   const { made, put, count, rate, ms, clock, span, table } = live;
   const byId = (id) => document.getElementById(id);
   const state = byId("state"), section = (name) => byId(name);
@@ -17,12 +17,15 @@
     headers: { Authorization: `Bearer ${sessionStorage.getItem(KEY) || ""}`, "Content-Type": "application/json" },
   });
 
-  let hello = null, last = null, heard = 0, why = "", ended = "";
+  let hello = null, last = null, why = "", ended = "";
+  let skew = Infinity; // how far the clock here is ahead of that of whoever serves the page, at most
 
   const say = (kind, text) => { put(state, text, kind); document.body.classList.toggle("stale", kind === "bad"); };
   const judge = () => {
+    const now = Date.now() - skew;
+    if (last !== null) live.age(now);
     if (ended) return say("unsure", `${ended}${last === null ? "" : ` Last read ${clock(last.now_ms)}.`}`);
-    if (last !== null && performance.now() - heard <= QUIET_MS && !why) return say("good", `Live · read ${clock(last.now_ms)}`);
+    if (last !== null && now - last.now_ms <= QUIET_MS && !why) return say("good", `Live · read ${clock(last.now_ms)}`);
     if (why.startsWith("refused")) return say("bad", `Not accepted: ${why.slice(8)}. Open the address that zonelab printed.`);
     if (last === null) return say("unsure", why ? `Nobody answers: ${why}. Trying again.` : "Connecting …");
     return say("bad", `Stale since ${clock(last.now_ms)}: ${why || "no reading arrives"}. Trying again.`);
@@ -45,7 +48,7 @@
   const once = (name, place, heads, empty) => shown[name] || (shown[name] = table(place, heads, empty));
   const n = "n";
 
-  const zones = (now) => {
+  const zones = () => {
     const heads = [["zone"], ["server"], ["coordinator"], ["reaches"], ["clients", n], ["commands/s", n], ["errors/s", n], ["divergent/s", n],
       ["p50 ms", n], ["p99 ms", n], ["commands", n], ["errors", n], ["differed", n], ["read", n]];
     once("zones", section("zones"), heads).show(last.zones.map((zone) => {
@@ -61,10 +64,10 @@
       cells.push(rate(recent.divergent_per_s), ms(recent.p50_ms), ms(recent.p99_ms));
       cells.push(count(told.commands), count(told.errors), count(told.divergence));
       return { key: zone.zone, read: zone.read_ms, cells };
-    }), now);
+    }));
   };
 
-  const links = (now) => {
+  const links = () => {
     const heads = [["link"], ["lag"], ["loss", n], ["duplicate", n], ["cut"], ["on the way", n], ["read", n]];
     const under = new Set(last.faults.flatMap((fault) => fault.links));
     const many = last.links.length > 12;
@@ -72,7 +75,7 @@
     once("links", section("links"), heads).show(rows.map((link) => ({
       key: link.link, read: link.read_ms,
       cells: [link.link, link.lag, String(link.loss), String(link.duplicate || 0), link.cut ? [link.cut, "bad"] : "–", count(link.in_flight)],
-    })), now);
+    })));
   };
 
   const faults = () => {
@@ -86,7 +89,7 @@
   };
 
   // A queue has a block of its own; tables of queues that are shown no more go away.
-  const queues = (now) => {
+  const queues = () => {
     const place = section("queues"), seen = new Set();
     for (const queue of last.queues) {
       const name = `${queue.queue} (${queue.engine})`;
@@ -95,7 +98,7 @@
       block.zones.show(queue.zones.map((zone) => ({
         key: zone.zone, read: zone.read_ms,
         cells: [zone.zone, count(zone.due), count(zone.delayed), count(zone.in_flight), count(zone.dead), count(zone.payloads)],
-      })), now);
+      })));
       const ids = queue.ids;
       put(block.ids, ids === null ? "Ids of zones are not compared: more than 1,000 entries, or a zone does not answer."
         : `Of ${count(ids.ids)} ids, ${count(ids.missing)} are not in every zone, ${count(ids.for_long)} of them in the reading before, too; read ${clock(ids.read_ms)}.`,
@@ -104,7 +107,7 @@
       block.keys.show(queue.keys.map((key) => ({
         key: `${key.key} ${key.zone}`, read: key.read_ms,
         cells: [key.key, HOLDS[key.holds], key.shard || "–", key.zone, count(key.entries), count(key.due), clock(key.next_ms, "–")],
-      })), now);
+      })));
     }
     for (const name of Object.keys(blocks)) if (!seen.has(name)) { blocks[name].box.remove(); delete blocks[name]; }
     place.querySelector(".muted").hidden = last.queues.length > 0;
@@ -151,7 +154,7 @@
       const copies = said.found.filter((one) => one.holds === "payload").length;
       tell(told, `${said.message}: ${copies === 1 ? "1 server has" : `${copies} servers have`} its payload.`);
       const heads = [["server"], ["holds"], ["shard or topic"], ["key"], ["due", n], ["lease ends", n], ["read", n]];
-      once("message", section("message"), heads).show(rows, last.now_ms);
+      once("message", section("message"), heads).show(rows);
     } catch (error) { tell(told, `not read: ${error.message}`, "bad"); } finally { asking = false; }
   };
   const followForm = () => {
@@ -165,7 +168,7 @@
     id.addEventListener("keydown", (event) => { if (event.key === "Enter") begin(); });
   };
 
-  const run = (now) => {
+  const run = () => {
     const told = last.run, messages = told.messages;
     const overdue = messages && [count(messages.overdue), messages.overdue ? "bad" : ""];
     const rows = [["phase", told.phase]];
@@ -176,10 +179,10 @@
     }
     for (const { f, outcome, count: number } of told.operations) rows.push([`${f} ${outcome}`, count(number)]);
     once("run", section("run").querySelector(".rows"), [["what"], ["so far", n], ["read", n]]).show(rows.map(([what, value]) => (
-      { key: what, read: told.read_ms, cells: [what, value] })), now);
+      { key: what, read: told.read_ms, cells: [what, value] })));
   };
 
-  const votes = (now) => {
+  const votes = () => {
     const levels = [["zone"], ["level"], ["commands", n], ["errors", n], ["late disagreements", n], ["decisions"], ["read", n]];
     const failures = [["zone"], ["of zone"], ["error"], ["batches", n], ["read", n]];
     const each = (rows) => last.zones.filter((zone) => zone.statistics).flatMap((zone) =>
@@ -187,18 +190,17 @@
     once("levels", section("votes"), levels, "No command yet.").show(each((told) => Object.entries(told.levels).map(([level, counts]) => [
       level, level, count(counts.commands), count(counts.error_answers), count(counts.late_disagreements),
       Object.entries(counts.decisions).filter(([, number]) => number).map(([name, number]) => `${name} ${count(number)}`).join(", "),
-    ])), now);
+    ])));
     once("failures", section("votes"), failures, "No zone failed to answer.").show(each((told) => Object.entries(told.zone_failures)
-      .flatMap(([zone, errors]) => Object.entries(errors).map(([text, number]) => [`${zone} ${text}`, zone, text, count(number)]))), now);
+      .flatMap(([zone, errors]) => Object.entries(errors).map(([text, number]) => [`${zone} ${text}`, zone, text, count(number)]))));
   };
 
   const draw = () => {
-    const now = last.now_ms;
     const parts = { run, zones, queues, links, faults, votes };
     for (const [name, part] of Object.entries(parts)) {
       if (!last[name === "votes" ? "zones" : name]) continue;
       section(name).hidden = false;
-      part(now);
+      part();
     }
   };
 
@@ -245,7 +247,7 @@
     if (name === "hello") return opened(told);
     if (name === "end") { ended = told.words; return judge(); }
     last = told;
-    heard = performance.now();
+    skew = Math.min(skew, Date.now() - told.now_ms);
     why = "";
     draw();
     follow();
@@ -284,7 +286,8 @@
     }
   };
   followForm();
-  setInterval(judge, 500);
+  setInterval(judge, TICK_MS);
+  document.addEventListener("visibilitychange", judge); // timers of hidden pages are late
   addEventListener("hashchange", () => location.reload());
   goOn();
 })();

@@ -53,7 +53,7 @@ const live = (() => {
     box.append(whole);
     place.append(box, nothing);
     const known = new Map();
-    const show = (rows, now) => {
+    const show = (rows) => {
       box.hidden = !rows.length;
       nothing.hidden = rows.length > 0;
       const wanted = new Set(rows.map((row) => row.key));
@@ -72,12 +72,19 @@ const live = (() => {
         if (row.read !== undefined) {
           line.dataset.read = row.read === null ? "" : row.read;
           put(line.lastElementChild, clock(row.read), "read");
-          line.className = row.read === null || now - row.read > OLD_MS ? "old" : "";
         }
       });
     };
     return { show, box, remove: () => { box.remove(); nothing.remove(); } };
   };
 
-  return { made, put, count, rate, ms, clock, span, table };
+  // Marks every row whose figures are old at the time "now" of whoever served them.
+  const age = (now) => {
+    for (const line of document.querySelectorAll("tr[data-read]")) {
+      const kind = line.dataset.read === "" || now - line.dataset.read > OLD_MS ? "old" : "";
+      if (line.className !== kind) line.className = kind;
+    }
+  };
+
+  return { made, put, count, rate, ms, clock, span, table, age };
 })();

@@ -4,6 +4,7 @@ Method: Chromium, and a cluster that the test plays behind the real application 
 """
 
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from support.scenarios.browser import Served, chromium, opened
+from support.scenarios.page_figures import OLD_MS, WITHIN_MS, Shown, readings, wrong
 
 from cluster.admin.guard import Guard
 from scenarios.monitor.app import page_routes
@@ -31,6 +33,8 @@ class Played:
         self.faults = []
         self.posted = []
         self.read_ms = None
+        self.entries = self.yesterday = None
+        self.samples = []
         self.feed = Feed(self.read, period_s=0.05)
         self.port = 0
 
@@ -56,7 +60,25 @@ class Played:
         zone = {"zone": "a", "server": running, "coordinator": running, "statistics": told}
         link = {"link": "a>b", "lag": "0", "loss": 0, "duplicate": 0, "cut": "drop", "in_flight": 1, "read_ms": now_ms}
         zones = [zone | {"read_ms": self.read_ms or now_ms}]
-        return {"now_ms": now_ms, "zones": zones, "links": [link], "faults": self.faults}
+        told = {"now_ms": now_ms, "zones": zones, "links": [link], "faults": self.faults}
+        return told if self.entries is None else {**told, "queues": [self.queue(now_ms)]}
+
+    def queue(self, now_ms):
+        """Of one key, in which there are more with each reading; ``yesterday``: the page has a number from before."""
+        self.entries += 10
+        self.samples.append((now_ms, self.entries))
+        entries = self.entries if self.yesterday is None else self.yesterday
+        key = {
+            "key": "QUEUE",
+            "holds": "queue",
+            "shard": "a",
+            "zone": "a",
+            "entries": entries,
+            "due": 0,
+            "next_ms": None,
+        }
+        told = {"queue": "jobs", "engine": "dyno", "zones": [], "ids": None, "keys_left_out": 0}
+        return {**told, "keys": [{**key, "read_ms": now_ms}]}
 
     def serve(self):
         async def posted(request):
@@ -177,6 +199,26 @@ def test_the_keyboard_breaks_ends_and_heals(browser, played, served):
             ("/faults", {"kind": "lag", "target": "b", "lag": "constant:50ms"}),
             ("/heal", None),
         ]
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("yesterday", [None, 40])
+def test_a_number_that_was_not_so_at_the_time_it_names_is_found(browser, played, served, yesterday):
+    played.entries = 0
+    with opened(browser, address(served)) as page:
+        next(readings(page, count=1))
+        played.yesterday = yesterday
+        while played.entries < 400 or played.samples[-1][0] < played.samples[0][0] + 3 * WITHIN_MS:
+            page.wait_for_timeout(20)
+        seen = [one for figures in readings(page, count=5) for one in figures]
+    assert (wrong(seen, {("a", "QUEUE"): played.samples}) == []) is (yesterday is None)
+
+
+def test_a_figure_that_is_old_and_does_not_say_so_is_found():
+    fresh = Shown(key="QUEUE", server="a", entries=5, read_ms=1_000, now_ms=1_000 + OLD_MS, old=False)
+    samples = {("a", "QUEUE"): [(0, 5), (5_000, 5)]}
+    assert wrong([fresh, replace(fresh, now_ms=9_000, old=True)], samples) == []
+    assert len(wrong([replace(fresh, now_ms=1_001 + OLD_MS)], samples)) == 1
 
 
 @pytest.mark.chromium
