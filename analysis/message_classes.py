@@ -61,4 +61,14 @@ NEED_LEASES = (MessageClass.ABANDONED, MessageClass.CONCURRENT, MessageClass.ZOM
 
 NEED_PRIORITIES = (MessageClass.PRIORITY_INVERSION,)
 
+NEED_OWN_LEASES = (MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK)
+"""In a queue that keeps an order the lease is that of a partition: I6, I8 and I10 (docs/order-verdicts.md) judge it."""
+
+
+def lacking_means(*, leases: bool, priorities: bool, order: bool) -> tuple[MessageClass, ...]:
+    """The classes that cannot be judged of a queue, by what it promises."""
+    lacking = (*(() if leases else NEED_LEASES), *(() if priorities else NEED_PRIORITIES))
+    return tuple(dict.fromkeys((*lacking, *(NEED_OWN_LEASES if order else ()))))
+
+
 DUPLICATE_CAUSES = (MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED)

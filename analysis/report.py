@@ -12,14 +12,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
-from analysis.checkers.verdict import Offender, Validity, Verdict
+from analysis.checkers.order.properties import EXERCISED_BY, LABELS, Property
+from analysis.checkers.order.verdict import OrderVerdict
+from analysis.checkers.verdict import MEANING_OF, Offender, Validity, Verdict
 from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from analysis.figures.rate_plot import plot_rates
 from analysis.figures.session_plot import plot_session
 from analysis.figures.staleness_plot import plot_staleness_over_time
 from analysis.figures.timeline import timeline
 from analysis.figures.timeline_svg import picture
-from analysis.message_classes import DESCRIPTIONS, MessageClass
+from analysis.message_classes import MessageClass
 from analysis.pages import Script, environment, write_whole
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
@@ -100,6 +102,7 @@ def _queue_page(directory: RunDirectory) -> str:
         duplicates=list(_rates(summary)),
         classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
+        order=verdict.order and list(_order(verdict.order)),
         summary=summary,
         quantiles=tuple(QUANTILES),
     )
@@ -223,21 +226,25 @@ def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
 
 
-def _classes(
-    verdict: Verdict, summary: Summary, stories: Mapping[MessageClass, tuple[Story, ...]]
-) -> Iterator[ClassRow]:
+def _classes(verdict: Verdict, summary: Summary, stories: Mapping[str, tuple[Story, ...]]) -> Iterator[ClassRow]:
     rates = {**summary.duplicates, **summary.loss}
-    for name in MessageClass:
-        if verdict.counts[name]:
+    for name, meaning in MEANING_OF.items():
+        if verdict.counts.get(name):
             yield ClassRow(
                 name=name,
                 count=verdict.counts[name],
                 forbidden=name in verdict.forbid,
-                meaning=DESCRIPTIONS[name],
+                meaning=meaning,
                 rate=_rate_in_words(rates[name], per=_per(name, summary)) if name in rates else "",
                 offenders=verdict.offenders.get(name, ()),
                 stories=stories.get(name, ()),
             )
+
+
+def _order(order: OrderVerdict) -> Iterator[tuple[Property, str, str, int, int, str]]:
+    """Property, what it is, what became of it, cases, opportunities, and what counts as one."""
+    for name in Property:
+        yield name, LABELS[name], order.of(name), order.counts[name], order.opportunities[name], EXERCISED_BY[name]
 
 
 def _rates(summary: Summary) -> Iterator[tuple[str, int, float, float, float, str]]:

@@ -17,12 +17,22 @@ class Features:
     ``time_unit_ms``: the step in which it counts delays and leases. ``early_ms_max``: how long before a message
     is due it may serve it, by its own clock. ``leases``: what a consumer did not finish is delivered again.
     ``priorities``: of what falls due within one unit of time, the smaller number comes first.
+
+    ``order``: messages of a partition, or with ``keys`` of a key, come out one at a time in the order in which they
+    were put in. Such a queue hands them to listeners, members of ``groups`` that each get every message; a listener may
+    ``suspend`` (try again later), and ``rollback`` and ``commit`` by hand.
     """
 
     time_unit_ms: int = 1
     early_ms_max: int = 0
     leases: bool = True
     priorities: bool = True
+    order: bool = False
+    keys: bool = False
+    groups: bool = False
+    suspend: bool = False
+    rollback: bool = False
+    commit: bool = False
 
 
 class Queue(Protocol):

@@ -1,14 +1,28 @@
 """The verdict on one run: valid, invalid or unknown, how many messages fell into each class, and which."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from analysis.checkers.order.properties import MEANINGS, Property
 from analysis.message_classes import DESCRIPTIONS, DUPLICATE_CAUSES, MessageClass
+
+if TYPE_CHECKING:
+    from analysis.checkers.order.verdict import OrderVerdict
 
 Validity = Literal[True, False, "unknown"]
 
 FIRST_OFFENDERS = 20
+
+Broken = MessageClass | Property
+"""What a run of a queue can violate: a class of messages, or a property of their order."""
+
+MEANING_OF: Mapping[Broken, str] = dict((*DESCRIPTIONS.items(), *MEANINGS.items()))
+
+
+def broken_named(name: str) -> Broken:
+    """Raises ``ValueError`` if nothing is called so."""
+    return Property(name) if name in set(Property) else MessageClass(name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +83,8 @@ class Verdict:
     and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
     are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone and
     under ``"all"``. ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue
-    has no means, say those of leases without leases; their counts are 0 and say nothing.
+    has no means, say those of leases without leases; their counts are 0 and say nothing. ``order``: of a queue that
+    keeps an order what became of it; ``counts``, ``forbid`` and ``offenders`` then name its properties, too.
     """
 
     valid: Validity
@@ -81,11 +96,28 @@ class Verdict:
     lateness_ms: Mapping[str, Mapping[str, float]]
     divergence: tuple[Divergence, ...] = field(default=())
     not_judged: tuple[str, ...] = ()
+    order: "OrderVerdict | None" = None
 
     @property
-    def violated(self) -> tuple[MessageClass, ...]:
-        """The forbidden classes that have cases."""
-        return tuple(name for name in MessageClass if name in self.forbid and self.counts[name])
+    def violated(self) -> tuple[Broken, ...]:
+        """The forbidden classes, and properties of order, that have cases."""
+        classes: tuple[Broken, ...] = tuple(name for name in MessageClass if name in self.forbid and self.counts[name])
+        return classes if self.order is None else (*classes, *self.order.violated)
+
+    def with_order(self, order: "OrderVerdict") -> "Verdict":
+        """This and what became of the order of its messages, as one verdict: the worse of the two."""
+        mine, theirs = len(self.violated), len(order.violated)
+        doubts = dict.fromkeys((*self.reasons[mine:], *order.reasons[theirs:]))
+        broken = (*self.reasons[:mine], *order.reasons[:theirs])
+        return replace(
+            self,
+            valid=False if broken else "unknown" if doubts else True,
+            reasons=(*broken, *doubts),
+            forbid=(*self.forbid, *order.forbid),
+            counts={**self.counts, **order.counts},
+            offenders={**self.offenders, **order.offenders},
+            order=order,
+        )
 
     @property
     def begun(self) -> int:
@@ -108,6 +140,7 @@ class Verdict:
             "lateness_ms": {zone: dict(values) for zone, values in self.lateness_ms.items()},
             "divergence": [asdict(item) for item in self.divergence],
             "not_judged": list(self.not_judged),
+            **({} if self.order is None else {"order": self.order.to_json()}),
         }
 
     @classmethod
@@ -122,7 +155,16 @@ class Verdict:
             lateness_ms=value["lateness_ms"],
             divergence=tuple(Divergence(**item) for item in value["divergence"]),
             not_judged=tuple(value.get("not_judged", ())),
+            order=_order(value.get("order")),
         )
+
+
+def _order(value: Mapping[str, Any] | None) -> "OrderVerdict | None":
+    if value is None:
+        return None
+    from analysis.checkers.order.verdict import OrderVerdict  # loads numpy, and this module
+
+    return OrderVerdict.from_json(value)
 
 
 def judge(

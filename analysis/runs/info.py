@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, NEED_LEASES, NEED_PRIORITIES, MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass, lacking_means
 from analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
 from analysis.runs.order_rules import OrderRules
 from analysis.runs.owner import Owner
@@ -31,11 +31,12 @@ class QueueInfo(BaseModel):
     early_ms_max: int = 1
     leases: bool = True
     priorities: bool = True
+    order: bool = False
 
     @property
     def not_judged(self) -> tuple[MessageClass, ...]:
         """The classes for which the engine lacks the means."""
-        return (*(() if self.leases else NEED_LEASES), *(() if self.priorities else NEED_PRIORITIES))
+        return lacking_means(leases=self.leases, priorities=self.priorities, order=self.order)
 
 
 class SessionInfo(BaseModel):

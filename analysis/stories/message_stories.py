@@ -27,9 +27,10 @@ _COLUMNS = (
 )
 
 
-def message_stories(run: RunDirectory, verdict: Verdict) -> dict[MessageClass, tuple[Story, ...]]:
-    """The first few messages of each class that occurred. Raises ``RunError``."""
-    chosen = {name: _first_messages(verdict.offenders.get(name, ())) for name in MessageClass}
+def message_stories(run: RunDirectory, verdict: Verdict) -> dict[str, tuple[Story, ...]]:
+    """The first few messages of each class, or property of order, that has cases. Raises ``RunError``."""
+    named = [*MessageClass, *(name for name in verdict.offenders if name not in set(MessageClass))]
+    chosen = {str(name): _first_messages(verdict.offenders.get(name, ())) for name in named}
     telling: dict[str, set[int]] = defaultdict(set)
     for offenders in chosen.values():
         for one in offenders:

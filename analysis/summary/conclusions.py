@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.checkers.order.properties import LABELS
 from analysis.message_classes import MessageClass
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import RunError
@@ -23,6 +24,7 @@ def conclusion(results: Sequence[Result]) -> list[str]:
     """Two or three sentences about runs that differ in one setting, which their titles name."""
     sentences = (
         _promise(results),
+        *_order(results),
         *_unserved(results),
         _missing(results),
         _price(results),
@@ -92,14 +94,34 @@ def _promise(results: Sequence[Result]) -> str:
     for result in results:
         if _unjudged(result):
             continue
-        name = {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
-        by_validity[name].append(result.title)
+        by_validity[_kept(result)].append(result.title)
     parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
     if not parts:
         return ""
-    return (
-        f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time and by one lease at a time."
-    )
+    leased = " and by one lease at a time" if all(result.verdict.order is None for result in results) else ""
+    return f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time{leased}."
+
+
+def _kept(result: Result) -> str:
+    """What became of the promise to deliver; of the order of messages another sentence tells."""
+    if result.verdict.order is None or result.words != "invalid":
+        return {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
+    return "broke" if any(isinstance(name, MessageClass) for name in result.verdict.violated) else "kept"
+
+
+def _order(results: Sequence[Result]) -> Iterator[str]:
+    """What became of the order, and what a run cannot tell since it was not tried."""
+    for result in results:
+        order = result.verdict.order
+        if order is None:
+            continue
+        broken = _and([f"{name} ({LABELS[name]})" for name in order.violated])
+        yield f"{result.title} {f'broke {broken}' if broken else 'broke nothing'} of what ordered messages must keep."
+        untried = _and([str(name) for name in order.not_exercised if name in order.forbid])
+        if untried:
+            yield f"{result.title}: not exercised, so nothing is known of: {untried}."
+        for cause, many in Counter(one.cause for one in order.blocked).items():
+            yield f"{result.title}: {many} times a partition stood still ({cause}); see zonelab partitions."
 
 
 def _unjudged(result: Result) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
-from analysis.checkers.verdict import Validity, Verdict
+from analysis.checkers.order.properties import Property
+from analysis.checkers.verdict import MEANING_OF, Broken, Validity, Verdict
 from analysis.message_classes import MessageClass
 from analysis.runs.fault_bands import FaultBand
 from analysis.runs.info import RunInfo
@@ -78,8 +79,10 @@ def _setting(info: RunInfo, faults: Sequence[FaultBand], load_s: float) -> str:
     return f"in {load_s:,.1f} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
 
 
-def _class_words(name: MessageClass, verdict: Verdict) -> str:
+def _class_words(name: Broken, verdict: Verdict) -> str:
     count, accepted = verdict.counts[name], verdict.totals.acknowledged
+    if isinstance(name, Property):
+        return f"{count:,} times {MEANING_OF[name]}."
     if name in _OF_ACCEPTED:
         share = f" ({100 * count / accepted:.3g} %)" if accepted else ""
         return f"{count:,} of {accepted:,} accepted messages{share} {_OF_ACCEPTED[name]}."

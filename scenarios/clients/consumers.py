@@ -1,6 +1,6 @@
 """Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Protocol
 
@@ -32,13 +32,27 @@ class OpenQueue(Protocol):
     async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
 
-class _Program:
-    """One consumer program, from its start to its stop or crash."""
+class Program(Protocol):
+    """One consumer program, from its start to its stop or crash.
+
+    ``poisoned``: a message has killed it; soon another takes its place.
+    """
+
+    switch: CrashSwitch
+    poisoned: bool
+
+    async def run(self) -> None: ...
+    def stop(self) -> None:
+        """It finishes what it holds, and ends."""
+
+
+class PoppingProgram:
+    """A program that pops, works and acknowledges."""
 
     def __init__(
         self,
-        *,
         actor: Actor,
+        *,
         settings: spec.Consumers,
         poison: Collection[str],
         open_queue: OpenQueue,
@@ -46,8 +60,8 @@ class _Program:
         runtime: Runtime,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
-        self.stopping = False
         self.poisoned = False
+        self._stopping = False
         self._actor = actor
         self._settings = settings
         self._poison = poison
@@ -64,12 +78,15 @@ class _Program:
         if isinstance(queue, ExtendsLeases):
             queue.tell_extensions(self._extended)
         try:
-            while not self.stopping:
+            while not self._stopping:
                 await self._turn(queue)
         except ProgramCrashed:
             pass  # the program is dead; its leases stay where they are
         finally:
             await self._close(queue)
+
+    def stop(self) -> None:
+        self._stopping = True
 
     async def _turn(self, queue: Queue) -> None:
         self.switch.check()
@@ -108,37 +125,26 @@ class Consumers:
         self,
         *,
         settings: spec.Consumers,
-        open_queue: OpenQueue,
-        recorder: Recorder,
+        make: Callable[[Actor], Program],
         runtime: Runtime,
         tasks: TaskGroup,
-        poison: Collection[str] = (),
     ) -> None:
         self._settings = settings
-        self._poison = poison
+        self._make = make
         self._stopping = False
-        self._open_queue = open_queue
-        self._recorder = recorder
         self._runtime = runtime
         self._tasks = tasks
-        self._programs: dict[tuple[str, int], _Program] = {}
+        self._programs: dict[tuple[str, int], Program] = {}
         self._lives: dict[tuple[str, int], int] = {}
 
     def start(self, zone: str, number: int) -> None:
         life = self._lives[zone, number] = self._lives.get((zone, number), 0) + 1
         name = f"consumer-{zone}-{number}" + (f".{life}" if life > 1 else "")
-        program = _Program(
-            actor=Actor(name, zone),
-            settings=self._settings,
-            poison=self._poison,
-            open_queue=self._open_queue,
-            recorder=self._recorder,
-            runtime=self._runtime,
-        )
+        program = self._make(Actor(name, zone))
         self._programs[zone, number] = program
         self._tasks.spawn(self._live(program, zone, number), name=name)
 
-    async def _live(self, program: _Program, zone: str, number: int) -> None:
+    async def _live(self, program: Program, zone: str, number: int) -> None:
         await program.run()
         if not program.poisoned:
             return
@@ -164,6 +170,6 @@ class Consumers:
         """Let every consumer finish what it holds; whoever takes too long is cancelled, with its operation open."""
         self._stopping = True
         for program in self._programs.values():
-            program.stopping = True
+            program.stop()
         await self._tasks.wait(self._settings.wait_ms / 1000 + STOP_MARGIN_S)
         await self._tasks.dismiss()

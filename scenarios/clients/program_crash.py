@@ -31,6 +31,7 @@ class CrashSwitch:
         self._crashed = False
         self._commands_left: int | None = None
         self._instead: Callable[[], None] | None = None
+        self._heard: Callable[[], None] | None = None
 
     @property
     def crashed(self) -> bool:
@@ -43,7 +44,12 @@ class CrashSwitch:
         """
         if not self._crashed:
             self.crash_before(at_command)
-            self._crashed = at_command == 1
+            if at_command == 1:
+                self._end()
+
+    def when_crashed(self, heard: Callable[[], None]) -> None:
+        """``heard`` is called once, as the program ends: what works in its background ends with it."""
+        self._heard = heard
 
     def crash_before(self, command: int) -> None:
         """As ``crash``; but the program has not ended until it comes to the command, the first one included."""
@@ -65,14 +71,19 @@ class CrashSwitch:
         """So many commands are about to be sent together."""
         if self._commands_left is not None and not self._crashed:
             self._commands_left -= commands
-            if self._instead is None:
-                self._crashed = self._commands_left < 0
-            elif self._commands_left < 0:
+            if self._instead is None and self._commands_left < 0:
+                self._end()
+            elif self._instead is not None and self._commands_left < 0:
                 action = self._instead
                 self.disarm()
                 action()
         if self._crashed:
             raise ProgramCrashed
+
+    def _end(self) -> None:
+        self._crashed = True
+        if self._heard is not None:
+            self._heard()
 
     def wrap(self, connection: Connection) -> Connection:
         """The program hears what it is answered and ends where it would send the next command."""

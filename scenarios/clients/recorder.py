@@ -157,6 +157,20 @@ class Recorder(OperationRecorder):
         else:
             self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
 
+    def handed(self, actor: Actor, messages: Sequence[tuple[str, str]], *, shard: str) -> int:
+        """Record that messages, by id and key, were handed to a listener: as a pop that takes no time."""
+        op = self._begin(actor, "pop")
+        touched = [Touched(message_id=name, key=key, shard=shard, delivery=op) for name, key in messages]
+        self._end(op, "pop", "ok", touched)
+        return op
+
+    def committing(self, actor: Actor, message_id: str, delivery: int, *, shard: str) -> int:
+        """Record that a cursor is to pass a message that was handed out: its ack begins. The number to end it with."""
+        return self._begin(actor, "ack", [Touched(message_id=message_id, shard=shard, delivery=delivery)])
+
+    def committed(self, op: int, outcome: Outcome, *, error: str | None) -> None:
+        self._end(op, "ack", outcome, error=error)
+
     def extended(self, actor: Actor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
         """Record that the queue moved the end of a lease by itself, and just had this confirmed."""
         ahead_ms = Reading.of(self._clock(actor.zone)).offset_ms

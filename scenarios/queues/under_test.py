@@ -4,9 +4,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from analysis.runs.order import OrderHistory
 from cluster.testbed import Testbed
 from cluster.votes.levels import Level, Setting
 from engine.common.lifecycle import Startable
+from engine.fifo.consumer.listener import Listener
+from engine.fifo.events import Observer
 from engine.ports import Clock, Connection, Runtime
 from engine.queue import Queue
 
@@ -73,6 +76,34 @@ class QueueUnderTest(Protocol):
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         """Rows of ``analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises ``PortError``."""
+
+
+class Member(Protocol):
+    """A program of a consumer group. ``close`` is its own stop order; ``kill`` ends it between two commands."""
+
+    async def start(self) -> None: ...
+    async def close(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A queue of ordered messages, whose consumers are members of a group and are handed what they are to do."""
+
+    def record(self, history: OrderHistory) -> None:
+        """What programs do from now on goes into ``history``."""
+
+    def observer(self, zone: str) -> Observer:
+        """Writes into the history what a program of ``zone`` does."""
+
+    async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
+        """A program of ``zone``, not started yet; all its commands pass through ``wrap``."""
+
+    async def gone(self, name: str, zone: str) -> None:
+        """The program of that name has died, and its zone notices that its connections are closed."""
+
+    def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        """Rows of ``analysis.runs.order.FINAL_ORDER`` as the server of ``zone`` has them. Raises ``PortError``."""
 
 
 @runtime_checkable

@@ -1,14 +1,17 @@
 """A run whose clients use a queue: producers and consumers under faults, then what every zone holds of it at rest."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
+from typing import Any
 
 from analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
 from engine.ports import PortError
-from scenarios.clients.consumers import Consumers
+from scenarios.clients.consumers import Consumers, PoppingProgram, Program
+from scenarios.clients.listening import ListeningProgram
 from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.clients.producers import Producer
-from scenarios.clients.recorder import Outcome, Recorder
+from scenarios.clients.recorder import Actor, Outcome, Recorder
 from scenarios.clients.services import Services
 from scenarios.faults.fault import Stage
 from scenarios.faults.schedule import plan_faults
@@ -16,6 +19,7 @@ from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue
 from scenarios.queues.under_test import RunsServices
 from scenarios.run.depth_sampler import DepthSampler
+from scenarios.run.ordered_run import OrderedRun
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from scenarios.run_phases import RunContext, RunPhases
 from scenarios.spec.push_plan import plan_pushes
@@ -35,11 +39,10 @@ class QueueRun(RunPhases):
         history = closed_later.enter_context(closing(History(tables(OPERATIONS_NAME, OPERATIONS))))
         self._depth_table = closed_later.enter_context(closing(tables(DEPTH_NAME, DEPTH)))
         self._recorder = Recorder(history, self._runtime, clock=context.testbed.clock)
+        self._ordered = OrderedRun.of(self._queue, context)
         self._consumers = Consumers(
             settings=scenario.consumers,
-            poison=scenario.load.poison,
-            open_queue=self._queue.consumer,
-            recorder=self._recorder,
+            make=self._consumer_programs(),
             runtime=self._runtime,
             tasks=self._groups["consumers"],
         )
@@ -90,6 +93,17 @@ class QueueRun(RunPhases):
             await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
             self._consumers.start(zone, number)
 
+    def _consumer_programs(self) -> Callable[[Actor], Program]:
+        shared: dict[str, Any] = {
+            "settings": self._scenario.consumers,
+            "poison": self._scenario.load.poison,
+            "recorder": self._recorder,
+            "runtime": self._runtime,
+        }
+        if self._ordered is not None:
+            return partial(ListeningProgram, **shared, queue=self._ordered.queue, sink=self._ordered.sink)
+        return partial(PoppingProgram, **shared, open_queue=self._queue.consumer)
+
     def _services_of(self, queue: RunsServices) -> Services:
         return Services(self._scenario.services, open_service=queue.service, tasks=self._groups["services"])
 
@@ -129,6 +143,8 @@ class QueueRun(RunPhases):
                 except PortError as error:
                     LOGGER.warning("the end state of zone %s could not be read: %s", zone, error)
                     self._record.unread_zones.append(zone)
+        if self._ordered is not None:
+            await self._ordered.read_end_state()
 
     async def _close(self) -> None:
         for producer in self._producers.values():

@@ -82,6 +82,7 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
             "shards": record.shards,
             **asdict(scenario.features),
         },
+        "order": None if scenario.order_rules is None else scenario.order_rules.model_dump(),
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
         "clients": record.clients,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from analysis.checkers.verdict import Broken
 from analysis.message_classes import MessageClass
 from cluster.sim.schedule import TieBreak
 from cluster.zone import Persistence
@@ -39,7 +40,7 @@ _PROCESSING = "constant:1ms"
 
 def shrink(
     scenario: Scenario,
-    message_class: MessageClass,
+    violation: Broken,
     *,
     make_queue: MakeQueue = queue_under_test,
     runs_max: int = RUNS_MAX,
@@ -53,7 +54,7 @@ def shrink(
         raise NotFailing("the load is drawn by a rate; accepted: load.operations, as in the files that a hunt writes")
     search: Reduction[QueueTrial] = Reduction(
         changed(scenario, found=None),
-        message_class,
+        violation,
         attempt=partial(attempt, make_queue=make_queue),
         runs_max=runs_max,
         on_smaller=on_smaller,
@@ -66,14 +67,14 @@ def shrink(
         search.fewer_operations,
         lambda: search.settle(plainer_faults),
         lambda: search.settle(lambda one: plainer_operations(one, _operation_changes)),
-        lambda: search.settle(partial(_lower_times, message_class)),
+        lambda: search.settle(partial(_lower_times, violation)),
     )
     return search.shrunk
 
 
-def _lower_times(message_class: MessageClass, scenario: Scenario) -> Iterator[Scenario]:
+def _lower_times(violation: Broken, scenario: Scenario) -> Iterator[Scenario]:
     """An orphan that hardened mode had no time to find is no violation of its promises: the load stays as long."""
-    swept = message_class is MessageClass.ORPHAN and scenario.queue.mode is Mode.HARDENED
+    swept = violation is MessageClass.ORPHAN and scenario.queue.mode is Mode.HARDENED
     for candidate in lower_times(scenario):
         if not swept or candidate.load.duration_s == scenario.load.duration_s:
             yield candidate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from analysis.checkers.consistency.verdict import Anomaly
-from analysis.message_classes import MessageClass
+from analysis.checkers.verdict import MEANING_OF, Broken, broken_named
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import Changes
 from scenarios.run.trial import AccessTrial, QueueTrial
@@ -22,8 +22,8 @@ RUNS_MAX = 1_000
 
 _SHORTEST_S = 0.001
 
-Violation = MessageClass | Anomaly
-"""What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
+Violation = Broken | Anomaly
+"""What a run can violate: a class of messages, a property of their order, or an anomaly if no queue was used."""
 
 Value = TypeVar("Value")
 
@@ -34,7 +34,7 @@ class NotFailing(Exception):
 
 def violation_named(name: str) -> Violation:
     """Raises ``ValueError`` if nothing is called so."""
-    return MessageClass(name) if name in set(MessageClass) else Anomaly(name)
+    return Anomaly(name) if name not in MEANING_OF else broken_named(name)
 
 
 AnyTrial = QueueTrial | AccessTrial

@@ -9,6 +9,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from engine.queue import Features
+from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.queue_settings import DynoQueueSettings, GmqQueueSettings, QueueSettings, YouzanQueueSettings
 
 
@@ -27,7 +28,7 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name.
+    """``modes``: of ``default``, ``compat`` and ``hardened`` those that it has, by name; or others of its own.
 
     ``settings``: the model that checks the ``queue:`` section of a scenario which names the engine.
     """
@@ -40,6 +41,7 @@ class Engine:
 _DYNO = Features(early_ms_max=1)
 _HARDENED = Shipped("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
 _GMQ_HARDENED = Features(early_ms_max=1, priorities=False)
+_ORDERED = Features(priorities=False, order=True, keys=True, groups=True, suspend=True, rollback=True, commit=True)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
@@ -78,6 +80,11 @@ ENGINES: Mapping[str, Engine] = {
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
         {"default": Shipped("scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
     ),
+    "fifo": Engine(
+        "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
+        dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.fifo:FifoUnderTest", _ORDERED)),
+        FifoQueueSettings,
+    ),
 }
 """By name."""
 
@@ -102,9 +109,9 @@ def queue_settings(engine: str, **options: Any) -> QueueSettings:
 
 
 def shipped(queue: QueueSettings) -> Shipped:
-    """The engine in its mode, unless there is a ``factory``; in its default if it lacks that mode."""
+    """The engine in its mode, unless there is a ``factory``; in its first if it lacks that mode."""
     modes = ENGINES[queue.engine].modes
-    return modes.get("compat" if queue.compat else queue.mode, modes["default"])
+    return modes.get("compat" if queue.compat else queue.mode, next(iter(modes.values())))
 
 
 class ByEngine:

@@ -12,6 +12,7 @@ from typing import Any
 
 from cluster.links.lag_text import parse_lag
 from engine.message import Message
+from scenarios.spec.ordered.keys import keying, payload_of, state_of
 from scenarios.spec.scenario import Arrival, Load, Operation
 
 _NS_PER_S = 1_000_000_000
@@ -39,11 +40,13 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
         return
     times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
     draw_delay_ns, route = parse_lag(load.delay).sampler(contents), _router(load, random(f"routes {zone}"))
+    keyed = keying(load.keys, load.payload_bytes, zone, random(f"keys {zone}"))
     number = 0
     for offset_ns in arrivals(load, rate_per_s, times):
         messages = []
         for _ in range(load.batch):
-            messages.append(replace(_message(load, f"{zone}-{number:06d}", contents, draw_delay_ns), **route()))
+            made = _message(load, f"{zone}-{number:06d}", contents, draw_delay_ns)
+            messages.append(keyed(replace(made, **route())))
             number += 1
         yield PlannedPush(offset_ns, tuple(messages))
 
@@ -54,7 +57,8 @@ def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[Pl
         messages = tuple(
             Message(
                 id=operation.id,
-                payload=_payload(load, operation.id),
+                payload=payload_of(operation.id, size=load.payload_bytes, state=operation.state),
+                key=operation.key,
                 timeout_ms=operation.delay_ms,
                 priority=operation.priority,
                 topic=operation.topic,
@@ -76,6 +80,8 @@ def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[s
             priority=message.priority,
             topic=message.topic,
             lease_ms=message.lease_ms,
+            key=message.key,
+            state=state_of(message.payload) if load.keys is not None and load.keys.states else None,
         )
         for zone in zones
         for planned in plan_pushes(load, zone=zone, random=random)
@@ -100,7 +106,7 @@ def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
 def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:
     return Message(
         id=name,
-        payload=_payload(load, name),
+        payload=payload_of(name, size=load.payload_bytes),
         timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
         priority=random.randint(load.priority.min, load.priority.max),
     )
@@ -114,7 +120,3 @@ def _router(load: Load, random: Random) -> Callable[[], dict[str, Any]]:
         return drawn | {"lease_ms": 0} if random.random() < load.at_most_once else drawn
 
     return route if load.topics or load.at_most_once else dict
-
-
-def _payload(load: Load, name: str) -> str:
-    return (f"{name} " * (load.payload_bytes // (len(name) + 1) + 1))[: load.payload_bytes]

@@ -1,9 +1,11 @@
 """The ``queue:`` section of a scenario: what every engine takes, and a model for what one engine takes beside it."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
 from engine.youzan.jobs import DELAY_S_MAX
@@ -27,10 +29,15 @@ class Sharding(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which engine a queue is: the one that is named, or the same hardened against faults (docs/hardened.md)."""
+    """Which engine a queue is: the one that is named, or the same hardened against faults (docs/hardened.md).
+
+    Ordered messages (docs/fifo.md) have versions of RocketMQ instead.
+    """
 
     DEFAULT = "default"
     HARDENED = "hardened"
+    ROCKETMQ_4_9 = "rocketmq-4.9"
+    ROCKETMQ_5_3 = "rocketmq-5.3"
 
 
 class Dispatchers(StrEnum):
@@ -38,6 +45,17 @@ class Dispatchers(StrEnum):
 
     ONE = "one"
     EACH_ZONE = "each_zone"
+
+
+def named(given: Any, accepted: Sequence[StrEnum]) -> Any:
+    """``given``. Raises ``ValueError``, which offers the nearest name, if it is none of ``accepted``."""
+    if isinstance(given, str) and given in accepted:
+        return given
+    near = get_close_matches(str(given), accepted, n=1)
+    nearest = f" (did you mean {near[0]}?)" if near else ""
+    raise ValueError(
+        f"got {str(given) if isinstance(given, StrEnum) else given!r}{nearest}; accepted: {', '.join(accepted)}"
+    )
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,6 +71,8 @@ Topics = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 class QueueSettings(Section):
     """What every engine takes."""
 
+    modes: ClassVar[tuple[Mode, ...]] = (Mode.DEFAULT, Mode.HARDENED)
+    """Of engines with such options."""
     delay_ms_max: ClassVar[int | None] = None
     """The longest delay of a message; None: any."""
     lease_ms_own: ClassVar[range | None] = None
@@ -69,6 +89,11 @@ class QueueSettings(Section):
     """Reproduce the defects of the original."""
     factory: str | None = None
     """A queue of the user's own, ``MODULE:FUNCTION``, in place of ``engine`` and ``mode`` (docs/properties.md)."""
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _of_engine(cls, given: Any) -> Any:
+        return named(given, cls.modes)
 
     @model_validator(mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
 from scenarios.spec.engines import ENGINES
+from scenarios.spec.ordered.rules import order_problems
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
 from scenarios.spec.scenario import Scenario
@@ -98,6 +99,7 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
         yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
     yield from _hardened_only(scenario)
     yield from _of_engine(scenario)
+    yield from order_problems(scenario)
     if load.retries * load.retry_after_ms > scenario.drain.bound_s * 1000:
         accepted = f"so little that {load.retries} retries end within drain.bound_s ({scenario.drain.bound_s:g} s)"
         yield Problem.of("load.retry_after_ms", load.retry_after_ms, accepted)

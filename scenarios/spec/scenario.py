@@ -12,10 +12,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PlainValidator
 
 from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from analysis.checkers.order.properties import Property
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from analysis.runs.order_rules import OrderRules
 from analysis.workloads import WorkloadKind
 from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
+from engine.fifo.log.producer import Sending
+from engine.fifo.settings import Order
 from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from engine.queue import Features
 from scenarios.arms import Arm
@@ -24,6 +28,8 @@ from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Sect
 from scenarios.spec.clients import Clients
 from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.evaluate import Evaluate
+from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from scenarios.spec.ordered.sections import Keys, OrderChecks, SinkSettings
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from scenarios.spec.replication import Replication
@@ -87,6 +93,10 @@ class Operation(Section):
     topic: Annotated[str, Field(min_length=1)] | None = None
     lease_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
     """A lease of its own; 0: none."""
+    key: Annotated[str, Field(min_length=1)] | None = None
+    """Its ordering key, of a queue with keys."""
+    state: str | None = None
+    """What it says of its key: see ``load.keys.states``."""
     poison: Flag = False
     """The program of a consumer that begins to work on it ends; soon another takes its place."""
 
@@ -109,6 +119,8 @@ class Load(Section):
     """Each message goes to one of them, drawn; None: to the first of the queue."""
     at_most_once: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
     """Share of the messages with a lease of 0: what is delivered is done."""
+    keys: Keys | None = None
+    """Messages have ordering keys; None: each is a key of its own."""
     retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
     """How often a producer pushes again, under the same id, what was not confirmed to it."""
     retry_after_ms: NonNegative = 100.0
@@ -181,7 +193,7 @@ class Found(Section):
     """What a simulated run of this very scenario showed."""
 
     trace_hash: str
-    violated: tuple[MessageClass | Anomaly, ...]
+    violated: tuple[MessageClass | Property | Anomaly, ...]
     program: str
     """Fingerprint of the source files that ran it."""
 
@@ -189,6 +201,7 @@ class Found(Section):
 class Checks(Section):
     forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
     """Classes of messages that must stay empty for the run to be valid."""
+    order: OrderChecks = OrderChecks()
 
 
 class Scenario(Section):
@@ -205,6 +218,8 @@ class Scenario(Section):
     load: Load
     consumers: Consumers = Consumers()
     clients: Clients = Clients()
+    sink: SinkSettings | None = None
+    """Of ordered messages: what they have their effects on; None: nothing."""
     workload: Workload | None = None
     """Without it, the clients use the queue."""
     faults: tuple[AnyFault, ...] = ()
@@ -248,8 +263,32 @@ class Scenario(Section):
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """The classes of messages, or the anomalies of a workload, that make a run invalid."""
-        return self.checks.forbid if self.workload is None else self.workload.forbidden
+        """The classes of messages and properties of order, or the anomalies of a workload, that make a run invalid."""
+        if self.workload is not None:
+            return self.workload.forbidden
+        return (*self.checks.forbid, *(self.checks.order.forbid if self.features.order else ()))
+
+    @property
+    def order_rules(self) -> OrderRules | None:
+        """What its checker is told; None of a queue without order."""
+        if not self.features.order:
+            return None
+        queue, checks = self.queue.of(FifoQueueSettings), self.checks.order
+        return OrderRules(
+            unit="key" if queue.order is Order.KEY else "partition",
+            retries_max=queue.reconsumed_max,
+            suspend_ms=queue.consumer_settings(batch=1).times_ms.suspend,
+            replay_max=self.consumers.batch,
+            idempotent=queue.producer is Sending.IDEMPOTENT,
+            fenced_sink=self.sink is not None and self.sink_fenced,
+            wait_ms=2.0 * queue.unack_ms if checks.wait_s is None else checks.wait_s * 1_000,
+            forbid=tuple(map(str, checks.forbid)),
+        )
+
+    @property
+    def sink_fenced(self) -> bool:
+        """Whether the sink refuses older tokens: as it says, or as the engine has tokens at all."""
+        return bool(self.sink is not None and self.sink.fenced)
 
     @property
     def servers(self) -> tuple[str, ...]:

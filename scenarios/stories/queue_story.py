@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.message_classes import DESCRIPTIONS, MessageClass
+from analysis.checkers.verdict import MEANING_OF, Broken
 from analysis.runs.history import FINAL_STATE, OPERATIONS
 from analysis.stories.lines import Line, outcome_words
 from analysis.stories.message_stories import at_rest
@@ -17,23 +17,23 @@ from scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, ti
 MESSAGES_MAX = 3
 
 
-def story(scenario: Scenario, message_class: MessageClass, *, make_queue: MakeQueue = queue_under_test) -> str:
+def story(scenario: Scenario, violation: Broken, *, make_queue: MakeQueue = queue_under_test) -> str:
     """Run ``scenario`` once more, with a command log, and tell what became of the messages that violate the class."""
     log = CommandLog()
     trial = attempt(scenario, make_queue=make_queue, observe=log.testbed)
     verdict = trial.verdict
-    offenders = () if verdict is None else verdict.offenders.get(message_class, ())
+    offenders = () if verdict is None else verdict.offenders.get(violation, ())
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     begin_ns = trial.run.record.phases["load"][0]
     touching = (sent for sent in log.commands if any(_touches(sent, one) for one in ids))
     told = command_lines(touching, through=not scenario.clients.as_usual)
     lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *told]
     parts = [
-        f"# {message_class}: {DESCRIPTIONS[message_class]}",
+        f"# {violation}: {MEANING_OF[violation]}",
         _setting(scenario),
         TIMES,
         timeline_block(lines, begin_ns=begin_ns),
-        *(f"**{one.message_id}**: {message_class}{f' ({one.detail})' if one.detail else ''}." for one in offenders[:1]),
+        *(f"**{one.message_id}**: {violation}{f' ({one.detail})' if one.detail else ''}." for one in offenders[:1]),
         "At the end:\n\n" + "\n".join(_end_state(trial, ids)),
         f"Trace hash {trial.run.trace_hash}.",
     ]

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from analysis.checkers.verdict import Broken, broken_named
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.proportions import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
@@ -83,7 +84,7 @@ class Shown:
     """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false."""
 
     seed: int
-    violated: Mapping[MessageClass, int]
+    violated: Mapping[Broken, int]
     pushed: int
     problem: str | None
 
@@ -114,7 +115,7 @@ class CellResult:
 
     runs: int = 0
     problems: dict[int, str] = field(default_factory=dict)
-    failing: dict[MessageClass, list[int]] = field(default_factory=dict)
+    failing: dict[Broken, list[int]] = field(default_factory=dict)
     """Seeds by violated class, in order."""
 
     def add(self, shown: Shown) -> None:
@@ -130,10 +131,10 @@ class CellResult:
         return self.runs - len(self.problems)
 
     @property
-    def broken(self) -> tuple[MessageClass, ...]:
+    def broken(self) -> tuple[Broken, ...]:
         return tuple(name for name in JUDGED if name in self.failing)
 
-    def seeds(self, name: MessageClass) -> Sequence[int]:
+    def seeds(self, name: Broken) -> Sequence[int]:
         return self.failing.get(name, ())
 
 
@@ -173,7 +174,7 @@ class Matrix:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     cell: Cell
-    message_class: MessageClass
+    message_class: Broken
     seed: int
 
     @property
@@ -210,7 +211,7 @@ def matrix_state(path: Path) -> RunState[Shown]:
 
 
 def _shown(told: Mapping[str, Any]) -> Shown:
-    violated = {MessageClass(name): cases for name, cases in told["violated"].items()}
+    violated = {broken_named(name): cases for name, cases in told["violated"].items()}
     return Shown(**{**told, "violated": violated})
 
 

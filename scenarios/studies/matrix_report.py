@@ -9,7 +9,8 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, NEED_LEASES, MessageClass
+from analysis.checkers.verdict import Broken
+from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, lacking_means
 from analysis.proportions import proportion_interval
 from cluster.votes.levels import LEVELS_OF_ONE_DC
 from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, classes_of
@@ -148,7 +149,9 @@ class MatrixReport(StudyReport[Matrix]):
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
         clocked = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
-        judged = [name for name in clocked if cell.features.leases or name not in NEED_LEASES]
+        told = cell.features
+        lacking = lacking_means(leases=told.leases, priorities=told.priorities, order=told.order)
+        judged = [name for name in clocked if name not in lacking]
         named = (*judged, *(name for name in result.broken if name not in judged))
         return {
             "engine": cell.engine,
@@ -160,7 +163,7 @@ class MatrixReport(StudyReport[Matrix]):
             "classes": {str(name): self._class_json(cell, result, name) for name in named},
         }
 
-    def _class_json(self, cell: Cell, result: CellResult, name: MessageClass) -> dict[str, Any]:
+    def _class_json(self, cell: Cell, result: CellResult, name: Broken) -> dict[str, Any]:
         seeds = result.seeds(name)
         if not seeds:
             return {"failing": 0, "share_below": share_bound(result.decided)}

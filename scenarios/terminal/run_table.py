@@ -8,6 +8,7 @@ from rich.table import Table
 from analysis.message_classes import MessageClass
 from analysis.summary.result import Result
 from scenarios.terminal.console import milliseconds
+from scenarios.terminal.order_rows import order_rows
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
@@ -27,6 +28,10 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
     for section in _SECTIONS:
         for row in section:
             table.add_row(row.label, *(_cell(row, result) for result in results))
+        table.add_section()
+    if any(result.verdict.order is not None for result in results):
+        for label, cells in order_rows([result.verdict for result in results]):
+            table.add_row(label, *cells)
         table.add_section()
     table.add_row("[bold]verdict[/bold]", *(f"[bold {COLOURS[result.words]}]{result.words}[/]" for result in results))
     return table

@@ -1,5 +1,6 @@
 """``zonelab shrink``: the smaller run as a file that replays, and its story."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -7,6 +8,7 @@ from typing import Any, Self
 from rich.console import Console
 
 from analysis.checkers.consistency.verdict import Anomaly
+from analysis.checkers.order.properties import Property
 from analysis.message_classes import MessageClass
 from scenarios.shrink.queue_run import shrink
 from scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
@@ -24,13 +26,15 @@ RUNS = Path("runs")
 
 def class_of(scenario: Scenario, wanted: str | None) -> Violation:
     """What the shrunk run must violate. Raises ``NotFailing`` if that is open, or if the clients have no such thing."""
-    kind = MessageClass if scenario.workload is None else Anomaly
+    kinds: Sequence[Violation] = list(Anomaly)
+    if scenario.workload is None:
+        kinds = [*MessageClass, *(Property if scenario.features.order else ())]
     if wanted is not None:
-        if wanted not in set(kind):
-            raise NotFailing(f"--class: got {wanted!r}; accepted for this scenario: {', '.join(kind)}")
-        return kind(wanted)
+        if wanted not in kinds:
+            raise NotFailing(f"--class: got {wanted!r}; accepted for this scenario: {', '.join(kinds)}")
+        return kinds[kinds.index(wanted)]
     # By name: a class and an anomaly share one, and a file does not say which of the two it means.
-    violated = [kind(one) for one in (scenario.found.violated if scenario.found else ()) if one in set(kind)]
+    violated = [kind for kind in kinds if scenario.found is not None and kind in scenario.found.violated]
     if len(violated) != 1:
         named = ", ".join(violated) or "nothing"
         raise NotFailing(f"the file tells of {named}; say with --class which violation is to stay")

@@ -30,7 +30,8 @@ def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool)
     findings.exercised(Property.EXCLUSION, _takeovers_at_work(rows, calls, end))
     later, earlier = calls.where(overlapped), calls.where(other[overlapped])
     token = np.minimum(later.token, earlier.token)
-    zombie = later.token != earlier.token
+    tokenless = (token < 0) & (later.session != earlier.session)
+    zombie = (later.token != earlier.token) | tokenless
     old = np.where(earlier.token == token, earlier.op_id, later.op_id)
     harmless = zombie & ~_took_effect(rows, old, later.time_ns)
     for what, mask in (("same token", ~zombie), ("zombie", zombie & ~harmless), (HARMLESS, harmless)):

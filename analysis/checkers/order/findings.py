@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import Books, Ints, Rows
+from analysis.checkers.order.rows import Books, Ints, Names, Rows
 from analysis.checkers.verdict import FIRST_OFFENDERS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderCase:
     """One case: ``what`` names its sort within the property. ``index``: the event in the table of order that shows it;
-    -1 if it shows at rest only. ``group`` and ``partition`` are ``-`` where it concerns none.
+    -1 if it shows at rest only. ``group`` and ``partition`` are ``-`` where it concerns none; ``message_id`` is empty
+    where no event names a message.
     """
 
     what: str
@@ -22,6 +23,7 @@ class OrderCase:
     partition: str
     offset: int
     index: int = -1
+    message_id: str = ""
     detail: str = ""
 
 
@@ -33,6 +35,12 @@ class Findings:
     sorts: Counter[tuple[Property, str]] = field(default_factory=Counter)
     opportunities: Counter[Property] = field(default_factory=Counter)
     _first: dict[Property, list[OrderCase]] = field(default_factory=dict)
+    _messages: Names = field(default_factory=Names)
+    _ids: list[str] | None = None
+
+    def judging(self, messages: Names) -> None:
+        """From now on rows are of a part with these ids of messages."""
+        self._messages, self._ids = messages, None
 
     def add(self, name: Property, what: str, rows: Rows, detail: Callable[[int], str] | None = None) -> None:
         """A case for every row; ``detail`` says what there is to say of the row with that number."""
@@ -67,8 +75,14 @@ class Findings:
             partition=self.books.text("partition", int(rows.partition[row])),
             offset=int(rows.offset[row]),
             index=int(rows.index[row]),
+            message_id=self._id(int(rows.message_id[row])),
             detail=detail,
         )
+
+    def _id(self, code: int) -> str:
+        if self._ids is None:
+            self._ids = self._messages.texts()
+        return self._ids[code] if code >= 0 else ""
 
     def _keep(self, name: Property, case: OrderCase) -> None:
         known = [*self._first.get(name, ()), case]

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +35,8 @@ from analysis.checkers.order.verdict import OrderVerdict, verdict_of
 from analysis.checkers.order.waiting import Standstill, check_waiting, standstills
 from analysis.checkers.queue.spill import Spill, partition_by_id
 from analysis.runs.directory import RunDirectory
-from analysis.runs.fault_bands import FaultBand
+from analysis.runs.fault_bands import FaultBand, fault_bands
+from analysis.runs.history import FAULTS
 from analysis.runs.info import RunInfo
 from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 from analysis.runs.order_rules import OrderRules
@@ -42,8 +44,18 @@ from analysis.runs.order_rules import OrderRules
 ROWS_PER_PART = 250_000
 PARTS_MAX = 64
 
+FAULTS_NAME = "faults"
+
 _KEYED = tuple(str(one) for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK))
 _ASIDE = tuple(str(one) for one in (OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP))
+
+
+class Tables(Protocol):
+    """A run whose tables are at hand as wholes."""
+
+    @property
+    def info(self) -> RunInfo: ...
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,17 +76,32 @@ class OrderRun:
     @classmethod
     def of(cls, directory: RunDirectory) -> "OrderRun":
         """Raises ``RunError``."""
-        info = directory.info
         final = (directory.path / f"{FINAL_ORDER_NAME}.parquet").exists()
-        return cls(
-            info=info,
-            rules=info.order or OrderRules(),
+        return cls._of(
+            directory.info,
             rows=directory.rows(ORDER_NAME, ORDER),
             events=directory.batches(ORDER_NAME, ORDER),
             at_rest=directory.batches(FINAL_ORDER_NAME, FINAL_ORDER) if final else None,
             faults=directory.faults(),
-            end_ns=max((end for _, end in info.phases.values()), default=0),
         )
+
+    @classmethod
+    def in_memory(cls, run: Tables) -> "OrderRun":
+        events, at_rest = run.table(ORDER_NAME, ORDER), run.table(FINAL_ORDER_NAME, FINAL_ORDER)
+        events = ORDER.empty_table() if events is None else events
+        faults = run.table(FAULTS_NAME, FAULTS)
+        return cls._of(
+            run.info,
+            rows=events.num_rows,
+            events=iter(events.to_batches()),
+            at_rest=None if at_rest is None else iter(at_rest.to_batches()),
+            faults=fault_bands(() if faults is None else faults.to_pylist()),
+        )
+
+    @classmethod
+    def _of(cls, info: RunInfo, **read: Any) -> "OrderRun":
+        end_ns = max((end for _, end in info.phases.values()), default=0)
+        return cls(info=info, rules=info.order or OrderRules(), end_ns=end_ns, **read)
 
 
 def check_order(path: Path) -> OrderVerdict:
@@ -135,6 +162,7 @@ class _Check:
     def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rows = Rows.of(events, texts)
+        self._findings.judging(texts["message_id"])
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
         known = self._run.at_rest is not None
         check_log(rows, rest.log, self._findings, idempotent=self._rules.idempotent, log_known=known)
@@ -158,6 +186,7 @@ class _Check:
     def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rows = Rows.of(events, texts)
+        self._findings.judging(texts["message_id"])
         held = AtRest.of(final, texts, zones=self._number_of_zones).sinks
         check_produced_in_order(rows, self._findings)
         check_due_in_order(rows, self._findings)
@@ -201,6 +230,7 @@ class _Check:
         begun = rows.of_kind(OrderKind.START)
         begun = begun.where(np.argsort(begun.offset, kind="stable"))
         granted = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
+        granted = granted.where(granted.cursor >= 0)  # an engine may read the cursor later
         for events, column in ((begun, begun.offset), (granted, granted.cursor)):
             for row in np.unique(events.place, return_index=True)[1].tolist():
                 self._first[int(events.group[row]), int(events.partition[row])] = int(column[row])

@@ -23,6 +23,23 @@ class Property(StrEnum):
     SINK = "I14"
 
 
+LABELS: Mapping[Property, str] = {
+    Property.PRODUCED_IN_ORDER: "appended in order",
+    Property.ONE_LOG: "one log",
+    Property.NO_GAPS: "no gaps",
+    Property.STRICT_ORDER: "begun in order",
+    Property.FINISHED_IN_ORDER: "finished in order",
+    Property.EXCLUSION: "one at a time",
+    Property.REDELIVERY_IN_ORDER: "redelivered in order",
+    Property.FENCING: "tokens fence",
+    Property.CURSOR: "cursor never falls",
+    Property.ONE_OWNER: "one owner",
+    Property.RETRIES: "attempts counted",
+    Property.WAITING: "waiting bounded",
+    Property.DUPLICATES: "few duplicates",
+    Property.SINK: "effects in order",
+}
+
 MEANINGS: Mapping[Property, str] = {
     Property.PRODUCED_IN_ORDER: "a producer's later message of a key stands before an earlier, confirmed one",
     Property.ONE_LOG: "a confirmed message is not in the log, is there twice, or shares its offset",

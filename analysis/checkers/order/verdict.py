@@ -8,9 +8,10 @@ from analysis.checkers.order.at_rest import OrderDivergence
 from analysis.checkers.order.findings import Findings, OrderCase
 from analysis.checkers.order.properties import HARMLESS, MEANINGS, Property
 from analysis.checkers.order.waiting import Standstill
-from analysis.checkers.verdict import Validity
+from analysis.checkers.verdict import Offender, Validity
 
 Held = Literal["holds", "broken", "not exercised"]
+NOT_EXERCISED: Held = "not exercised"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +36,27 @@ class OrderVerdict:
         """What a property turned out to be: without an opportunity to break it, it says nothing."""
         if self.counts[name]:
             return "broken"
-        return "holds" if self.opportunities[name] else "not exercised"
+        return "holds" if self.opportunities[name] else NOT_EXERCISED
+
+    @property
+    def not_exercised(self) -> tuple[Property, ...]:
+        return tuple(name for name in Property if self.of(name) == NOT_EXERCISED)
+
+    @property
+    def violated(self) -> tuple[Property, ...]:
+        """The forbidden properties that are broken."""
+        return tuple(name for name in self.broken if name in self.forbid)
+
+    @property
+    def offenders(self) -> Mapping[str, tuple[Offender, ...]]:
+        """The cases as a run's other ones are told: by message, or by place where no event names one."""
+        return {
+            name: tuple(
+                Offender(message_id=one.message_id or f"{one.partition} at {one.offset}", detail=_in_words(one))
+                for one in cases
+            )
+            for name, cases in self.cases.items()
+        }
 
     @property
     def broken(self) -> tuple[Property, ...]:
@@ -44,6 +65,20 @@ class OrderVerdict:
     def to_json(self) -> dict[str, Any]:
         """The content of ``order_verdict.json``."""
         return {**asdict(self), "properties": {str(name): self.of(name) for name in Property}}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "OrderVerdict":
+        """Inverts ``to_json``."""
+        told = {name: value[name] for name in cls.__slots__}
+        told["cases"] = {name: tuple(OrderCase(**one) for one in cases) for name, cases in value["cases"].items()}
+        told["blocked"] = tuple(Standstill(**one) for one in value["blocked"])
+        told["divergence"] = tuple(OrderDivergence(**one) for one in value["divergence"])
+        return cls(**told | {name: tuple(value[name]) for name in ("reasons", "forbid")})
+
+
+def _in_words(case: OrderCase) -> str:
+    where = f"{case.what}, {case.partition} at {case.offset}"
+    return f"{where}: {case.detail}" if case.detail else where
 
 
 def verdict_of(

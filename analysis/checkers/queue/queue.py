@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from analysis.checkers.order.order import OrderRun, check_order, order_verdict
 from analysis.checkers.queue import replica
 from analysis.checkers.queue.events import (
     EVENTS,
@@ -49,6 +50,7 @@ class Recorded(Protocol):
     def info(self) -> RunInfo: ...
     @property
     def final_state_known(self) -> bool: ...
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
     def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
     def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
 
@@ -57,7 +59,8 @@ def check_recorded(run: Recorded) -> Verdict:
     """Check a run that fits into memory; nothing is written."""
     with _Check(run, Offenders(not_judged=run.info.queue.not_judged), Path(), partitions=1) as checking:
         checking.read(batch_rows=ROWS_PER_BATCH)
-        return checking.verdict()
+        verdict = checking.verdict()
+    return verdict if run.info.order is None else verdict.with_order(order_verdict(OrderRun.in_memory(run)))
 
 
 def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
@@ -79,6 +82,8 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
         pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
         verdict = checking.verdict()
         checking.write_lateness(directory.path / "lateness.parquet")
+    if directory.info.order is not None:
+        verdict = verdict.with_order(check_order(directory.path))
     directory.write_json("verdict.json", verdict.to_json())
     return verdict
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.checkers.consistency.verdict import MEANINGS, ConsistencyVerdict
+from analysis.checkers.verdict import MEANING_OF as BROKEN
 from analysis.checkers.verdict import Verdict
-from analysis.message_classes import DESCRIPTIONS
 from scenarios.terminal.junit import Case, Outcome, Suite
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 """So many cases of a class are named."""
 
-MEANING_OF = {str(name): text for name, text in (*DESCRIPTIONS.items(), *MEANINGS.items())}
+MEANING_OF = {str(name): text for name, text in (*BROKEN.items(), *MEANINGS.items())}
 _DECIDED = "carried out and decided"
 
 
@@ -54,10 +54,13 @@ def _of_verdict(verdict: Verdict | ConsistencyVerdict, *, group: str, where: Ite
     doubts = verdict.reasons[len(verdict.violated) :]
     yield Case.of(group, _DECIDED, Outcome.ERROR, *((*doubts, *where) if doubts else ()))
     not_judged = verdict.not_judged if isinstance(verdict, Verdict) else ()
+    not_exercised = verdict.order.not_exercised if isinstance(verdict, Verdict) and verdict.order else ()
     for name in dict.fromkeys(verdict.forbid):
         count = verdict.counts[name]
         if name in not_judged:
             yield Case.of(group, name, Outcome.SKIPPED, "not judged: the queue has no means for it")
+        elif name in not_exercised:
+            yield Case.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
         elif count:
             told = f"{count:,} {name} in {verdict.begun:,} begun: {MEANING_OF[name]}"
             yield Case.of(group, name, Outcome.FAILURE, told, *_first(verdict, name), *where)

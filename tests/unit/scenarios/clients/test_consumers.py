@@ -4,6 +4,7 @@ Method: consumers in virtual time on a queue whose commands are counted; the his
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,7 +14,7 @@ from analysis.runs.history import HistoryWriter
 from cluster.sim.runtime import SimRuntime
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
-from scenarios.clients.consumers import Consumers
+from scenarios.clients.consumers import Consumers, PoppingProgram
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.recorder import Recorder
 from scenarios.spec import scenario as spec
@@ -99,13 +100,19 @@ class Stage:
         self.history = HistoryWriter(directory)
         self.connection = CountingConnection(self.runtime, delay_ns=delay_ms * MS)
         self.queues: list[ToyQueue] = []
+        settings = spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work)
         self.consumers = Consumers(
-            settings=spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work),
-            open_queue=self._open,
-            recorder=Recorder(self.history, self.runtime),
+            settings=settings,
+            make=partial(
+                PoppingProgram,
+                settings=settings,
+                poison=poison,
+                open_queue=self._open,
+                recorder=Recorder(self.history, self.runtime),
+                runtime=self.runtime,
+            ),
             runtime=self.runtime,
             tasks=TaskGroup(self.runtime, self.halt),
-            poison=poison,
         )
         self._directory = directory
 

@@ -27,8 +27,24 @@ def read(queue, *overrides, load=LOAD, tmp_path):
 @pytest.mark.parametrize(
     ("queue", "line"),
     [
-        ({"engine": "gmk"}, "queue.engine: got 'gmk' (did you mean gmq?); accepted: dyno, dyno-v2, gmq, youzan, zset"),
-        ({"engine": 5}, "queue.engine: got '5'; accepted: dyno, dyno-v2, gmq, youzan, zset"),
+        (
+            {"engine": "gmk"},
+            "queue.engine: got 'gmk' (did you mean gmq?); accepted: dyno, dyno-v2, gmq, youzan, zset, fifo",
+        ),
+        ({"engine": 5}, "queue.engine: got '5'; accepted: dyno, dyno-v2, gmq, youzan, zset, fifo"),
+        (
+            {"engine": "fifo", "mode": "rocketmq-5.1"},
+            "queue.mode: got 'rocketmq-5.1' (did you mean rocketmq-5.3?); accepted: rocketmq-4.9, rocketmq-5.3",
+        ),
+        (
+            {"engine": "fifo", "selector": "hashed"},
+            "queue.selector: got 'hashed' (did you mean hash?); accepted: hash, random, consistent-hash",
+        ),
+        ({"engine": "fifo", "partitions": 0}, "queue.partitions: got 0; accepted: greater than or equal to 1"),
+        (
+            {"engine": "fifo", "unack_ms": 900, "renew_ms": 1_000},
+            "queue.unack_ms: got 900; accepted: more than queue.renew_ms (1000), or it ends between two renewals",
+        ),
         (5, "queue: got 5; accepted: a mapping"),
         (
             {"engine": "zset", "buckets": 3},

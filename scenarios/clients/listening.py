@@ -1,0 +1,167 @@
+"""Consumers of ordered messages: programs that are members of a group, with a listener that works and has effects."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from cluster.links.lag_text import parse_lag
+from engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from engine.fifo.events import Observer
+from engine.ports import Promise, Runtime
+from scenarios.clients.program_crash import CrashSwitch
+from scenarios.clients.recorder import Actor, Recorder
+from scenarios.clients.recorder import Outcome as Fate
+from scenarios.clients.sinks import Effect, Sink
+from scenarios.queues.under_test import Ordered
+from scenarios.spec import scenario as spec
+from scenarios.spec.ordered.keys import state_of
+
+
+class ListeningProgram:
+    """One member, from its start to its stop or crash.
+
+    ``sink``: what its messages have their effects on, each at the end of the work on it.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        *,
+        settings: spec.Consumers,
+        poison: Collection[str],
+        queue: Ordered,
+        sink: Sink | None,
+        recorder: Recorder,
+        runtime: Runtime,
+    ) -> None:
+        self.switch = CrashSwitch(actor.process)
+        self.poisoned = False
+        self._actor, self._poison, self._queue, self._sink = actor, poison, queue, sink
+        self._recorder, self._runtime = recorder, runtime
+        self._draw_work_ns = parse_lag(settings.processing).sampler(runtime.random(f"work {actor.process}"))
+        self._ended: Promise[None] = runtime.promise()
+        self._observer = _Acknowledging(queue.observer(actor.zone), recorder, actor)
+
+    async def run(self) -> None:
+        actor, queue = self._actor, self._queue
+        member = await queue.member(
+            actor.zone, self.switch.wrap, name=actor.process, listener=self._listen, observer=self._observer
+        )
+
+        def crashed() -> None:
+            member.kill()
+            self.stop()
+
+        self.switch.when_crashed(crashed)
+        await member.start()
+        if self.switch.crashed:
+            member.kill()
+        else:
+            await self._ended
+        if self.switch.crashed:
+            self._observer.note("member", member=actor.process, session=actor.process, status="crashed")
+            await queue.gone(actor.process, actor.zone)
+        else:
+            await member.close()
+
+    def stop(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    async def _listen(self, batch: Sequence[Delivered], handling: Handling) -> Outcome:
+        self._observer.delivered(handling.partition.name, batch)
+        for delivered in batch:
+            if delivered.record.id in self._poison:
+                self.switch.check()  # whom a fault has ended by now, nothing kills
+                self.poisoned = True
+                self.switch.crash()
+            self.switch.check()
+            await self._runtime.sleep(self._draw_work_ns())
+            self.switch.check()
+            self._affect(delivered, handling)
+        return Outcome.SUCCESS
+
+    def _affect(self, delivered: Delivered, handling: Handling) -> None:
+        if self._sink is None:
+            return
+        record, columns = delivered.record, self._observer.columns_of(delivered.op_id)
+        told = {**columns, "op_id": delivered.op_id}
+        call = self._observer.begin("sink", **told)
+        answer = self._sink.take(
+            Effect(
+                group=columns["group"],
+                partition=handling.partition.name,
+                offset=delivered.offset,
+                ballot=(columns.get("generation") or 0, columns.get("token") or 0),
+                key=record.key,
+                message_id=record.id,
+                state=state_of(record.body),
+            )
+        )
+        if answer.refused is None:
+            self._observer.end(call, outcome="ok", position=answer.position)
+        else:
+            self._observer.end(call, outcome="fail", status=answer.refused)
+
+
+@dataclass(slots=True)
+class _Handed:
+    """A message that was handed out and is not committed."""
+
+    offset: int
+    op: int
+    message_id: str
+
+
+@dataclass(slots=True)
+class _Acknowledging:
+    """An observer that hands everything on to ``inner``; and the history of operations hears of deliveries as pops.
+
+    A message is acknowledged when a cursor behind it is committed.
+    """
+
+    inner: Observer
+    recorder: Recorder
+    actor: Actor
+    _handed: dict[str, list[_Handed]] = field(default_factory=dict)
+    _acks: dict[int, list[int]] = field(default_factory=dict)
+    _started: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def delivered(self, partition: str, batch: Sequence[Delivered]) -> None:
+        op = self.recorder.handed(self.actor, [(each.record.id, each.record.key) for each in batch], shard=partition)
+        handed = self._handed.setdefault(partition, [])
+        handed += [_Handed(each.offset, op, each.record.id) for each in batch]
+
+    def columns_of(self, op_id: int) -> dict[str, Any]:
+        """Who was handed what, of the delivery of that number."""
+        return {name: self._started[op_id][name] for name in _OF_EFFECT if name in self._started[op_id]}
+
+    def begin(self, kind: str, /, **columns: Any) -> int:
+        call = self.inner.begin(kind, **columns)
+        if kind == "commit":
+            handed = self._handed.get(columns["partition"], [])
+            done = [each for each in handed if each.offset < columns["cursor"]]
+            self._handed[columns["partition"]] = [each for each in handed if each.offset >= columns["cursor"]]
+            self._acks[call] = [
+                self.recorder.committing(self.actor, each.message_id, each.op, shard=columns["partition"])
+                for each in done
+            ]
+        return call
+
+    def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
+        self.inner.end(call, outcome=outcome, **columns)
+        for op in self._acks.pop(call, ()):
+            self.recorder.committed(op, cast(Fate, outcome), error=columns.get("status"))
+
+    def start(self, **columns: Any) -> int:
+        op_id = self.inner.start(**columns)
+        self._started[op_id] = columns
+        return op_id
+
+    def note(self, kind: str, /, **columns: Any) -> None:
+        self.inner.note(kind, **columns)
+        if kind == "end":
+            self._started.pop(columns["op_id"], None)
+
+
+_OF_EFFECT = ("group", "partition", "offset", "generation", "token", "key", "message_id", "session", "member")

@@ -1,0 +1,38 @@
+"""Writes what an engine tells of ordered messages into the history, with when and where."""
+
+from typing import Any, cast
+
+from analysis.runs.order import OrderHistory, OrderKind, Outcome
+from engine.ports import Runtime
+
+_NS_PER_MS = 1_000_000
+_LEASED = (OrderKind.GRANT, OrderKind.RENEW)
+
+
+class OrderObserver:
+    """``engine.fifo.events.Observer`` of the programs of ``zone``.
+
+    A lease ends ``lease_ns`` after it was asked for: a zone counts it from when it hears of that, which is no earlier.
+    """
+
+    def __init__(self, history: OrderHistory, runtime: Runtime, *, zone: str, lease_ns: int) -> None:
+        self._history, self._runtime, self._zone, self._lease_ns = history, runtime, zone, lease_ns
+
+    def begin(self, kind: str, /, **columns: Any) -> int:
+        now_ns = self._runtime.now_ns()
+        told = OrderKind(kind)
+        if told in _LEASED:
+            columns.setdefault("until_ns", now_ns + self._lease_ns)
+        pause_ms = columns.pop("pause_ms", None)
+        if pause_ms is not None:
+            columns["until_ns"] = now_ns + pause_ms * _NS_PER_MS
+        return self._history.begin(told, time_ns=now_ns, zone=self._zone, **columns)
+
+    def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
+        self._history.end(call, time_ns=self._runtime.now_ns(), outcome=cast(Outcome, outcome), **columns)
+
+    def start(self, **columns: Any) -> int:
+        return self._history.start(time_ns=self._runtime.now_ns(), zone=self._zone, **columns)
+
+    def note(self, kind: str, /, **columns: Any) -> None:
+        self._history.note(OrderKind(kind), time_ns=self._runtime.now_ns(), zone=self._zone, **columns)

@@ -1,0 +1,49 @@
+"""What a run with ordered messages has beside any other: its order history, its sink, logs and cursors at rest."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Self
+
+from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderHistory
+from engine.ports import PortError
+from scenarios.clients.sinks import Sink
+from scenarios.logs import LOGGER
+from scenarios.queues.under_test import Ordered, QueueUnderTest
+from scenarios.run_phases import RunContext
+from scenarios.spec.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRun:
+    queue: Ordered
+    sink: Sink | None
+    context: RunContext
+
+    @classmethod
+    def of(cls, queue: QueueUnderTest, context: RunContext) -> Self | None:
+        """None if ``queue`` keeps no order."""
+        if not isinstance(queue, Ordered):
+            return None
+        history = OrderHistory(context.tables(ORDER_NAME, ORDER))
+        queue.record(context.closing.enter_context(closing(history)))
+        return cls(queue, _sink(context.scenario), context)
+
+    async def read_end_state(self) -> None:
+        """What could not be read is known already: ``RunRecord.unread_zones``."""
+        with closing(self.context.tables(FINAL_ORDER_NAME, FINAL_ORDER)) as table:
+            for zone in self.context.scenario.zones:
+                try:
+                    async for row in self.queue.final_order(zone):
+                        table.append(row)
+                except PortError as error:
+                    LOGGER.warning("logs and cursors of zone %s could not be read: %s", zone, error)
+            for row in self.sink.rows() if self.sink is not None else ():
+                table.append(row)
+
+
+def _sink(scenario: Scenario) -> Sink | None:
+    settings, keys = scenario.sink, scenario.load.keys
+    if settings is None:
+        return None
+    states = (keys.states if keys is not None else None) or ()
+    return Sink(settings.kind, scenario.sink_fenced, states)

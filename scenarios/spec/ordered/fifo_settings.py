@@ -1,0 +1,121 @@
+"""The ``queue:`` section of a scenario that names the engine fifo."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from engine.fifo.log.producer import Sending
+from engine.fifo.modes import FACTOR, Profile, group_settings
+from engine.fifo.modes import Mode as EngineMode
+from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, Order, Poison, Times
+from scenarios.fields import Count, Millis
+from scenarios.spec.queue_settings import Mode, QueueSettings, named
+
+_PROFILE = group_settings(EngineMode.ROCKETMQ_5_3).times_ms
+
+
+class SelectorName(StrEnum):
+    """Which partition a key goes to: ``engine.fifo.routing.selectors``."""
+
+    HASH = "hash"
+    RANDOM = "random"
+    CONSISTENT_HASH = "consistent-hash"
+
+
+class AssignmentName(StrEnum):
+    """Which partitions a member gets: ``engine.fifo.assignment.strategies``."""
+
+    AVERAGE = "average"
+    CIRCLE = "circle"
+    CONSISTENT_HASH = "consistent-hash"
+    ROOM_NEARBY = "room-nearby"
+
+
+def _nearest(kind: type[StrEnum]) -> BeforeValidator:
+    return BeforeValidator(lambda given: named(given, tuple(kind)))
+
+
+class FifoQueueSettings(QueueSettings):
+    """``unack_ms`` is the lease of a partition's lock at the zones, ``unack_interval_ms`` the time between rebalances.
+
+    Both are the profile's if they are not given. The other times of locks keep their proportion to the lease.
+    """
+
+    modes: ClassVar[tuple[Mode, ...]] = (Mode.ROCKETMQ_4_9, Mode.ROCKETMQ_5_3)
+
+    mode: Mode = Mode.ROCKETMQ_5_3
+    unack_ms: Millis = _PROFILE.lease
+    unack_interval_ms: Millis = _PROFILE.rebalance
+    order: Annotated[Order, _nearest(Order)] = Order.PARTITION
+    partitions: Annotated[int, Field(strict=True, ge=1, le=1_024)] = 4
+    selector: Annotated[SelectorName, _nearest(SelectorName)] = SelectorName.HASH
+    assignment: Annotated[AssignmentName, _nearest(AssignmentName)] = AssignmentName.AVERAGE
+    producer: Annotated[Sending, _nearest(Sending)] = Sending.ORDERED
+    profile: Annotated[Profile, _nearest(Profile)] = Profile.SCALED
+    factor: Count = FACTOR
+    """What the profile ``scaled`` divides by."""
+    client_lease_ms: Millis = _PROFILE.client_lease
+    """How long after a renewal the owner of a partition believes in its lock."""
+    renew_ms: Millis = _PROFILE.renew
+    """Time between renewals of locks."""
+    reconsumed_max: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] | None = None
+    """A message that failed more often is a dead letter; none: it is tried for ever, as by default in RocketMQ."""
+    poison: Annotated[Poison, _nearest(Poison)] = Poison.SKIP
+    """What becomes of such a message."""
+    begins: Annotated[Begin, _nearest(Begin)] = Begin.FIRST
+    """Where a group begins that has no cursor."""
+    group: Annotated[str, Field(min_length=1)] = "group"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _times_of_profile(cls, given: Any) -> Any:
+        """Written out, so that every other part of the lab knows how long a lease is."""
+        times = _times(given) if isinstance(given, dict) else None
+        if times is None:
+            return given  # the fields themselves say what is wrong
+        lease_ms = given["unack_ms"] if type(given.get("unack_ms")) is int else times.lease
+        told = {
+            "unack_ms": lease_ms,
+            "unack_interval_ms": times.rebalance,
+            "client_lease_ms": max(1, lease_ms * times.client_lease // times.lease),
+            "renew_ms": max(1, lease_ms * times.renew // times.lease),
+        }
+        return told | given
+
+    @property
+    def partition_count(self) -> int:
+        return 1 if self.order is Order.GLOBAL else self.partitions
+
+    def consumer_settings(self, *, batch: int) -> ConsumerSettings:
+        """Of the group, as the engine has them; the rules of a scenario have seen to it that they go together."""
+        base = group_settings(EngineMode(self.mode), self.profile, factor=self.factor)
+        times = replace(
+            base.times_ms,
+            lease=self.unack_ms,
+            client_lease=self.client_lease_ms,
+            renew=self.renew_ms,
+            rebalance=self.unack_interval_ms,
+        )
+        return replace(
+            base,
+            group=self.group,
+            times_ms=times,
+            assignment=self.assignment,
+            order=self.order,
+            poison=self.poison,
+            begins=self.begins,
+            batch=batch,
+            reconsumed_max=FOREVER if self.reconsumed_max is None else self.reconsumed_max,
+        )
+
+
+def _times(given: Mapping[str, Any]) -> Times | None:
+    """Of the profile that ``given`` names; None if it names none."""
+    mode, profile = given.get("mode", Mode.ROCKETMQ_5_3), given.get("profile", Profile.SCALED)
+    factor = given.get("factor", FACTOR)
+    if mode not in set(EngineMode) or profile not in set(Profile) or type(factor) is not int or factor < 1:
+        return None
+    return group_settings(EngineMode(mode), Profile(profile), factor=factor).times_ms
