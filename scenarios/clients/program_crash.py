@@ -71,9 +71,10 @@ class CrashSwitch:
         """So many commands are about to be sent together."""
         if self._commands_left is not None and not self._crashed:
             self._commands_left -= commands
-            if self._instead is None and self._commands_left < 0:
+            reached = self._commands_left < 0
+            if reached and self._instead is None:
                 self._end()
-            elif self._instead is not None and self._commands_left < 0:
+            elif reached and self._instead is not None:
                 action = self._instead
                 self.disarm()
                 action()

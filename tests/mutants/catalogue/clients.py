@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         id="recorder-extension-of-nobody",
         module="scenarios.clients.consumers",
-        function="_Program._extended",
+        function="PoppingProgram._extended",
         old="if popped_by is not None:",
         new="if popped_by is None:",
         breaks="Extensions of leases do not go into the history.",
@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         id="consumer-acks-before-work",
         module="scenarios.clients.consumers",
-        function="_Program._turn",
+        function="PoppingProgram._turn",
         old="self.switch.check()\n            await self._recorder.ack(",
         new="await self._recorder.ack(",
         breaks="A consumer that died at work acknowledges what it did not finish.",
@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         id="consumer-spins",
         module="scenarios.clients.consumers",
-        function="_Program._turn",
+        function="PoppingProgram._turn",
         old="if not popped.delivered and settings.wait_ms == 0:",
         new="if not popped.delivered and settings.wait_ms < 0:",
         breaks="A consumer without work that does not wait asks without a pause.",
@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         id="consumer-poison-survived",
         module="scenarios.clients.consumers",
-        function="_Program._turn",
+        function="PoppingProgram._turn",
         old="self.poisoned = True",
         new="self.poisoned = False",
         breaks="Nobody takes the place of a consumer that a poison message killed.",
@@ -151,8 +151,8 @@ MUTANTS = (
         id="crash-one-command-late",
         module="scenarios.clients.program_crash",
         function="CrashSwitch.count",
-        old="self._crashed = self._commands_left < 0",
-        new="self._crashed = self._commands_left < -1",
+        old="reached = self._commands_left < 0",
+        new="reached = self._commands_left < -1",
         breaks="A program dies one command too late.",
     ),
     Mutant(
