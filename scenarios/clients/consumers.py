@@ -8,6 +8,7 @@ from cluster.links.lag_text import parse_lag
 from engine.ports import Runtime
 from engine.queue import ExtendsLeases, Queue
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from scenarios.clients.program_view import ProgramView
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.queues.under_test import Wrap
 from scenarios.spec import scenario as spec
@@ -67,7 +68,7 @@ class PoppingProgram:
         self._poison = poison
         self._open_queue = open_queue
         self._recorder = recorder
-        self._runtime = runtime
+        self._runtime = self.switch.view.runtime_of(runtime)
         random = runtime.random(f"work {actor.process}")
         self._draw_work_ns = parse_lag(settings.processing).sampler(random)
         self._random = random
@@ -151,6 +152,10 @@ class Consumers:
         await self._runtime.sleep(RESTART_NS)
         if program.poisoned and not self._stopping and self._programs[zone, number] is program:
             self.start(zone, number)
+
+    def view(self, zone: str, number: int) -> ProgramView:
+        """Of the program that is there now."""
+        return self._programs[zone, number].switch.view
 
     def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:
         program = self._programs[zone, number]

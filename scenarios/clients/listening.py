@@ -37,7 +37,7 @@ class ListeningProgram:
         self.switch = CrashSwitch(actor.process)
         self.poisoned = False
         self._actor, self._poison, self._queue, self._sink = actor, poison, queue, sink
-        self._recorder, self._runtime = recorder, runtime
+        self._recorder, self._runtime = recorder, self.switch.view.runtime_of(runtime)
         self._draw_work_ns = parse_lag(settings.processing).sampler(runtime.random(f"work {actor.process}"))
         self._ended: Promise[None] = runtime.promise()
         self._observer = _Acknowledging(queue.observer(actor.zone), recorder, actor)

@@ -14,6 +14,7 @@ from engine.message import Message
 from engine.ports import Runtime
 from engine.queue import Queue
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from scenarios.clients.program_view import ProgramView
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.queues.under_test import Wrap
 from scenarios.spec.push_plan import PlannedPush
@@ -83,6 +84,11 @@ class Producer:
         switch = CrashSwitch(name)
         queue = await self._open_queue(self._zone, switch.wrap_deaf)
         self._programs.append(_Program(Actor(name, self._zone), queue, switch))
+
+    @property
+    def view(self) -> ProgramView:
+        """Of the program that is there now."""
+        return self._programs[-1].switch.view
 
     def crash(self, *, at_command: int = 1) -> None:
         """End the program: now, or just before the command of this number from now on."""

@@ -1,9 +1,11 @@
 """How programs die: between two commands, or with commands on their way."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from engine.ports import Command, Connection, Reply
+from engine.ports import Clock, Command, Connection, Reply, Runtime
+from scenarios.clients.program_view import ProgramClock, ProgramRuntime, ProgramView
 
 
 class ProgramCrashed(BaseException):
@@ -27,6 +29,7 @@ class CrashSwitch:
     """Ends the program ``process``: after ``crash`` none of its commands is sent; it stops where it would send one."""
 
     def __init__(self, process: str) -> None:
+        self.view = ProgramView()
         self._process = process
         self._crashed = False
         self._commands_left: int | None = None
@@ -86,13 +89,33 @@ class CrashSwitch:
         if self._heard is not None:
             self._heard()
 
-    def wrap(self, connection: Connection) -> Connection:
+    @property
+    def wrap(self) -> "OfProgram":
         """The program hears what it is answered and ends where it would send the next command."""
-        return wrapped(connection, self._process, lambda way: CrashableConnection(way, self))
+        return OfProgram(self._process, self.view, lambda way: CrashableConnection(way, self))
 
-    def wrap_deaf(self, connection: Connection) -> Connection:
+    @property
+    def wrap_deaf(self) -> "OfProgram":
         """The program does not hear the answer to a command that was on its way when it ended."""
-        return wrapped(connection, self._process, lambda way: DeafConnection(way, self))
+        return OfProgram(self._process, self.view, lambda way: DeafConnection(way, self))
+
+
+@dataclass(frozen=True)
+class OfProgram:
+    """Makes a connection, a runtime and a clock those of one program."""
+
+    process: str
+    view: ProgramView
+    wrap: Callable[[Connection], Connection]
+
+    def __call__(self, connection: Connection) -> Connection:
+        return wrapped(connection, self.process, self.wrap)
+
+    def runtime_of(self, runtime: Runtime) -> ProgramRuntime:
+        return self.view.runtime_of(runtime)
+
+    def clock_of(self, clock: Clock) -> ProgramClock:
+        return self.view.clock_of(clock)
 
 
 class CrashableConnection:
@@ -104,7 +127,7 @@ class CrashableConnection:
 
     def execute(self, *commands: Command) -> Coroutine[Any, Any, list[Reply]]:
         self._switch.count(len(commands))
-        return self._connection.execute(*commands)
+        return self._switch.view.execute(self._connection, commands, self._switch.check)
 
 
 class DeafConnection:
@@ -117,6 +140,6 @@ class DeafConnection:
     async def execute(self, *commands: Command) -> list[Reply]:
         self._switch.count(len(commands))
         try:
-            return await self._connection.execute(*commands)
+            return await self._switch.view.execute(self._connection, commands, self._switch.check)
         finally:
             self._switch.check()

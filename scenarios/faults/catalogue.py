@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from scenarios.faults import clocks, links, programs, zones
+from scenarios.faults import clocks, links, programs, seen, zones
 from scenarios.faults.fault import Fault
 
 AnyFault = Annotated[
@@ -25,7 +25,10 @@ AnyFault = Annotated[
     | programs.ConsumerCrash
     | programs.ProducerCrash
     | programs.ServiceCrash
-    | programs.CoordinatorCrash,
+    | programs.CoordinatorCrash
+    | seen.ProgramPause
+    | seen.CommandDelay
+    | seen.MemberHidden,
     Field(discriminator="kind"),
 ]
 

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once
+from cluster.clock import NodeClock
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer
 from scenarios.fields import Problem
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
@@ -36,19 +37,49 @@ class ClockFault(OfClock):
 
     kind: Literal["clock"]
     zone: str
+    consumer: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """Only the clock of this consumer's program, by its number; not that of servers and other programs of the zone."""
     offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
     drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
     """Microseconds that it gains in a second."""
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
+        if self.consumer is not None:
+            yield from no_consumer(targets, path, self.kind, self.consumer)
         if self.offset_ms == self.drift_ppm == 0:
             yield Problem(path, "got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0")
 
     def action(self, stage: Stage) -> Action:
+        if self.consumer is not None:
+            return self._of_program(stage, self.consumer)
         clock = stage.testbed.clock(self.zone)
         jump = partial(clock.jump, self.offset_ms * _NS_PER_MS)
         return Action(at_once(jump, partial(clock.drift, ppm=self.drift_ppm)), at_once(clock.correct))
+
+    def _of_program(self, stage: Stage, consumer: int) -> Action:
+        assert stage.consumers is not None, "the rules of a scenario refuse clocks of programs that are not there"
+        programs, runtime, touched = stage.consumers, stage.testbed.runtime, list[View]()
+
+        def begin() -> None:
+            view = programs.view(self.zone, consumer)
+            view.own_clock = NodeClock(epoch_ns=0, run_ns=runtime.now_ns)
+            view.own_clock.jump(self.offset_ms * _NS_PER_MS)
+            view.own_clock.drift(ppm=self.drift_ppm)
+            touched.append(view)
+
+        def end() -> None:
+            for view in touched:
+                view.own_clock = None
+
+        return Action(at_once(begin), at_once(end))
+
+    def holds(self, targets: Targets) -> set[str]:
+        return super().holds(targets) if self.consumer is None else {f"clock of consumer {self.zone}-{self.consumer}"}
+
+    @property
+    def target(self) -> str:
+        return self.zone if self.consumer is None else f"consumer-{self.zone}-{self.consumer}"
 
     def _extent(self, part: float, random: Random) -> Changes:
         sign = random.choice((1, -1))

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Protocol
 
+from cluster.clock import NodeClock
 from cluster.testbed import Testbed
 from cluster.zone import Restart
+from engine.ports import Command, Reply, Runtime
 from scenarios.fields import NonNegative, Positive, Problem, Section, parse_link
 
 ANY_LAG = object()
@@ -23,6 +25,10 @@ Changes = dict[str, object]
 """New values of some fields of a fault."""
 
 _SHORTEST_S = 0.001
+
+
+Concerns = Callable[[Command], bool]
+Heard = Callable[[Reply], Reply]
 
 
 class _Consumers(Protocol):
@@ -43,14 +49,32 @@ class Targets(Protocol):
     def consumers(self) -> _Consumers: ...
     @property
     def services(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def has_groups(self) -> bool: ...
+
+
+class View(Protocol):
+    """What faults do to one program while it lives: ``scenarios.clients.program_view.ProgramView``."""
+
+    own_clock: NodeClock | None
+
+    def pause(self, runtime: Runtime, *, at_command: int | None, after_effect: bool) -> None: ...
+    def go_on(self) -> None: ...
+    def alter(
+        self, runtime: Runtime, *, concerns: Concerns, late_ms: int = 0, heard: Heard | None = None
+    ) -> object: ...
+    def mend(self, altered: object) -> None: ...
 
 
 class ConsumerPrograms(Protocol):
+    def view(self, zone: str, number: int) -> View: ...
     def crash(self, zone: str, number: int, *, at_command: int) -> None: ...
     def replace(self, zone: str, number: int) -> None: ...
 
 
 class ProducerProgram(Protocol):
+    @property
+    def view(self) -> View: ...
     def crash(self, *, at_command: int) -> None: ...
     async def replace(self) -> None: ...
 
@@ -104,6 +128,8 @@ class Fault(Section):
     """It ends producers or consumers, which only a run of a queue has."""
     of_services: ClassVar[bool] = False
     """It ends a background program of the queue, which not every queue has."""
+    of_groups: ClassVar[bool] = False
+    """It is about the members of a consumer group, which not every queue has."""
     between_zones: ClassVar[bool] = False
     """A single zone cannot have it."""
     stops_server: ClassVar[bool] = False
@@ -217,6 +243,15 @@ def no_server(targets: Targets, path: str, server: str | None) -> Iterator[Probl
         yield from no_zone(targets, path, server)
     elif server is not None and server not in servers:
         yield Problem.of(path, server, f"a server of the topology ({', '.join(servers)})")
+
+
+def no_consumer(targets: Targets, path: str, kind: str, consumer: int) -> Iterator[Problem]:
+    """What is wrong if the zone has no consumer of that number."""
+    count = targets.consumers.per_zone
+    if count == 0:
+        yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} ({kind}) is about a consumer")
+    elif consumer >= count:
+        yield Problem.of(f"{path}.consumer", consumer, f"0..{count - 1}")
 
 
 def no_link(targets: Targets, path: str, text: str | None) -> Iterator[Problem]:

@@ -56,7 +56,7 @@ class Gate(CrashSwitch):
             await self._stand(stall.for_ms)
         self.count(commands)
 
-    def wrap(self, connection: Connection) -> Connection:
+    def around(self, connection: Connection) -> Connection:
         return GatedConnection(connection, self)
 
     async def _stand(self, for_ms: int) -> None:

@@ -241,7 +241,7 @@ class Lab:
 
     def _begin(self, name: str, zone: str) -> None:
         gate = Gate(self.runtime, name)
-        queue = self._subject.program(self.cluster, zone, gate.wrap)
+        queue = self._subject.program(self.cluster, zone, gate.around)
         self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=queue)
 
     def _start(self, program: Program, course: Course, operation: Operation, *, name: str) -> None:

@@ -23,7 +23,10 @@ from scenarios.spec.topology import Topology
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
 FAULT_KINDS = tuple(
-    sorted((kind for kind, one in CLASSES.items() if not one.of_services), key=lambda kind: CLASSES[kind].harm)
+    sorted(
+        (kind for kind, one in CLASSES.items() if not (one.of_services or one.of_groups)),
+        key=lambda kind: CLASSES[kind].harm,
+    )
 )
 """From the milder to the worse, about; examples shrink to the first."""
 

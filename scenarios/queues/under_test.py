@@ -12,6 +12,7 @@ from engine.fifo.consumer.listener import Listener
 from engine.fifo.events import Observer
 from engine.ports import Clock, Connection, Runtime
 from engine.queue import Queue
+from scenarios.clients.program_view import SeesTheWorld
 
 Wrap = Callable[[Connection], Connection]
 
@@ -35,12 +36,16 @@ class Site:
 
 
 def site_of(testbed: Testbed, zones: tuple[str, ...], zone: str, *, level: Setting, wrap: Wrap) -> Site:
-    """``wrap`` is applied to each of the connections."""
+    """``wrap`` is applied to each of the connections, and to runtime and clock if it knows how."""
+    runtime: Runtime = testbed.runtime
+    clock: Clock = testbed.clock(zone)
+    if isinstance(wrap, SeesTheWorld):
+        runtime, clock = wrap.runtime_of(runtime), wrap.clock_of(clock)
     return Site(
         zone=zone,
         zones=zones,
-        runtime=testbed.runtime,
-        clock=testbed.clock(zone),
+        runtime=runtime,
+        clock=clock,
         connection=wrap(testbed.connection(zone, level)),
         local=wrap(testbed.connection(zone, Level.DC_ONE)),
         safe=wrap(testbed.connection(zone, Level.DC_SAFE_QUORUM)),

@@ -250,6 +250,11 @@ class Scenario(Section):
         return tuple(services(self)) if services is not None else ()
 
     @property
+    def has_groups(self) -> bool:
+        """Whether consumers of the queue are members of a group. Raises ``ValueError`` as ``services`` does."""
+        return hasattr(load_factory(self.queue.factory or shipped(self.queue).make), "member")
+
+    @property
     def features(self) -> Features:
         """What the queue promises, as its engine, or ``features`` of its factory, tells it.
 

@@ -70,7 +70,7 @@ BOUNDS = {
     "wipe": Bounds(writes=(2, 2), wipes=1, admissions=1),
     "copy": Bounds(writes=(2, 1), copies=1, admissions=1),
     "late replies": Bounds(writes=(2, 1), wipes=1, admissions=1, reads=False),
-    "two losses": Bounds(writes=(2, 1), wipes=2, admissions=2),
+    "two losses": Bounds(writes=(1, 1), wipes=2, admissions=2),
 }
 
 PARTS = {

@@ -226,8 +226,9 @@ LIKE_A_KILL = {"wipe", "pause", "memory", "clog", "coordinator_crash"}
 """Kinds that have nothing of their own that a shrinker could try."""
 MILDER = {"clock", "clock_freeze", "duplicate", "power_failure"}
 """Kinds that break something by a part of what they are given."""
-RARELY_BREAKING = {"consumer_crash", "producer_crash", "service_crash", "lag"}
-"""Crashes break the queues with planted bugs, above; a lag breaks the sound one in few runs of many."""
+OF_PROGRAMS = {"consumer_crash", "producer_crash", "service_crash", "program_pause", "command_delay", "member_hidden"}
+RARELY_BREAKING = {*OF_PROGRAMS, "lag"}
+"""Crashes break the queues with planted bugs, above; the others break the sound one in few runs of many."""
 
 
 def broken_by(kind: str) -> Scenario:

@@ -1,0 +1,225 @@
+"""Faults of what a living program sees: it stands still, its commands are late, a member is missing from its list."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+import engine
+from engine.ports import Command, Reply
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer, no_zone
+from scenarios.fields import Count, Problem
+
+NonNegativeInt = Annotated[int, Field(strict=True, ge=0)]
+LATE_MS_MAX = 3_600_000
+MEMBERS = "members"
+"""The script that lists the members of a group."""
+
+_ENGINES = Path(engine.__file__).parent
+_COMMANDS: Choices = (None, range(1, 21))
+
+
+class OfProgram(OfZone):
+    """A fault of one program: a consumer by its number, or the zone's producer.
+
+    It is of the program that is there when it begins. A program that takes the place of a crashed one has it not.
+    """
+
+    harm = 1
+    of_clients = True
+
+    kind: str
+    zone: str
+    program: Literal["consumer", "producer"] = "consumer"
+    consumer: NonNegativeInt = 0
+
+    @property
+    def target(self) -> str:
+        return f"producer-{self.zone}" if self.program == "producer" else f"consumer-{self.zone}-{self.consumer}"
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from no_zone(targets, f"{path}.zone", self.zone)
+        if self.program == "consumer":
+            yield from no_consumer(targets, path, self.kind, self.consumer)
+
+    def _around(self, stage: Stage, begin: Callable[[View], Callable[[], None]]) -> Action:
+        """``begin`` does it to a program, and returns what ends it."""
+        ends: list[Callable[[], None]] = []
+
+        def begun() -> None:
+            ends.append(begin(self._view(stage)))
+
+        def ended() -> None:
+            while ends:
+                ends.pop()()
+
+        return Action(at_once(begun), at_once(ended))
+
+    def _view(self, stage: Stage) -> View:
+        if self.program == "producer":
+            return stage.producers[self.zone].view
+        assert stage.consumers is not None, "the rules of a scenario refuse faults of programs that are not there"
+        return stage.consumers.view(self.zone, self.consumer)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        return {"zone": zone, "consumer": random.randrange(max(1, targets.consumers.per_zone))}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"consumer": (range(max(1, targets.consumers.per_zone)),)}
+
+
+class ProgramPause(OfProgram):
+    """A program stands still, as one with SIGSTOP, until the fault ends."""
+
+    colour = "#9c9ede"
+
+    kind: Literal["program_pause"]
+    at_command: Count | None = None
+    """It stops at the command of this number that it would send from ``at_s`` on; at once if not given.
+
+    A program that does not come to send so many within ``for_s`` goes on.
+    """
+    point: Literal["before-effect", "after-effect"] = "before-effect"
+    """Before that command is sent, or when it has taken effect and the program has not heard of it."""
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {self.target.replace("-", " ", 1)}
+
+    def action(self, stage: Stage) -> Action:
+        runtime = stage.testbed.runtime
+
+        def begin(view: View) -> Callable[[], None]:
+            view.pause(runtime, at_command=self.at_command, after_effect=self.point == "after-effect")
+            return view.go_on
+
+        return self._around(stage, begin)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        at_command = random.choice((None, *range(1, 21)))
+        point = random.choice(("before-effect", "after-effect"))
+        return {**super()._drawn_at(zone, link, targets, random), "at_command": at_command, "point": point}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.at_command is not None:
+            yield {"at_command": None}
+        if self.point == "after-effect":
+            yield {"point": "before-effect"}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        points = ("before-effect", "after-effect")
+        return {**super().extents(targets), "at_command": _COMMANDS, "point": points}
+
+
+class CommandDelay(OfProgram):
+    """A program's commands of one kind reach its coordinator late; what it sends beside them does not wait."""
+
+    colour = "#cedb9c"
+
+    kind: Literal["command_delay"]
+    script: str
+    """A Lua script of the engine, by the name of its file, or a Redis command: ``unlock``, ``ZADD``, ``EVAL``."""
+    late_ms: Annotated[int, Field(strict=True, ge=1, le=LATE_MS_MAX)]
+
+    @property
+    def amount(self) -> str:
+        return f"{self.script} {self.late_ms} ms"
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        if not self.script.isupper() and self.script not in scripts():
+            names = ", ".join(sorted(scripts()))
+            yield Problem.of(f"{path}.script", self.script, f"a Redis command in capitals, or a script ({names})")
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"commands of {self.target}"}
+
+    def action(self, stage: Stage) -> Action:
+        runtime, concerns = stage.testbed.runtime, runs(self.script)
+
+        def begin(view: View) -> Callable[[], None]:
+            altered = view.alter(runtime, concerns=concerns, late_ms=self.late_ms)
+            return lambda: view.mend(altered)
+
+        return self._around(stage, begin)
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"late_ms": max(1, round(self.late_ms * part))}
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        return {**super()._drawn_at(zone, link, targets, random), **self._extent(2 ** -random.uniform(0, 4), random)}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.late_ms > 1:
+            yield {"late_ms": self.late_ms // 2}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {**super().extents(targets), "script": ("EVAL", "ZADD", "HSET"), "late_ms": (range(1, 1_001),)}
+
+
+class MemberHidden(OfProgram):
+    """A consumer that asks who is in its group does not hear of one member, perhaps itself."""
+
+    colour = "#e7ba52"
+    of_groups = True
+
+    kind: Literal["member_hidden"]
+    hidden: str
+    """The member that is missing: ``b-1`` is consumer 1 of zone b, whichever program has its place."""
+
+    def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
+        yield from super().problems(targets, path)
+        if self.program != "consumer":
+            yield Problem.of(f"{path}.program", self.program, "consumer: producers are in no group")
+        names = [f"{zone}-{number}" for zone in targets.zones for number in range(targets.consumers.per_zone)]
+        if self.hidden not in names:
+            yield Problem.of(f"{path}.hidden", self.hidden, f"a consumer ({', '.join(names) or 'there is none'})")
+        if not targets.has_groups:
+            yield Problem.of(f"{path}.kind", self.kind, "any other kind: this queue has no consumer groups")
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"members as {self.target} sees them"}
+
+    def action(self, stage: Stage) -> Action:
+        name, runtime = f"consumer-{self.hidden}", stage.testbed.runtime
+
+        def without(reply: Reply) -> Reply:
+            if not isinstance(reply, list):
+                return reply
+            return [each for each in reply if each.decode().split(".")[0] != name]
+
+        def begin(view: View) -> Callable[[], None]:
+            altered = view.alter(runtime, concerns=runs(MEMBERS), heard=without)
+            return lambda: view.mend(altered)
+
+        return self._around(stage, begin)
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        drawn = super()._drawn_at(zone, link, targets, random)
+        return {**drawn, "hidden": f"{random.choice(targets.zones)}-{random.randrange(targets.consumers.per_zone)}"}
+
+
+@cache
+def scripts() -> dict[str, tuple[str, ...]]:
+    """The texts of all engines' scripts, by the names of their files."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path in sorted(_ENGINES.rglob("[!_]*.lua")):
+        found[path.stem] = (*found.get(path.stem, ()), path.read_text(encoding="utf-8"))
+    return found
+
+
+def runs(script: str) -> Callable[[Command], bool]:
+    """Whether a command is that Redis command, or runs that script. Texts may begin with what several scripts share."""
+    texts = scripts().get(script, ())
+
+    def concerns(command: Command) -> bool:
+        if command[0] == "EVAL" and isinstance(command[1], str) and command[1].endswith(texts or "\0"):
+            return True
+        return command[0] == script
+
+    return concerns
