@@ -7,21 +7,13 @@ timers end, and its answers arrive, when it goes on.
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from cluster.clock import NodeClock
 from engine.ports import Clock, Command, Connection, PortError, Promise, Reply, Runtime, Task, Timer
 
 T = TypeVar("T")
 _NS_PER_MS = 1_000_000
-
-
-@runtime_checkable
-class SeesTheWorld(Protocol):
-    """What makes a connection one of a certain program may also make it a runtime and a clock."""
-
-    def runtime_of(self, runtime: Runtime) -> Runtime: ...
-    def clock_of(self, clock: Clock) -> Clock: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,16 @@ from engine.fifo.consumer.listener import Listener
 from engine.fifo.events import Observer
 from engine.ports import Clock, Connection, Runtime
 from engine.queue import Queue
-from scenarios.clients.program_view import SeesTheWorld
 
 Wrap = Callable[[Connection], Connection]
+
+
+@runtime_checkable
+class SeesTheWorld(Protocol):
+    """What makes a connection one of a certain program may also make it a runtime and a clock."""
+
+    def runtime_of(self, runtime: Runtime) -> Runtime: ...
+    def clock_of(self, clock: Clock) -> Clock: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
