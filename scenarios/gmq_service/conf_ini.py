@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX
 from engine.gmq.settings import TTR_BUCKETS_MAX
 from scenarios.errors import NotAccepted
 from scenarios.gmq_service.addresses import FORMS, parse_listen
@@ -101,6 +102,7 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {
         "held_bytes_max": _number("held_bytes_max", 1_024, 2**34),
         "topics": Option("topics", _words, "names with commas"),
         "topics_max": _number("topics_max", 1, 100_000),
+        "busy_poll_us": _number("busy_poll_us", 0, BUSY_POLL_US_MAX),
         "pop_ms": _number("pop_ms", 0, 178_000),
         "stop_s": _number("stop_s", 1, 3_600),
     },

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cluster.resp.commands.busy_poll import BUSY_POLL_US
 from scenarios.gmq_service.addresses import Listen
 
 PREFIX = "gmq"
@@ -23,7 +24,8 @@ class ServiceSettings:
 
     ``max_active``: exchanges with the server under way; more wait. ``max_idle``: connections to it. ``command_ms``: how
     long one exchange may take. ``topics``: those that metrics show by name. ``topics_max``: in hardened mode, how many
-    there may be. ``pop_ms``: how long a Pop waits. ``stop_s``: how long each step of a stop may take.
+    there may be. ``busy_poll_us``: how long after each request the process does not sleep. ``pop_ms``: how long a Pop
+    waits. ``stop_s``: how long each step of a stop may take.
     """
 
     redis_host: str = "127.0.0.1"
@@ -53,6 +55,7 @@ class ServiceSettings:
     held_bytes_max: int = 64 * 1024 * 1024
     topics: tuple[str, ...] = ()
     topics_max: int = 1_000
+    busy_poll_us: int = BUSY_POLL_US
     pop_ms: int = 2_000
     stop_s: int = 15
 

@@ -72,6 +72,7 @@ class Service:
             clients_max=settings.clients_max,
             request_bytes_max=settings.request_bytes_max,
             held_bytes_max=settings.held_bytes_max,
+            busy_poll_us=settings.busy_poll_us,
             compat=settings.compat,
         )
         self._listener: asyncio.Server | None = None

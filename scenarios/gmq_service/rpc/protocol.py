@@ -1,9 +1,10 @@
 """The connection of one client of JSON-RPC: requests in, lines out, several under way at once."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
+from cluster.resp.commands.busy_poll import BusyPoll
 from cluster.resp.held_bytes import HeldBytes
 from scenarios.gmq_service.backend.waiting import Caller
 from scenarios.gmq_service.rpc.methods import Methods, response
@@ -13,14 +14,30 @@ from scenarios.gmq_service.traffic import Traffic
 UNDER_WAY_MAX = 64
 """Requests of one client; what it sends beyond waits in its socket."""
 
+FEW_CLIENTS = 4
+"""When more are connected the process sleeps between requests: there is enough to do, and others need the processor."""
+
+LARGE = 1 << 16
+"""Who has sent so much of a request that is not complete is read in turn with others of that kind."""
+
+LARGE_BYTES_PER_S = 32 * 1024 * 1024
+"""Of all who send large requests together, so that others are served beside them."""
+
 
 class RpcPort:
     """What all connections of the port share. ``compat``: who leaves during a Pop takes the next job along (N7)."""
 
     def __init__(
-        self, methods: Methods, *, traffic: Traffic, clients_max: int, request_bytes_max: int, held_bytes_max: int,
+        self,
+        methods: Methods,
+        *,
+        traffic: Traffic,
+        clients_max: int,
+        request_bytes_max: int,
+        held_bytes_max: int,
         compat: bool,
-    ) -> None:  # fmt: skip
+        busy_poll_us: int = 0,
+    ) -> None:
         loop = asyncio.get_running_loop()
         self.methods, self.traffic, self.compat = methods, traffic, compat
         self.clients_max, self.request_bytes_max = clients_max, request_bytes_max
@@ -30,11 +47,18 @@ class RpcPort:
         self.clients: dict[RpcConnection, None] = {}
         self._work: dict[asyncio.Task[None], None] = {}
         self._loop = loop
+        self._large_until_s = 0.0
+        self.polling = BusyPoll(loop, duration_us=busy_poll_us)
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._work[task] = None
         task.add_done_callback(self._ended)
+
+    def rest(self, received: int, rested: Callable[[], None]) -> None:
+        """Call ``rested`` when it is another's turn no more, after ``received`` bytes of a large request."""
+        self._large_until_s = max(self._loop.time(), self._large_until_s) + received / LARGE_BYTES_PER_S
+        self._loop.call_at(self._large_until_s, rested)
 
     async def finish(self, *, within_s: float) -> int:
         """No request is taken any more; wait for those under way. How many are not answered."""
@@ -61,7 +85,7 @@ class RpcConnection(asyncio.Protocol):
         self._framing = Framing()
         self._caller = Caller()
         self._under_way = 0
-        self._paused = self._ended = self._stopping = False
+        self._paused = self._resting = self._ended = self._stopping = False
         self._backlog: list[Request] = []
         self._transport: asyncio.Transport | None = None
 
@@ -120,11 +144,17 @@ class RpcConnection(asyncio.Protocol):
             self._take(error.args[0])
             self._close("not_json")
             return
+        if len(self._port.clients) <= FEW_CLIENTS:
+            self._port.polling.touch()
         self._take(requests)
         if self._framing.held > self._port.request_bytes_max:
             self._close("request_bytes_max")
             return
         self._port.held.note(self, self.measured())
+        if self._framing.held > LARGE:
+            self._resting = True
+            self._pause()
+            self._port.rest(len(data), self._rested)
 
     def take_no_more(self) -> None:
         self._stopping = True
@@ -167,6 +197,10 @@ class RpcConnection(asyncio.Protocol):
         else:
             self._pause()
 
+    def _rested(self) -> None:
+        self._resting = False
+        self._go_on()
+
     def _left(self) -> None:
         if not self._port.compat:
             self._caller.leave()
@@ -177,7 +211,7 @@ class RpcConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _go_on(self) -> None:
-        crowded = self._backlog or self._stopping
+        crowded = self._backlog or self._stopping or self._resting
         if self._paused and not crowded and not self._ended and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()

@@ -12,6 +12,7 @@ from typing import Any
 from scenarios.gmq_service.rpc.go_json import WHITESPACE, compacted, decoded, scan_value, whole
 
 _NULL = b"null"
+_BLANKS = re.compile(rb"[ \t\n\r]+")
 _STRUCTURE = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'["\\]')
 _NEAR_END = 12
@@ -60,8 +61,9 @@ class Framing:
 
     def _next(self) -> Request | None:
         buffer = self._buffer
-        begin = len(buffer) - len(buffer.lstrip(b" \t\n\r"))
-        if begin:
+        blanks = _BLANKS.match(buffer)
+        if blanks is not None:
+            begin = blanks.end()
             del buffer[:begin]
             self._scanned = max(0, self._scanned - begin)
         if not buffer:

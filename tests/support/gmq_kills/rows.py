@@ -28,6 +28,7 @@ class Fate:
     received_now: bool = False
     acked: bool = False
     acking: bool = False
+    reply_lost: bool = False
 
 
 @dataclass
@@ -48,7 +49,8 @@ def row_of(job_id, fate, pool, log):
             return None
         return "pop_reply_lost_ttr_0" if fate.ttr_s == 0 and last in ("ack", "DEL") else ""
     if pool.listed:
-        waits_unseen = last in ("lease", "HINCRBY") and not fate.received
+        waits_unseen = last in ("lease", "HINCRBY") and not fate.received and not fate.reply_lost
+        fate.reply_lost = fate.reply_lost or waits_unseen
         return "pop_reply_lost" if waits_unseen else None
     match last:
         case "push" | "HMSET":
