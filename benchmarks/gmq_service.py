@@ -192,7 +192,7 @@ async def engine_on(server_port: int, prefix: str) -> AsyncIterator[tuple[Listed
     runtime = RealRuntime(seed=0)
     clock = NodeClock(epoch_ns=runtime.epoch_ns, run_ns=runtime.now_ns)
     pool = Pool(Address("127.0.0.1", server_port), runtime=runtime, connections=3, active_max=3_000, command_ms=10_000)
-    await pool.open()
+    await pool.open(within_s=10)
     settings = GmqSettings(prefix=prefix)
     jobs = ListedJobs(runtime=runtime, clock=clock, connection=pool, settings=settings, on_ready=lambda topic: None)
     await jobs.start()

@@ -1,65 +1,24 @@
-"""The image of coordinators: this Python, what a coordinator imports, and the shared libraries of both; nothing else.
+"""The image of coordinators."""
 
-Built from scratch out of what is installed on this machine, so that no registry is needed.
-"""
+from cluster.admin.python_image import PythonProgram
+from cluster.real.zones.docker.zone_image import BuiltImage
 
-import json
-import os
-import subprocess
-import sys
-import sysconfig
-from collections.abc import Iterator
-from importlib.metadata import version
-from pathlib import Path
-
-from cluster.real.zones.docker.zone_image import USER_ID, BuiltImage, built, context_of, needed_libraries
-from cluster.zone import ZoneError
-
-REPOSITORY = "zonelab-coordinator"
 CONFIGURATION = "/etc/zonelab/coordinator.json"
 ADMINISTRATION = "/etc/zonelab/admin.json"
 
-_HOME, _APPLICATION = "/usr/local", "/app"
-_PYTHON = f"{_HOME}/bin/python3"
-_LAZY = ("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "anyio._backends._asyncio", "idna")
-"""What is imported when it is needed only."""
-
-_OWN = ("cluster", "engine")
-_INSTALLERS = ("__editable__", "_distutils_hack")
-_LISTING = """\
-import importlib, json, sys
-for name in {modules}:
-    importlib.import_module(name)
-places = {{}}
-for name, module in sys.modules.items():
-    if "." not in name and getattr(module, "__file__", None):
-        places[name] = module.__path__[0] if hasattr(module, "__path__") else module.__file__
-print(json.dumps(places))
-"""
-_IMPORT_S = 60
-_UNUSED = frozenset(
-    {
-        *("__pycache__", "curses", "dist-packages", "distutils", "ensurepip", "idlelib", "lib2to3", "pydoc_data"),
-        *("site-packages", "sqlite3", "test", "tests", "tkinter", "turtledemo", "venv"),
-    }
+COORDINATOR = PythonProgram(
+    repository="zonelab-coordinator",
+    label="zonelab.coordinator",
+    module="cluster.admin",
+    arguments=("--config", CONFIGURATION, "--admin", ADMINISTRATION),
+    ports=(7401, 8001),
+    own=("cluster", "engine"),
 )
-_UNUSED_EXTENSIONS = ("_tkinter", "_test", "_sqlite3", "_curses", "_dbm", "_gdbm", "readline", "_xx", "xx")
-
-_DOCKERFILE = """\
-FROM scratch
-ADD root.tar /
-ENV PYTHONHOME={home} PYTHONPATH={application} PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH={library_path}
-USER {user}:{user}
-WORKDIR /data
-EXPOSE 7401 8001
-LABEL zonelab.coordinator="{version}"
-ENTRYPOINT ["{python}", "-m", "cluster.admin", "--config", "{configuration}", "--admin", "{administration}"]
-"""
 
 
 def coordinator_image() -> str:
     """Name and tag of the image."""
-    return f"{REPOSITORY}:{version('zonelab')}"
+    return COORDINATOR.image
 
 
 def build_coordinator_image() -> BuiltImage:
@@ -67,68 +26,4 @@ def build_coordinator_image() -> BuiltImage:
 
     A container of it reads what it is from ``/etc/zonelab/coordinator.json`` and ``/etc/zonelab/admin.json``.
     """
-    return built(coordinator_image(), coordinator_context())
-
-
-def coordinator_context() -> bytes:
-    """The tar archive that Docker builds from."""
-    files = {_PYTHON: Path(os.path.realpath(sys.executable)), **dict(_standard_library()), **dict(_packages())}
-    libraries = _libraries([path for path in files.values() if path.suffix == ".so"] + [files[_PYTHON]])
-    dockerfile = _DOCKERFILE.format(
-        home=_HOME,
-        application=_APPLICATION,
-        library_path=":".join(sorted({str(library.parent) for library in libraries})),
-        user=USER_ID,
-        version=version("zonelab"),
-        python=_PYTHON,
-        configuration=CONFIGURATION,
-        administration=ADMINISTRATION,
-    )
-    return context_of(dockerfile, {**files, **{str(library): library for library in libraries}})
-
-
-def _standard_library() -> Iterator[tuple[str, Path]]:
-    target = f"{_HOME}/{sys.platlibdir}/python{sys.version_info.major}.{sys.version_info.minor}"
-    for folder in dict.fromkeys((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))):
-        for path, source in _tree(Path(folder)):
-            if not (path.startswith("lib-dynload/") and source.name.startswith(_UNUSED_EXTENSIONS)):
-                yield f"{target}/{path}", source
-
-
-def _packages() -> Iterator[tuple[str, Path]]:
-    """Everything of the packages of which a coordinator imports anything."""
-    for name, folder in _imported().items():
-        place = Path(folder)
-        found = [(place.name, place)] if place.is_file() else [(f"{name}/{path}", one) for path, one in _tree(place)]
-        yield from ((f"{_APPLICATION}/{path}", source) for path, source in found)
-
-
-def _imported() -> dict[str, str]:
-    """Where each package is, or module that is in none, that is neither Python's own nor an installer's."""
-    program = _LISTING.format(modules=("cluster.admin.__main__", *_LAZY))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=_IMPORT_S, check=True
-        )
-    except subprocess.SubprocessError as error:
-        raise ZoneError(f"what a coordinator imports cannot be found: {getattr(error, 'stderr', error)}") from error
-    places: dict[str, str] = json.loads(done.stdout)
-    installed = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
-    return {
-        name: place
-        for name, place in places.items()
-        if name in _OWN or (place.startswith(installed) and not name.startswith(_INSTALLERS))
-    }
-
-
-def _tree(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        unused = any(part in _UNUSED or part.startswith("config-") for part in inside.parts)
-        if not unused and path.suffix not in (".a", ".pyc") and path.is_file():
-            yield inside.as_posix(), path
-
-
-def _libraries(programs: list[Path]) -> set[Path]:
-    """Raises ``ZoneError`` if one of them is not installed."""
-    return {library for program in programs for library in needed_libraries(program)}
+    return COORDINATOR.build()

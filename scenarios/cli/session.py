@@ -236,11 +236,12 @@ def down(*, as_json: AsJson = False) -> None:
 
 
 def image(*, as_json: AsJson = False) -> None:
-    """Build the images of container zones and their coordinators out of what is installed here."""
+    """Build the images of container zones, their coordinators and gmq out of what is installed here."""
     from cluster.admin.coordinator_image import build_coordinator_image
     from cluster.real.zones.docker.zone_image import build_image
+    from scenarios.gmq_service.image import GMQ
 
-    images = build_image(), build_coordinator_image()
+    images = build_image(), build_coordinator_image(), GMQ.build()
     if as_json:
         print_json([{"image": built.name, "size_bytes": built.size_bytes} for built in images])
         return

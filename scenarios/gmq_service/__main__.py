@@ -16,10 +16,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m scenarios.gmq_service", description=__doc__)
     parser.add_argument("--config", type=Path)
     parser.add_argument("--compat", action="store_true")
+    parser.add_argument("--foreground", action="store_true", help="its console is there for its log")
     given = parser.parse_args()
     try:
         settings = read_settings(given.config, compat=given.compat, token=os.environ.get(TOKEN_VARIABLE) or None)
-        return 0 if run(settings, console=False, ready=tell_starter) else LEFT_BEHIND
+        return 0 if run(settings, console=given.foreground, ready=tell_starter) else LEFT_BEHIND
     except ClusterError as error:
         print(f"zonelab: {error}", file=sys.stderr)  # noqa: T201 (what the starter reads)
         return FAILED

@@ -78,6 +78,7 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {
         "password": Option("redis_password", str, "a text", secret=True),
         "db": _number("redis_db", 0, 65_535),
         "command_ms": _number("command_ms", 10, 600_000),
+        "connect_s": _number("connect_s", 1, 3_600),
     },
     "server": {"type": Option("server_type", {"rpc": "rpc"}.__getitem__, "rpc")},
     "log": {

@@ -23,9 +23,9 @@ class ServiceSettings:
     """docs/gmq-service.md describes every option.
 
     ``max_active``: exchanges with the server under way; more wait. ``max_idle``: connections to it. ``command_ms``: how
-    long one exchange may take. ``topics``: those that metrics show by name. ``topics_max``: in hardened mode, how many
-    there may be. ``busy_poll_us``: how long after each request the process does not sleep. ``pop_ms``: how long a Pop
-    waits. ``stop_s``: how long each step of a stop may take.
+    long one exchange may take. ``connect_s``: how long a start waits for the server. ``topics``: those that metrics
+    show by name. ``topics_max``: in hardened mode, how many there may be. ``busy_poll_us``: how long after each request
+    the process does not sleep. ``pop_ms``: how long a Pop waits. ``stop_s``: how long each step of a stop may take.
     """
 
     redis_host: str = "127.0.0.1"
@@ -35,6 +35,7 @@ class ServiceSettings:
     redis_password: str = field(default="", repr=False)
     redis_db: int = 0
     command_ms: int = 3_000
+    connect_s: int = 5
     server_type: str = "rpc"
     log_targets: tuple[str, ...] = ("file", "console")
     log_file: str = "gmq.log"

@@ -15,7 +15,6 @@ from engine.ports import Command, Reply, Runtime, ServerError, Unavailable
 RECONNECT_MS = (50, 100, 200, 400, 500)
 """A server that was away is there again for clients half a second after its return."""
 
-CONNECT_S = 5.0
 FULL = "the pool of connections is full"
 
 
@@ -116,11 +115,11 @@ class Pool:
     def connected(self) -> bool:
         return any(server.connected for server in self._servers)
 
-    async def open(self) -> None:
+    async def open(self, *, within_s: float) -> None:
         """Raises ``ClusterError`` if the server does not answer, or not to us."""
         for server in self._servers:
             server.open()
-        deadline_s = asyncio.get_running_loop().time() + CONNECT_S
+        deadline_s = asyncio.get_running_loop().time() + within_s
         while not all(server.connected for server in self._servers):
             refused = next((one.refused for one in self._upstreams if one.refused is not None), None)
             if refused is not None:

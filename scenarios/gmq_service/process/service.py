@@ -107,7 +107,7 @@ class Service:
         """Serve; where. Raises ``ClusterError`` if the server or an address cannot be had."""
         _allow_descriptors(self.settings.clients_max)
         try:
-            await self.pool.open()
+            await self.pool.open(within_s=self.settings.connect_s)
             await self.presence.begin()
             await self.jobs.start()
             facts = {"rpc": await self._listen(self.settings.rpc), **await self._serve_http()}

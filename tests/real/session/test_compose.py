@@ -25,6 +25,8 @@ from support.compose import compose_command
 from cluster.admin.coordinator_image import build_coordinator_image
 from cluster.real.zones.docker.zone_image import build_image
 from cluster.real.zones.port import PortReservation
+from scenarios.gmq_service.clients import BlockingGmqClient
+from scenarios.gmq_service.image import GMQ
 
 pytestmark = pytest.mark.docker
 
@@ -34,7 +36,7 @@ DEADLINE_S = 90
 
 @pytest.fixture(scope="module")
 def images():
-    return build_image(), build_coordinator_image()
+    return build_image(), build_coordinator_image(), GMQ.build()
 
 
 class Composed:
@@ -122,6 +124,19 @@ def write_and_read(ports):
             assert client.mget(*(f"by {writer}" for writer in ports)) == list(ports)
 
 
+def push_and_pop(port):
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        with contextlib.suppress(OSError), BlockingGmqClient(f"127.0.0.1:{port}") as gmq:
+            gmq.push("1", topic="mail")
+            job = gmq.pop("mail")
+            assert job is not None
+            assert (job.id, gmq.ack("1")) == ("1", True)
+            return
+        assert time.monotonic() < deadline, "gmq does not serve"
+        time.sleep(0.1)
+
+
 def until_written(port):
     """A zone may be behind its clients' quorum for as long as a link is."""
     deadline = time.monotonic() + DEADLINE_S
@@ -141,6 +156,7 @@ def test_the_services_of_the_compose_file_are_a_cluster(images):
             until_healthy(page)
         write_and_read({zone: composed.port(f"coordinator-{zone}", 7401) for zone in "abc"})
         assert httpx.get(f"{pages['b']}/topology").json()["zone"] == "b"
+        push_and_pop(composed.port("gmq", 9503))
         body = {"a>b": {"cut": "drop"}}
         assert httpx.put(f"{pages['a']}/links", json=body).status_code == 401
         told = httpx.put(f"{pages['a']}/links", json=body, headers={"Authorization": f"Bearer {token}"})
@@ -158,6 +174,7 @@ class ByTool:
     def __init__(self):
         self.project = f"zonelab-test-{secrets.token_hex(4)}"
         self._reserved = {kind: {zone: PortReservation(None) for zone in "abc"} for kind in ("zone", "client", "page")}
+        self._reserved["gmq"] = {name: PortReservation(None) for name in ("rpc", "api", "web")}
         self.ports = {
             kind: {zone: one.port for zone, one in reserved.items()} for kind, reserved in self._reserved.items()
         }
@@ -203,6 +220,7 @@ def test_a_compose_tool_brings_the_cluster_up_and_down_and_leaves_nothing(images
         for page in pages.values():
             until_healthy(page)
         write_and_read(composed.ports["client"])
+        push_and_pop(composed.ports["gmq"]["rpc"])
         for port in composed.ports["zone"].values():
             until_written(port)
         for zone, page in pages.items():
