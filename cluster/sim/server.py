@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha1
 from itertools import accumulate
 from random import Random
 
@@ -72,6 +73,7 @@ class SimServer:
         self._clock = clock
         self._random = random
         self._model: RedisModel | None = None
+        self._boots = 0
         self._paused = False
         self._disk = Disk(
             persistence=settings.persistence,
@@ -113,13 +115,21 @@ class SimServer:
         assert self._model is None, "the server is already running"
         keeps_log = self.settings.persistence is not Persistence.NONE
         model = RedisModel(
-            clock_us=self._clock.now_us, random=self._random, on_write=self._written if keeps_log else None
+            clock_us=self._clock.now_us,
+            random=self._random,
+            run_id=self._next_run_id(),
+            on_write=self._written if keeps_log else None,
         )
         if copy is None:
             self._disk.attach(model)
         else:
             self._disk.attach_copy(model, copy)
         self._model = model
+
+    def _next_run_id(self) -> str:
+        """What tells one process of this server from another, as the server's own ``run_id`` does."""
+        self._boots += 1
+        return sha1(f"{self.name} {self._boots}".encode(), usedforsecurity=False).hexdigest()
 
     def kill(self) -> None:
         """End the process at once: what is in its buffers is gone, commands of a pipeline that are done stay done."""

@@ -6,10 +6,11 @@ from engine.fifo.settings import HARD_CODED, ConsumerSettings, Release, Rules, T
 
 
 class Mode(StrEnum):
-    """What a group does as which version of RocketMQ does it. Measured: 4.9.4 and 5.3.1."""
+    """What a group does: as which version of RocketMQ (measured: 4.9.4 and 5.3.1), or with tokens that zones check."""
 
     ROCKETMQ_4_9 = "rocketmq-4.9"
     ROCKETMQ_5_3 = "rocketmq-5.3"
+    FENCED = "fenced"
 
 
 class Profile(StrEnum):
@@ -32,9 +33,20 @@ _RULES = {
         dead_letters_wait=True,
         counts_last=False,
     ),
+    Mode.FENCED: Rules(renews_twice=False, release=Release.DRAINED),
 }
 
-_TIMES = {Mode.ROCKETMQ_5_3: Times(), Mode.ROCKETMQ_4_9: Times(first_pull=0, revoke_wait=1_000)}
+_TIMES = {
+    Mode.ROCKETMQ_5_3: Times(),
+    Mode.ROCKETMQ_4_9: Times(first_pull=0, revoke_wait=1_000),
+    Mode.FENCED: Times(first_pull=0, revoke_wait=10_000, relock_retry=1_000),
+}
+
+FENCED_RETRIES = 16
+"""RocketMQ's for concurrent consumers: a message does not hold up its partition for ever."""
+
+MARGIN_SHARE = 20
+"""Clocks of two programs may differ by a lease divided by this."""
 
 
 def group_settings(mode: Mode, profile: Profile = Profile.SCALED, *, factor: int = FACTOR) -> ConsumerSettings:
@@ -44,4 +56,8 @@ def group_settings(mode: Mode, profile: Profile = Profile.SCALED, *, factor: int
         times = times.divided(factor)
     elif profile is Profile.AS_MEASURED:
         times = times.divided(FACTOR, keep=HARD_CODED)
-    return ConsumerSettings(times_ms=times, rules=_RULES[mode])
+    rules = _RULES[mode]
+    if mode is Mode.FENCED:
+        margin_ms = times.lease // MARGIN_SHARE
+        return ConsumerSettings(times_ms=times, rules=rules, reconsumed_max=FENCED_RETRIES, clock_margin_ms=margin_ms)
+    return ConsumerSettings(times_ms=times, rules=rules)

@@ -91,11 +91,13 @@ class Release(StrEnum):
 
     ``forced`` (5.3): it waits a little for the listener and unlocks; if the listener is still busy and the last
     renewal old, it unlocks all the same. ``delayed`` (4.9): it waits for the listener as long as that takes, and
-    if messages are cached it unlocks later, by a timer that nothing stops.
+    if messages are cached it unlocks later, by a timer that nothing stops. ``drained`` (fenced): it waits for the
+    listener, whose result is stored, and renews its lease meanwhile.
     """
 
     FORCED = "forced"
     DELAYED = "delayed"
+    DRAINED = "drained"
 
 
 class Begin(StrEnum):
@@ -163,7 +165,8 @@ class ConsumerSettings:
     ``credit`` and ``credit_bytes``: how many messages, and how much, a member caches a partition before it reads no
     more. ``span``: how far it reads beyond the lowest unfinished message, where there is no order by partition.
     ``threads``: how many listeners work at once. ``reconsumed_max``: a message that failed more often is dealt with as
-    ``poison`` says. ``kept``: so many records behind the slowest group stay in a log.
+    ``poison`` says. ``kept``: so many records behind the slowest group stay in a log. ``clock_margin_ms``: how far the
+    clocks of two programs may differ, for modes that go by them.
     """
 
     group: str = "group"
@@ -182,6 +185,7 @@ class ConsumerSettings:
     reconsumed_max: int = FOREVER
     poison: Poison = Poison.SKIP
     kept: int = 10_000
+    clock_margin_ms: int = 0
 
     @property
     def locks(self) -> bool:
@@ -200,6 +204,7 @@ class ConsumerSettings:
             ("threads", 1, 1_024),
             ("reconsumed_max", 0, FOREVER),
             ("kept", 0, FOREVER),
+            ("clock_margin_ms", 0, FOREVER),
         ):
             if not least <= getattr(self, name) <= most:
                 raise ValueError(f"{name} must be {least}..{most}, got {getattr(self, name)}")

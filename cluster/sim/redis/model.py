@@ -14,7 +14,7 @@ from cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
 from cluster.sim.redis.reply import error as error_reply
 from cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
 from cluster.sim.redis.scripting import Scripts
-from cluster.sim.redis.store import Store
+from cluster.sim.redis.store import NO_RUN, Store
 from engine.ports import Argument, Command, Reply, ServerError
 
 _ARGUMENTS_SHOWN = 128
@@ -29,8 +29,10 @@ _NO_SCRIPTS = "ERR This Valkey command is not allowed from script"
 class RedisModel:
     """One server. ``clock_us`` is its wall clock in microseconds since 1970; ``random`` serves SPOP and its kin."""
 
-    def __init__(self, *, clock_us: Callable[[], int], random: Random, on_write: OnWrite | None = None) -> None:
-        self.store = Store(clock_us=clock_us, random=random)
+    def __init__(
+        self, *, clock_us: Callable[[], int], random: Random, run_id: str = NO_RUN, on_write: OnWrite | None = None
+    ) -> None:
+        self.store = Store(clock_us=clock_us, random=random, run_id=run_id)
         self._on_write = on_write
         self._written: list[Args] = []
         self.full = False

@@ -10,6 +10,8 @@ from cluster.sim.redis.values import SortedSet, Value
 
 V = TypeVar("V", bound=Value)
 
+NO_RUN = "0" * 40
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -22,10 +24,12 @@ class Snapshot:
 class Store:
     """One database. ``now_us`` is the server's clock, frozen while a command or script runs.
 
+    ``run_id``: of the process, 40 hexadecimal digits; it is no part of the data, so no copy has it.
     ``changes`` counts modifications, in the server's way: a command that leaves it alone is not written to disk.
     """
 
-    def __init__(self, *, clock_us: Callable[[], int], random: Random) -> None:
+    def __init__(self, *, clock_us: Callable[[], int], random: Random, run_id: str = NO_RUN) -> None:
+        self.run_id = run_id
         self._clock_us = clock_us
         self.random = random
         self._now_us: int | None = None

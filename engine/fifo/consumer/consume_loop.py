@@ -50,6 +50,13 @@ class ConsumeLoop:
             timer.cancel()
         return not self._listening[partition]
 
+    async def ended(self, partition: Partition) -> None:
+        """Wait for the requests that are under way: what their listeners said has been carried out then."""
+        for (whose, _), turn in list(self._one_at_a_time.items()):
+            if whose == partition:
+                async with turn:
+                    pass
+
     async def _request(self, queue: ProcessQueue, lane: str) -> None:
         where = queue.partition, lane
         turn = self._one_at_a_time.setdefault(where, Mutex(self._context.runtime))
@@ -81,9 +88,9 @@ class ConsumeLoop:
                 return
 
     async def _worked_on(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> int | None:
-        handling = Handling(partition=queue.partition)
+        handling = Handling(partition=queue.partition, fence=self._context.zones.fence(queue.partition) or (0, 0))
         wanted = await self._results.without_parked(queue, lane, batch)
-        if not wanted:
+        if not wanted or queue.dropped:
             return GOES_ON
         said = await self._handed_over(queue, wanted, handling)
         return await self._results.of(queue, lane, wanted, said, handling)

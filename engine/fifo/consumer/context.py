@@ -1,12 +1,12 @@
 """What the parts of one member share."""
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from engine.fifo.consumer.hooks import Hook
 from engine.fifo.consumer.listener import Listener
-from engine.fifo.consumer.process_queue import ProcessQueue
+from engine.fifo.consumer.process_queue import NONE_FAILED, ProcessQueue
 from engine.fifo.events import Observer
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import PartitionLogs
@@ -30,6 +30,14 @@ class Zones:
     members: Members
     dead_letters: DeadLetters
     parked: Parked
+
+    def fence(self, _partition: Partition) -> tuple[int, int] | None:
+        """Generation and token under which this member has the partition; None where locks have no tokens."""
+        return None
+
+    def failed(self, _partition: Partition) -> Mapping[int, int]:
+        """Offset → how often it failed, as far as zones know that; RocketMQ's do not."""
+        return NONE_FAILED
 
     @classmethod
     def of(
@@ -95,5 +103,7 @@ class MemberContext:
 
     def columns(self, partition: Partition) -> dict[str, Any]:
         """Of every event about ``partition``."""
+        fence = self.zones.fence(partition)
+        fenced = {} if fence is None else {"generation": fence[0], "token": fence[1]}
         named = {"group": self.group, "partition": partition.name}
-        return {**named, "member": self.name, "session": self.session}
+        return {**named, "member": self.name, "session": self.session, **fenced}

@@ -36,10 +36,12 @@ class Handling:
     """What a listener may set while it handles a batch.
 
     ``commits_itself``: what succeeds is done; otherwise ``Outcome.COMMIT`` says so. ``suspend_ms``: the pause before
-    the next try instead of the group's; None: that.
+    the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it works,
+    for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none.
     """
 
     partition: Partition
+    fence: tuple[int, int] = (0, 0)
     commits_itself: bool = True
     suspend_ms: int | None = None
 

@@ -6,15 +6,12 @@ from contextlib import suppress
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.lifecycle import Startable
 from engine.fifo.assignment.strategies import strategy
-from engine.fifo.consumer.consume_loop import ConsumeLoop
 from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.ownership import Ownership
 from engine.fifo.consumer.pull import Pulls
 from engine.fifo.consumer.rebalance import Rebalance
-from engine.fifo.consumer.results import Results
-from engine.fifo.consumer.revoke import Revoke
+from engine.fifo.fenced.member.parts import parts_of
 from engine.fifo.partition import Partition
+from engine.fifo.settings import Release
 from engine.fifo.topics.followed import FollowedRoute
 from engine.ports import Task
 
@@ -34,19 +31,18 @@ class Member(Startable):
         route: FollowedRoute | None = None,
     ) -> None:
         self._context, self._topics, self._route = context, _topics(partitions), route
-        self._ownership, self._offsets = Ownership(context), Offsets(context)
-        results = Results(context, self._offsets)
-        loop = ConsumeLoop(context, self._ownership, results)
-        self.statistics = loop.watchers.statistics
+        parts = parts_of(context, lost=self._wake)
+        self._ownership, self._offsets, self._revoke, self._parts = parts.ownership, parts.offsets, parts.revoke, parts
+        self.statistics = parts.loop.watchers.statistics
         self._rebalance = Rebalance(
             context,
             partitions=partitions,
             route=route,
             strategy=strategy(context.settings.assignment, room_of=room_of),
-            ownership=self._ownership,
-            offsets=self._offsets,
-            pulls=Pulls(context, self._offsets, loop, results, lambda: self._rebalance.wake()),
-            revoke=Revoke(context, self._ownership, self._offsets, loop),
+            ownership=parts.ownership,
+            offsets=parts.offsets,
+            pulls=Pulls(context, parts.offsets, parts.loop, parts.results, self._wake),
+            revoke=parts.revoke,
         )
         self._scheduled: list[Task[None]] = []
         self._last: list[Task[None]] = []
@@ -66,22 +62,30 @@ class Member(Startable):
             self._every(times.member_scan, times.member_scan, self._trim, "trim"),
             context.spawn(self._rebalance.run(), "rebalance"),
         ]
+        self._rebalancing = self._last[-1]
         if self._route is not None:
             self._last.append(self._every(times.route, times.route, self._look_at_route, "route"))
+        if self._parts.look_after is not None:
+            self._scheduled.append(self._every(times.renew, times.renew, self._parts.look_after, "upkeep"))
         if context.settings.rules.renews_twice:
             first_ms = times.renew_first + times.renew // 2
             self._last.append(self._every(times.renew, first_ms, self._ownership.renew_all, "second renewal"))
 
     async def close(self) -> None:
-        """Stop in RocketMQ's order: unlock first, then store how far it is, then leave. It waits for no listener."""
+        """Stop in RocketMQ's order: unlock first, then store how far it is, then leave. It waits for no listener.
+
+        Where partitions are drained it waits for listeners, for a while, and unlocks what they have left.
+        """
         context = self._context
+        heartbeat, *others = self._last
+        if context.settings.rules.release is Release.DRAINED:
+            await self._drain()
         for task in self._scheduled:
             task.cancel()
         await self._ownership.release(list(context.queues), why="shutdown")
         for queue in context.queues.values():
             queue.locked = False
         await self._offsets.flush()
-        heartbeat, *others = self._last
         heartbeat.cancel()
         with suppress(*COMMAND_FAILURES):  # it is removed when it was silent for long enough
             await context.zones.members.leave(context.name)
@@ -91,6 +95,24 @@ class Member(Startable):
         for task in others:
             task.cancel()
         self._note("left")
+
+    async def _drain(self) -> None:
+        """Begin nothing any more, and give up each partition when its listener has ended and its result is stored.
+
+        What does not end in time is not given up: its lease ends by itself.
+        """
+        context = self._context
+        self._rebalancing.cancel()
+        queues = list(context.queues.values())
+        for queue in queues:
+            queue.dropped = True
+        tasks = [self._context.runtime.spawn(self._revoke.of(queue), name="drain") for queue in queues]
+        for queue, task in zip(queues, tasks, strict=True):
+            await task.join()
+            context.queues.pop(queue.partition, None)
+
+    def _wake(self) -> None:
+        self._rebalance.wake()
 
     def kill(self) -> None:
         """Stop at once, as a program that is killed: nothing more is sent. ``Members.leave`` is for who notices it."""

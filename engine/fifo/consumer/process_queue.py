@@ -1,6 +1,6 @@
 """What a member caches of one partition, from the pull to the commit. Pure state: it asks nobody."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -8,6 +8,8 @@ from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Entry
 from engine.fifo.partition import Partition
 from engine.fifo.settings import Order
+
+NONE_FAILED: Mapping[int, int] = {}
 
 WHOLE = ""
 """The only lane of a partition whose messages are all in one order."""
@@ -22,7 +24,7 @@ _LANES: dict[Order, Callable[[Entry], str]] = {
 
 @dataclass(slots=True)
 class Cached:
-    """``failed``: how often it failed here. RocketMQ, too, keeps it nowhere else: another member begins at 0."""
+    """``failed``: how often it failed here; unless partitions are fenced another member begins at 0, as in RocketMQ."""
 
     entry: Entry
     failed: int = 0
@@ -63,6 +65,8 @@ class ProcessQueue:
         self.next_offset, self.pulled_ms = next_offset, now_ms
         self.was_locked = False
         """A pull has found it locked, and has read the cursor then."""
+        self.token = 0
+        """Of the grant, if grants have tokens."""
         self.refused_releases = 0
         self.cached = 0
         """Messages, those included that were handed out and are not committed."""
@@ -102,15 +106,15 @@ class ProcessQueue:
         self.next_offset = progress.cursor
         self._finished.update(progress.above)
 
-    def put(self, entries: Iterable[Entry]) -> list[str]:
-        """Cache ``entries``. The lanes for which a request has to be begun."""
+    def put(self, entries: Iterable[Entry], *, failed: Mapping[int, int] = NONE_FAILED) -> list[str]:
+        """Cache ``entries``, which failed so often. The lanes for which a request has to be begun."""
         begun = []
         for entry in entries:
             self.next_offset = max(self.next_offset, entry.offset + 1)
             heappush(self._unfinished, entry.offset)
             if entry.offset in self._finished:
                 continue
-            cached = Cached(entry)
+            cached = Cached(entry, failed.get(entry.offset, 0))
             self.cached += 1
             self.cached_bytes += cached.size
             name = self._lane_of(entry)

@@ -78,8 +78,7 @@ class Pulls:
         if not queue.was_locked:
             # Read a second time: until now the last owner may have gone on. Later nobody looks at the cursor again.
             queue.begin_at(await self.beginning(queue.partition))
-            parked = await self._context.zones.parked.listed(queue.partition, self._context.group)
-            queue.parked.update(entry.record.key for entry in parked)
+            queue.parked.update(await self._context.zones.parked.parked_keys(queue.partition, self._context.group))
             queue.was_locked = True
         count = self._context.settings.pulled
         page = await self._context.zones.logs.page(queue.partition, offset=queue.next_offset, count=count)
@@ -94,7 +93,7 @@ class Pulls:
             elif not queue.cached:
                 self._offsets.reach(queue.partition, queue.progress, only_up=True)
             return False
-        for lane in queue.put(page.entries):
+        for lane in queue.put(page.entries, failed=self._context.zones.failed(queue.partition)):
             self._loop.begin(queue, lane)
         return True
 

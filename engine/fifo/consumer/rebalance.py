@@ -122,6 +122,7 @@ class Rebalance:
         now_ms, settings = context.clock.now_ms(), context.settings
         locked = settings.rules.own_at_once or not settings.locks
         queue = ProcessQueue(partition, next_offset=progress.cursor, locked=locked, now_ms=now_ms, order=settings.order)
+        _, queue.token = context.zones.fence(partition) or (0, 0)
         context.queues[partition] = queue
         self._pulls.begin(queue)
 

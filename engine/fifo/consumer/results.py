@@ -33,7 +33,7 @@ class Results:
         if outcome is Outcome.SUSPEND:
             return await self._failed(queue, lane, batch, handling)
         if handling.commits_itself or outcome is Outcome.COMMIT:
-            self._commit(queue, lane)
+            await self._commit(queue, lane)
         elif outcome is Outcome.ROLLBACK:
             queue.roll_back(lane)
             return self._pause(handling)
@@ -80,11 +80,11 @@ class Results:
             queue.put_back(left, lane)  # those too that are dead letters by now: they will come, and be buried, again
             return self._pause(handling)
         if handling.commits_itself:
-            self._commit(queue, lane)
+            await self._commit(queue, lane)
         return GOES_ON
 
     def _tell_failed(self, queue: ProcessQueue, failed: Cached, handling: Handling) -> None:
-        columns = {**_columns(failed.entry), "attempt": failed.failed, "pause_ms": self._pause(handling)}
+        columns = {**columns_of(failed.entry), "attempt": failed.failed, "pause_ms": self._pause(handling)}
         with asked(self._context, "fail", [queue.partition], **columns):
             pass  # it is counted here alone, where another member will not find it
 
@@ -94,7 +94,7 @@ class Results:
         level = min(LEVELS_SKIPPED + dead.failed, len(levels))
         entry, attempts = dead.entry, dead.failed + rules.counts_last
         try:
-            with asked(context, "dead_letter", [queue.partition], **_columns(entry)):
+            with asked(context, "dead_letter", [queue.partition], **columns_of(entry)):
                 await context.zones.dead_letters.add(
                     queue.partition,
                     entry,
@@ -108,20 +108,20 @@ class Results:
     async def _park(self, queue: ProcessQueue, lane: str, poison: Cached) -> bool:
         entry = poison.entry
         try:
-            with asked(self._context, "park", [queue.partition], **_columns(entry)):
+            with asked(self._context, "park", [queue.partition], **columns_of(entry)):
                 await self._context.zones.parked.add(queue.partition, self._context.group, entry)
         except COMMAND_FAILURES:
             return False
         queue.parked.add(entry.record.key)
-        self._reach(queue, queue.finish([poison], lane))
+        await self._reach(queue, queue.finish([poison], lane))
         return True
 
-    def _commit(self, queue: ProcessQueue, lane: str) -> None:
+    async def _commit(self, queue: ProcessQueue, lane: str) -> None:
         reached = queue.commit(lane)
         if reached is not None:
-            self._reach(queue, reached)
+            await self._reach(queue, reached)
 
-    def _reach(self, queue: ProcessQueue, reached: Progress) -> None:
+    async def _reach(self, queue: ProcessQueue, reached: Progress) -> None:
         """In memory. Whoever has dropped the partition commits nothing, so the next owner gets the batch again."""
         if not queue.dropped:
             self._offsets.reach(queue.partition, reached)
@@ -132,5 +132,5 @@ class Results:
         return min(max(wanted, times.suspend_least), times.suspend_most)
 
 
-def _columns(entry: Entry) -> dict[str, Any]:
+def columns_of(entry: Entry) -> dict[str, Any]:
     return {"offset": entry.offset, "message_id": entry.record.id, "key": entry.record.key}

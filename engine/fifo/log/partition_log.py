@@ -28,7 +28,7 @@ class Sealed(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """``duplicate``: the record was there before, at this offset. None: it has none yet, since it is not due."""
+    """``offset``: None if it gets one later. ``duplicate``: the record was there before, at this offset."""
 
     offset: int | None
     duplicate: bool

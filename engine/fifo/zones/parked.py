@@ -19,6 +19,9 @@ class Parked:
         command: Command = ("ZADD", self._keys.parked(partition, group), entry.offset, text)
         await write(self._level, [command], name="park")
 
+    async def parked_keys(self, partition: Partition, group: str) -> set[str]:
+        return {entry.record.key for entry in await self.listed(partition, group)}
+
     async def listed(self, partition: Partition, group: str) -> list[Entry]:
         """In the order of their offsets."""
         (raws,) = await read(self._level, [("ZRANGE", self._keys.parked(partition, group), 0, -1)])

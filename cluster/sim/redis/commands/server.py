@@ -32,7 +32,7 @@ def time(store: Store, args: Args) -> Reply:
 @command("info", -1)
 def info(store: Store, args: Args) -> Reply:
     """The server section, whatever section is asked for."""
-    return _INFO.encode()
+    return f"{_INFO}run_id:{store.run_id}\r\n".encode()
 
 
 @command("dbsize", 1)

@@ -131,7 +131,7 @@ def test_a_commit_before_the_effect_is_caught(lab, monkeypatch):
     original = ConsumeLoop._handed_over
 
     async def committed_first(self, queue, batch, handling):
-        self._results._commit(queue, process_queue.WHOLE)
+        await self._results._commit(queue, process_queue.WHOLE)
         await self._results._offsets.flush()
         return await original(self, queue, batch, handling)
 
@@ -144,9 +144,9 @@ def test_a_commit_before_the_effect_is_caught(lab, monkeypatch):
 
 def skipping(self, queue, lane, batch, handling):
     """A failed message counts as done."""
-    self._commit(queue, lane)
 
     async def done():
+        await self._commit(queue, lane)
         return GOES_ON
 
     return done()

@@ -1,0 +1,60 @@
+"""What one zone holds of a fenced partition at rest, as rows of ``analysis.runs.order.FINAL_ORDER``."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from engine.common.pipelines import read
+from engine.fifo.fenced.cursor import CursorState
+from engine.fifo.fenced.keys import FencedKeys, group_register
+from engine.fifo.fenced.views import RegisterView, generation_of
+from engine.fifo.log.record import Record
+from engine.fifo.partition import Partition
+from engine.ports import Command, Connection
+
+PLACES = {"dead_letter": "dead", "park": "parked"}
+
+
+async def final_rows(
+    zone_alone: Connection, keys: FencedKeys, partition: Partition, groups: Sequence[str], *, zone: str
+) -> list[dict[str, Any]]:
+    """Raises what the port raises. Records that have no offset yet are no part of the log."""
+    commands: list[Command] = [
+        ("HGET", keys.meta(partition), "era"),
+        ("HGETALL", keys.log(partition)),
+        ("HMGET", keys.registers(partition), *map(group_register, groups)),
+        ("HGETALL", keys.aside(partition)),
+    ]
+    era, log, registers, aside = await read(zone_alone, commands)
+    generation = generation_of((era or b"").decode())
+    common = {"zone": zone, "partition": partition.name}
+    rows: list[dict[str, Any]] = []
+    for at, stored in sorted((int(name), value.decode()) for name, value in _pairs(log)):
+        under, _, text = stored.partition(" ")
+        record = Record.parse(text)
+        rows.append({**common, "place": "log", "offset": at, "token": int(under), **_of(record)})
+    for group, register in zip(groups, registers, strict=True):
+        view = RegisterView.parse(register)
+        if view.state:
+            cursor = CursorState.parse(view.state).progress.cursor
+            told = {"group": group, "offset": cursor, "generation": generation, "token": view.token}
+            rows.append({**common, "place": "cursor", **told})
+    for name, value in sorted(_pairs(aside)):
+        group, _, offset = name.decode().rpartition(" ")
+        why, token, _, message_id, key, producer, sequence = json.loads(value)
+        told = {"message_id": message_id, "key": key, "producer": producer, "sequence": sequence, "token": token}
+        rows.append({**common, "place": PLACES[why], "group": group, "offset": int(offset), **told})
+    return rows
+
+
+def _pairs(flat: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _of(record: Record) -> dict[str, Any]:
+    return {
+        "key": record.key,
+        "message_id": record.id,
+        "producer": record.producer,
+        "sequence": record.sequence,
+    }

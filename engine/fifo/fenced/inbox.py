@@ -1,0 +1,44 @@
+"""Where producers put records, which have no offset yet. Putting one in commutes: zones may hear them in any order."""
+
+from collections.abc import Sequence
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.common.pipelines import write as voted
+from engine.fifo.fenced.admission import Admission
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.register import ATTEMPTS, Unadmitted
+from engine.fifo.fenced.scripts import run
+from engine.fifo.log.record import Record
+from engine.fifo.partition import Partition
+from engine.ports import Clock, Connection, Indeterminate
+
+
+class Inbox:
+    """``decides``: a connection that answers what two zones answered."""
+
+    def __init__(self, *, decides: Connection, admission: Admission, keys: FencedKeys, clock: Clock) -> None:
+        self._decides, self._admission, self._keys, self._clock = decides, admission, keys, clock
+
+    async def put(self, partition: Partition, records: Sequence[Record]) -> None:
+        """Two zones have ``records`` when it returns; what was there stays. Raises what the port raises."""
+        keys = self._keys
+        names = [keys.meta(partition), keys.registers(partition), keys.inbox(partition)]
+        words = [word for record in records for word in (self._clock.now_ms(), record.text())]
+        perhaps = False
+        for _ in range(ATTEMPTS):
+            era = await self._admission.era(partition)
+            if era is None:
+                break
+            try:
+                (reply,) = await voted(self._decides, [run("push", names, era, *words)], name="push")
+            except COMMAND_FAILURES as error:
+                self._admission.forget(partition)
+                if perhaps:
+                    raise Indeterminate(f"{partition.name}: an earlier attempt may be in a zone; {error}") from error
+                raise
+            if reply == b"ok":
+                return
+            self._admission.forget(partition)
+            perhaps = True  # two zones refused; the third is not known
+        why = f"{partition.name}: too few zones are admitted, or they change"
+        raise Indeterminate(why) if perhaps else Unadmitted(why)

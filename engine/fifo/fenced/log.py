@@ -1,0 +1,248 @@
+"""The log of a fenced partition: one writer gives offsets, to records that it finds in the inboxes of single zones.
+
+A record follows those of its producer with lower numbers without a gap, and has one offset. The writer's register holds
+the end of the log, where its last write began, and the last number of each producer; records lie beside it, each under
+the token of its writer. What lies in front of the last write was decided before that was sent.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from engine.common.mutex import Mutex
+from engine.fifo.fenced.keys import LOG_REGISTER
+from engine.fifo.fenced.register import Effects, Found, Register, Store
+from engine.fifo.fenced.views import attempt
+from engine.fifo.log.record import Entry, Record
+from engine.fifo.partition import Partition
+from engine.ports import Command, Indeterminate
+
+READ_MAX = 200
+"""Records that are looked for in an inbox, or read from a log, at once."""
+
+PRODUCERS_MAX = 1_000
+"""So many producers, those of the latest records, are remembered: the register has their names."""
+
+OTHERS_EVERY = 8
+"""Every so many looks that found nothing in the own zone's inbox, another zone's is looked at."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogState:
+    """``end``: offset of the next record. ``since``: where the last write began. ``last``: producer → its last number
+    and the offset of that.
+    """
+
+    end: int = 0
+    since: int = 0
+    last: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        if not text:
+            return cls()
+        end, since, last = json.loads(text)
+        return cls(end=end, since=since, last={name: (number, offset) for name, (number, offset) in last.items()})
+
+    def text(self) -> str:
+        return json.dumps([self.end, self.since, self.last], ensure_ascii=False, separators=(",", ":"))
+
+    def with_records(self, records: Sequence[tuple[int, Record]]) -> "LogState":
+        last = {**self.last, **{each.producer: (each.sequence, offset) for offset, each in records}}
+        if len(last) > PRODUCERS_MAX:
+            last = dict(sorted(last.items(), key=lambda item: item[1][1])[-PRODUCERS_MAX:])
+        return LogState(end=self.end + len(records), since=self.end, last=last)
+
+
+class FencedLog:
+    """Of ``partition``, as one session writes or reads it. ``near``: the zone whose inbox is looked at first.
+
+    ``one_writer`` and ``proves`` are mechanisms, which can be off.
+    """
+
+    def __init__(
+        self, store: Store, partition: Partition, *, near: str, one_writer: bool = True, proves: bool = True
+    ) -> None:
+        self._store, self.partition, self._near, self._proves = store, partition, near, proves
+        self.register = Register(store=store, partition=partition, name=LOG_REGISTER, exclusive=one_writer)
+        self._state = LogState()
+        self._adopted = False
+        self._turn = Mutex(store.runtime)
+        self._known: dict[int, Record] = {}
+        self._empty_looks = 0
+        self._retry_ns = 0
+        self._compared = 0
+
+    @property
+    def writes(self) -> bool:
+        """This session gives offsets."""
+        return self._adopted and self.register.token > 0
+
+    @property
+    def end(self) -> int:
+        return self._state.end
+
+    async def take(self) -> bool:
+        """Become the writer, if nobody is. Raises what the port raises."""
+        self._adopted = False
+        found = await self.register.claim()
+        if found is None:
+            return False
+        self._state, self._known = LogState.parse(found.view.state), {}
+        if self._store.adopts and found.view.number:
+            records = await self._last_write(found)
+            self._state = replace(self._state, since=self._state.end - len(records))
+            await self.register.write(self._state.text(), Effects(records=records))
+        self._adopted = True
+        return True
+
+    async def read(self, offset: int, count: int) -> list[Entry]:
+        """Up to ``count`` decided records from ``offset`` on. The writer looks for new ones if it has none."""
+        if not self.writes:
+            await self._take_in_a_while()
+        async with self._turn:
+            if self.writes and offset >= self._state.end:
+                await self._give_offsets()
+        found = [self._known.get(each) for each in range(offset, min(offset + count, self._state.end))]
+        if not found or found[0] is None:
+            return await self._stored(offset, min(count, READ_MAX))
+        known = found[: found.index(None)] if None in found else found
+        return [Entry(offset + each, record) for each, record in enumerate(known) if record is not None]
+
+    def forget(self, before: int) -> None:
+        """What is in front of ``before`` is not read again."""
+        for offset in [offset for offset in self._known if offset < before]:
+            del self._known[offset]
+
+    async def release(self) -> None:
+        """Let others write. Raises what the port raises."""
+        if self.writes:
+            await self.register.give_up()
+
+    async def repair(self) -> None:
+        """Give zones the records that they missed. Raises what the port raises."""
+        missing = await self._missed()
+        async with self._turn:
+            if missing and self.writes:
+                records = [(entry.offset, entry.record.text()) for entry in missing]
+                await self.register.write(self._state.text(), Effects(records=records))
+
+    async def _take_in_a_while(self) -> None:
+        now_ns = self._store.runtime.now_ns()
+        if now_ns >= self._retry_ns:
+            self._retry_ns = now_ns + self._store.lease_ms * 100_000
+            await self.take()
+
+    async def _last_write(self, found: Found) -> list[tuple[int, str]]:
+        """The records of the newest state's last write, which its zone has, under its token."""
+        offsets = range(self._state.since, self._state.end)
+        if not offsets:
+            return []
+        answer = await attempt(self._store.views.zones[found.zone], [self._reading(offsets)])
+        texts = [(raw or b"").decode().partition(" ") for raw in (answer[0] if answer else [])]
+        if not texts or any(int(token or -1) != found.view.token for token, _, _ in texts):
+            self.register.token = 0
+            raise Indeterminate(f"{self.partition.name}: zone {found.zone} lacks records that it had")
+        return [(offset, text) for offset, (_, _, text) in zip(offsets, texts, strict=True)]
+
+    async def _give_offsets(self) -> None:
+        """To what is found in the inbox of one zone; they count when two zones have them in the log."""
+        texts = await self._pending()
+        if not texts:
+            return
+        chosen, removed = self._in_order(texts)
+        if not chosen and not removed:
+            return
+        records = [(self._state.end + number, record) for number, record in enumerate(chosen)]
+        state = self._state.with_records(records)
+        effects = Effects(records=[(offset, record.text()) for offset, record in records], removed=removed)
+        if self._proves:
+            await self.register.write(state.text(), effects)
+        else:
+            self.register.write_soon(state.text(), effects)
+        self._state = state
+        self._known.update(records)
+
+    async def _pending(self) -> list[str]:
+        zones = [self._near, *(zone for zone in self._store.views.zones if zone != self._near)]
+        turn, self._empty_looks = self._empty_looks, self._empty_looks + 1
+        zone = zones[turn // OTHERS_EVERY % len(zones)] if turn % OTHERS_EVERY == 0 else self._near
+        key = self._store.keys.inbox(self.partition)
+        answer = await attempt(self._store.views.zones[zone], [("ZRANGE", key, 0, READ_MAX - 1)])
+        return [raw.decode() for raw in answer[0]] if answer else []
+
+    def _in_order(self, texts: Iterable[str]) -> tuple[list[Record], list[str]]:
+        """Those whose turn it is, in the order in which they were sent as far as numbers allow; and those that the log
+        has already.
+        """
+        waiting: dict[tuple[str, int], Record] = {}
+        removed, chosen = [], []
+        following = {name: number + 1 for name, (number, _) in self._state.last.items()}
+        for text in texts:
+            record = Record.parse(text)
+            if record.sequence < following.get(record.producer, 1):
+                removed.append(text)
+            else:
+                waiting[record.producer, record.sequence] = record
+        for producer, _ in list(waiting):
+            while (turn := (producer, following.get(producer, 1))) in waiting:
+                chosen.append(waiting.pop(turn))
+                following[producer] = turn[1] + 1
+        return chosen, removed
+
+    async def _stored(self, offset: int, count: int) -> list[Entry]:
+        """Records as the zones have them, up to the first that is not certain.
+
+        The writer knows that all in front of its end were decided: of two zones the newer is right. Anybody else takes
+        what two zones show alike, token and all.
+        """
+        end = min(offset + count, self._state.end) if self.writes else offset + count
+        offsets = range(offset, end)
+        if not offsets:
+            return []
+        columns = await self._columns(offsets)
+        entries = []
+        for at, raws in zip(offsets, zip(*columns.values(), strict=True), strict=True):
+            text = self._agreed([raw.decode() for raw in raws if raw is not None], answered=len(raws))
+            if text is None:
+                break
+            entries.append(Entry(at, Record.parse(text.partition(" ")[2])))
+        if self.writes:
+            self._known.update((entry.offset, entry.record) for entry in entries)
+        return entries
+
+    async def _columns(self, offsets: range) -> dict[str, list[bytes | None]]:
+        """Zone that takes part → what it has at ``offsets``."""
+        views = await self._store.views.of(self.partition, [LOG_REGISTER], self._reading(offsets))
+        return {zone: view.more[0] for zone, view in views.items() if view.admitted}
+
+    def _agreed(self, texts: list[str], *, answered: int) -> str | None:
+        majority = self._store.views.majority
+        if not texts or answered < majority:
+            return None
+        newest = max(texts, key=lambda text: int(text.partition(" ")[0]))
+        return newest if self.writes or texts.count(newest) >= majority else None
+
+    async def _missed(self) -> list[Entry]:
+        """Some of the records that a zone that takes part lacks or has otherwise, behind those compared before."""
+        views = self._store.views
+        counts = await views.ask(("HLEN", self._store.keys.log(self.partition)))
+        if all(answer[0] == self._state.end for answer in counts.values()):
+            return []
+        begin = self._compared if self._compared < self._state.end else 0
+        offsets = range(begin, min(begin + READ_MAX, self._state.end))
+        self._compared = begin + READ_MAX
+        columns = await self._columns(offsets)
+        if len(columns) < views.majority:
+            return []
+        entries = []
+        for at, raws in zip(offsets, zip(*columns.values(), strict=True), strict=True):
+            texts = [raw.decode() for raw in raws if raw is not None]
+            text = self._agreed(texts, answered=len(raws))
+            if text is not None and len(texts) < len(raws):
+                entries.append(Entry(at, Record.parse(text.partition(" ")[2])))
+        return entries
+
+    def _reading(self, offsets: Sequence[int]) -> Command:
+        return ("HMGET", self._store.keys.log(self.partition), *offsets)

@@ -1,0 +1,43 @@
+-- Before each of the other scripts. KEYS[1]: what the zone knows of the partition as a whole, KEYS[2]: its registers.
+-- ARGV[1]: the era of whoever asks; '' if nobody has to be admitted.
+local function own_run()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
+-- Whether this very process was admitted: what a zone has that died since, or a copy of another one, does not count.
+local function admitted()
+  return redis.call('HGET', KEYS[1], 'mark') == own_run()
+end
+
+-- Why the zone does not take part, if it does not.
+local function refusal()
+  if ARGV[1] == '' then return nil end
+  local known = redis.call('HMGET', KEYS[1], 'mark', 'era')
+  if known[1] ~= own_run() then return 'unadmitted' end
+  if known[2] ~= ARGV[1] then return 'era' end
+  return nil
+end
+
+local function generation(era)
+  return tonumber(string.match(era or '', '^%d+') or '0')
+end
+
+-- A register: the token that was promised last, to whom and until when; the token and the number of the last write, and
+-- what it wrote.
+local function register_of(text)
+  local promised, owner, ends, token, number, state = string.match(text or '', '^(%d+) (%S+) (%d+) (%d+) (%d+) (.*)$')
+  if not promised then return {promised = 0, owner = '-', ends = 0, token = 0, number = 0, state = ''} end
+  return {
+    promised = tonumber(promised), owner = owner, ends = tonumber(ends),
+    token = tonumber(token), number = tonumber(number), state = state,
+  }
+end
+
+local function put(name, of)
+  local head = string.format('%.0f %s %.0f %.0f %.0f ', of.promised, of.owner, of.ends, of.token, of.number)
+  redis.call('HSET', KEYS[2], name, head .. of.state)
+end
+
+local function newer(token, number, than)
+  return token > than.token or token == than.token and number > than.number
+end

@@ -1,0 +1,5 @@
+-- Put records into the inbox KEYS[3]. ARGV[2..]: when it was sent, in ms, and the record, for each.
+local refused = refusal()
+if refused then return refused end
+for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[3], 'NX', ARGV[i], ARGV[i + 1]) end
+return 'ok'

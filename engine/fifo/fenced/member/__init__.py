@@ -1,0 +1,1 @@
+"""What a member does differently where partitions are fenced. Read first: ``tenures``, then ``results``."""

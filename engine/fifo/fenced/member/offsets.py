@@ -1,0 +1,10 @@
+"""Where partitions are fenced nothing waits to be written: each result is at the zones before the next batch begins."""
+
+from engine.fifo.consumer.offsets import Offsets
+from engine.fifo.log.progress import Progress
+from engine.fifo.partition import Partition
+
+
+class NoOffsets(Offsets):
+    def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
+        """A pull that finds nothing has nothing to tell."""

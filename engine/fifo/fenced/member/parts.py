@@ -1,0 +1,60 @@
+"""The parts of a member that differ where partitions are fenced."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.consumer.consume_loop import ConsumeLoop
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.offsets import Offsets
+from engine.fifo.consumer.ownership import Ownership
+from engine.fifo.consumer.results import Results
+from engine.fifo.consumer.revoke import Revoke
+from engine.fifo.fenced.mechanisms import Fencing
+from engine.fifo.fenced.member.offsets import NoOffsets
+from engine.fifo.fenced.member.ownership import FencedOwnership
+from engine.fifo.fenced.member.results import FencedResults
+from engine.fifo.fenced.member.revoke import DrainedRevoke
+from engine.fifo.fenced.member.tenures import Tenures
+from engine.fifo.fenced.member.zones import FencedZones
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parts:
+    """``look_after``: what the member does beside its work, from time to time."""
+
+    ownership: Ownership
+    offsets: Offsets
+    results: Results
+    loop: ConsumeLoop
+    revoke: Revoke
+    look_after: Callable[[], Awaitable[None]] | None = None
+
+
+def parts_of(context: MemberContext, *, lost: Callable[[], None]) -> Parts:
+    """``lost``: told when a partition is not the member's any more, though nobody asked it to give it up."""
+    if isinstance(context.zones, FencedZones):
+        return _fenced(context, context.zones.tenures, NoOffsets(context), lost)
+    offsets, ownership = Offsets(context), Ownership(context)
+    results = Results(context, offsets)
+    loop = ConsumeLoop(context, ownership, results)
+    revoke = Revoke(context, ownership, offsets, loop)
+    return Parts(ownership=ownership, offsets=offsets, results=results, loop=loop, revoke=revoke)
+
+
+def _fenced(context: MemberContext, tenures: Tenures, offsets: Offsets, lost: Callable[[], None]) -> Parts:
+    ownership = FencedOwnership(context, tenures, lost)
+    stores = tenures.has(Fencing.STORED_ATTEMPTS)
+    results = FencedResults(context, offsets, tenures, ownership.lose, stores=stores)
+    loop = ConsumeLoop(context, ownership, results)
+    drains = tenures.has(Fencing.DRAINED_RELEASE)
+    revoke = DrainedRevoke(context, ownership, offsets, loop, drains=drains)
+
+    async def look_after() -> None:
+        for tenure in list(tenures.held.values()):
+            try:
+                await tenures.look_after(tenure)
+            except COMMAND_FAILURES:
+                continue
+
+    return Parts(ownership=ownership, offsets=offsets, results=results, loop=loop, revoke=revoke, look_after=look_after)

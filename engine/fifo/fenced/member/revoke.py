@@ -1,0 +1,33 @@
+"""Giving up a fenced partition: when its listener has ended and its result is stored."""
+
+from engine.fifo.consumer.consume_loop import ConsumeLoop
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.offsets import Offsets
+from engine.fifo.consumer.ownership import Ownership
+from engine.fifo.consumer.process_queue import ProcessQueue
+from engine.fifo.consumer.revoke import Revoke
+
+
+class DrainedRevoke(Revoke):
+    """``drains``: a mechanism; off, it waits for nobody."""
+
+    def __init__(
+        self,
+        context: MemberContext,
+        ownership: Ownership,
+        offsets: Offsets,
+        loop: ConsumeLoop,
+        *,
+        drains: bool = True,
+    ) -> None:
+        super().__init__(context, ownership, offsets, loop)
+        self._drains = drains
+
+    async def of(self, queue: ProcessQueue) -> bool:
+        if self._drains:
+            if not await self._quiet(queue):
+                queue.refused_releases += 1
+                return False
+            await self._loop.ended(queue.partition)
+        await self._ownership.release([queue.partition], why="drained")
+        return True

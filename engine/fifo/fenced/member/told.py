@@ -1,0 +1,39 @@
+"""Questions under a token, told to the observer: begun, and ended as ok, or as info: single zones may have done it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from engine.fifo.fenced.register import Fenced, Unadmitted
+from engine.fifo.partition import Partition
+
+
+@contextmanager
+def told(
+    context: MemberContext, kind: str, partition: Partition, each: Sequence[dict[str, Any]] = ({},), **columns: Any
+) -> Iterator[dict[str, Any]]:
+    """Of one question; ``each``: columns of the events that tell of it. The body puts what the end of all has more."""
+    named = {**context.columns(partition), **columns}
+    calls = [context.observer.begin(kind, **{**named, **more}) for more in each]
+    answered: dict[str, Any] = {}
+    try:
+        yield answered
+    except COMMAND_FAILURES as error:
+        for call in calls:
+            context.observer.end(call, outcome="info", status=_reason(error))
+        raise
+    for call in calls:
+        context.observer.end(call, **{"outcome": "ok", **answered})
+
+
+def until_ns(context: MemberContext, asked_ns: int) -> int:
+    """When a lease ends that was asked for then."""
+    return asked_ns + context.times_ms.lease * NS_PER_MS
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, Fenced):
+        return "fenced"
+    return "unadmitted" if isinstance(error, Unadmitted) else type(error).__name__

@@ -1,0 +1,178 @@
+"""What a member asks of the zones, where partitions are fenced."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from engine.fifo.consumer.context import Zones
+from engine.fifo.fenced.admission import Admission
+from engine.fifo.fenced.inbox import Inbox
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.mechanisms import Fencing
+from engine.fifo.fenced.member.tenures import Tenure, Tenures
+from engine.fifo.fenced.register import Store
+from engine.fifo.fenced.views import Views
+from engine.fifo.keys import FifoKeys
+from engine.fifo.log.partition_log import Appended, Page, PartitionLogs
+from engine.fifo.log.progress import Progress
+from engine.fifo.log.record import Record
+from engine.fifo.partition import Partition
+from engine.fifo.settings import ConsumerSettings
+from engine.fifo.zones.dead_letters import DeadLetters
+from engine.fifo.zones.locks import Locks
+from engine.fifo.zones.members import Members
+from engine.fifo.zones.parked import Parked
+from engine.ports import Clock, Connection, Runtime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wires:
+    """Connections and times of one program. ``safe``: at DC_SAFE_QUORUM; ``level``: at that of the user's choice;
+    ``zones``: for reading each zone alone; ``near``: which of them is its own. ``session``: a name without blanks that
+    no other program has or had.
+    """
+
+    session: str
+    runtime: Runtime
+    clock: Clock
+    safe: Connection
+    level: Connection
+    zones: Mapping[str, Connection]
+    near: str
+    keys: FencedKeys
+    without: frozenset[Fencing] = frozenset()
+
+    def has(self, mechanism: Fencing) -> bool:
+        return mechanism not in self.without
+
+    @property
+    def decides(self) -> Connection:
+        return self.safe if self.has(Fencing.MAJORITY_DECISIONS) else self.level
+
+    def views(self) -> Views:
+        return Views(zones=self.zones, keys=self.keys, runtime=self.runtime, checks=self.has(Fencing.ADMISSION))
+
+    def admission(self, views: Views) -> Admission:
+        checks = self.has(Fencing.ADMISSION)
+        return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
+
+    def store(self, *, lease_ms: int, margin_ms: int) -> Store:
+        views = self.views()
+        return Store(
+            session=self.session,
+            runtime=self.runtime,
+            clock=self.clock,
+            decides=self.decides,
+            views=views,
+            admission=self.admission(views),
+            keys=self.keys,
+            lease_ms=lease_ms,
+            clock_margin_ms=margin_ms if self.has(Fencing.CLOCK_MARGIN) else 0,
+            proves=self.has(Fencing.MAJORITY_DECISIONS),
+            adopts=self.has(Fencing.ADOPTION),
+            orders=self.has(Fencing.ORDERED_WRITES),
+        )
+
+    def inbox(self, admission: Admission | None = None) -> Inbox:
+        admission = admission or self.admission(self.views())
+        return Inbox(decides=self.decides, admission=admission, keys=self.keys, clock=self.clock)
+
+
+class FencedLogs(PartitionLogs):
+    """What ``PartitionLogs`` offers, of partitions that this session owns; ``append`` of any."""
+
+    def __init__(self, *, wires: Wires, tenures: Tenures | None, keys: FifoKeys) -> None:
+        super().__init__(level=wires.safe, reads=wires.safe, keys=keys)
+        self._clock, self._tenures = wires.clock, tenures
+        self._inbox = wires.inbox(None if tenures is None else tenures.store.admission)
+
+    async def append(
+        self,
+        partition: Partition,
+        record: Record,
+        *,
+        idempotent: bool = True,
+        now_ms: int | None = None,
+        due_ms: int | None = None,
+    ) -> Appended:
+        """Two zones have ``record`` in the inbox; it has no offset yet. Raises ``ValueError`` if it is delayed."""
+        if due_ms is not None:
+            raise ValueError(f"mode fenced has no delays: due_ms must be None, got {due_ms}")
+        await self._inbox.put(partition, [record])
+        return Appended(None, duplicate=False)
+
+    async def append_all(self, partition: Partition, records: Sequence[Record]) -> None:
+        await self._inbox.put(partition, records)
+
+    async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
+        tenure = self._tenure(partition)
+        if tenure is None:
+            return Page([], offset, None)
+        state, store = tenure.cursor.state, tenure.cursor.register.store
+        if self._clock.now_ms() < state.rests_until_ms + store.clock_margin_ms and offset == state.progress.cursor:
+            return Page([], offset, None)  # the owner before us was told to wait
+        tenure.log.forget(state.progress.cursor)
+        entries = await tenure.log.read(offset, count)
+        return Page(entries, max(offset, tenure.log.end), None)
+
+    async def end(self, partition: Partition) -> int:
+        tenure = self._tenure(partition)
+        return 0 if tenure is None else tenure.log.end
+
+    async def progress(self, partition: Partition, group: str) -> Progress | None:
+        tenure = self._tenure(partition)
+        return None if tenure is None else tenure.cursor.state.progress
+
+    async def join(self, partition: Partition, group: str, offset: int) -> None:
+        """The register of the group says where it began."""
+
+    async def commit(self, partition: Partition, group: str, progress: Progress) -> None:
+        """Results are written as they come."""
+
+    async def trim(self, partition: Partition, *, kept: int) -> int:
+        return 0
+
+    def _tenure(self, partition: Partition) -> Tenure | None:
+        return None if self._tenures is None else self._tenures.held.get(partition)
+
+
+class FencedParked(Parked):
+    def __init__(self, tenures: Tenures, *, level: Connection, keys: FifoKeys) -> None:
+        super().__init__(level=level, keys=keys)
+        self._tenures = tenures
+
+    async def parked_keys(self, partition: Partition, group: str) -> set[str]:
+        tenure = self._tenures.held.get(partition)
+        return set() if tenure is None else set(tenure.cursor.state.parked)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FencedZones(Zones):
+    """``of_wires``: makes all of it. Members, who only say who wants to work, are as in the other modes."""
+
+    tenures: Tenures
+
+    @classmethod
+    def of_wires(cls, settings: ConsumerSettings, *, wires: Wires, keys: FifoKeys) -> Self:
+        group, times = settings.group, settings.times_ms
+        store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms)
+        tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without)
+        level, near = wires.level, wires.zones[wires.near]
+        return cls(
+            logs=FencedLogs(wires=wires, tenures=tenures, keys=keys),
+            locks=Locks(group, level=level, keys=keys, lease_ms=times.lease),
+            members=Members(
+                group, level=level, near=near, keys=keys, expiry_ms=times.member_expiry, scan_ms=times.member_scan
+            ),
+            dead_letters=DeadLetters(group, level=level, keys=keys),
+            parked=FencedParked(tenures, level=level, keys=keys),
+            tenures=tenures,
+        )
+
+    def fence(self, partition: Partition) -> tuple[int, int] | None:
+        tenure = self.tenures.held.get(partition)
+        return None if tenure is None else (tenure.cursor.register.generation, tenure.token)
+
+    def failed(self, partition: Partition) -> Mapping[int, int]:
+        tenure = self.tenures.held.get(partition)
+        return {} if tenure is None else tenure.cursor.state.failed

@@ -1,0 +1,265 @@
+"""A register that one session at a time writes, on zones of which any one may fail: the token is a ballot.
+
+Claiming it asks two zones for a promise; they then refuse older tokens. The new owner reads what two of the zones that
+promised have, takes the newest by (token, number), and writes that back under its own token before anything else. Each
+write carries the whole state and is decided before the next is sent, so at most the last one is in doubt.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.common.mutex import Mutex
+from engine.common.pipelines import write as voted
+from engine.fifo.fenced.admission import Admission
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.scripts import run
+from engine.fifo.fenced.views import RegisterView, Views, ZoneView
+from engine.fifo.partition import Partition
+from engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
+
+NS_PER_MS = 1_000_000
+ATTEMPTS = 3
+"""Answers that name another era, before it is given up for now."""
+
+
+class Fenced(ServerError):
+    """Another session has a newer token: this one has the register no more."""
+
+
+class Unadmitted(Unavailable):
+    """Too few zones take part in the partition."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effects:
+    """What a write does beside the state, in the same step.
+
+    ``records``: offsets and records that go from the inbox to the log. ``removed``: records that only leave the inbox.
+    ``aside``: what is put aside, by a name of its own.
+    """
+
+    records: Sequence[tuple[int, str]] = ()
+    removed: Sequence[str] = ()
+    aside: Sequence[tuple[str, str]] = ()
+
+    def words(self) -> list[Argument]:
+        words: list[Argument] = [len(self.records), len(self.removed)]
+        for offset, text in self.records:
+            words += [offset, text]
+        words += self.removed
+        for name, text in self.aside:
+            words += [name, text]
+        return words
+
+
+NOTHING = Effects()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Store:
+    """What registers of one session need of the world.
+
+    ``decides``: a connection that answers what two zones answered. ``clock_margin_ms``: a lease counts as ended so long
+    after its end. ``proves``, ``adopts``, ``orders``: mechanisms, of which each can be off.
+    """
+
+    session: str
+    runtime: Runtime
+    clock: Clock
+    decides: Connection
+    views: Views
+    admission: Admission
+    keys: FencedKeys
+    lease_ms: int
+    clock_margin_ms: int
+    retry_ms: int = 50
+    proves: bool = True
+    adopts: bool = True
+    orders: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What a claim came upon. ``zone``: where the newest state is, which has all that its last write did."""
+
+    zone: str
+    view: RegisterView
+
+
+Shown = Callable[[RegisterView], bool]
+
+
+@dataclass(kw_only=True, slots=True)
+class Register:
+    """``name``: of it, in ``partition``. ``exclusive``: a mechanism; off, anybody has it. ``token``: under which it is
+    ours; 0: it is not.
+    """
+
+    store: Store
+    partition: Partition
+    name: str
+    exclusive: bool = True
+    token: int = 0
+    number: int = 0
+    state: str = ""
+    ends_ms: int = 0
+    turn: Mutex = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.turn = Mutex(self.store.runtime)
+
+    @property
+    def generation(self) -> int:
+        return self.store.admission.generation(self.partition)
+
+    async def claim(self) -> Found | None:
+        """Ask for it: what is in it, or None if somebody else has it or may have it.
+
+        Until the state was written back nothing is decided. Raises what the port raises, if nobody knows, and
+        ``Unadmitted``.
+        """
+        store, now_ms = self.store, self.store.clock.now_ms()
+        views = await self._look()
+        if not self.exclusive:
+            return self._taken(views)
+        if any(view.owner != store.session and now_ms <= view.ends_ms + store.clock_margin_ms for view in views):
+            return None  # it would be refused by most zones, and the others would refuse the owner from then on
+        token = max((view.promised for view in views), default=0) + 1
+        ends_ms = now_ms + store.lease_ms
+        claim = (self.name, token, store.session, now_ms, ends_ms, store.clock_margin_ms)
+
+        def promised(view: RegisterView) -> bool:
+            return view.promised == token and view.owner == store.session
+
+        try:
+            answer = await self._decided("claim", claim, promised)
+        except COMMAND_FAILURES:
+            await self._give_back(token)
+            raise
+        if answer != "ok":
+            await self._give_back(token)
+            return None
+        found = await self._newest(promised)
+        if found is None:
+            await self._give_back(token)
+            return None
+        self.token, self.number, self.state, self.ends_ms = token, found.view.number, found.view.state, ends_ms
+        return found
+
+    def write_soon(self, state: str, effects: Effects) -> None:
+        """As ``write``, but nobody waits for it and nobody knows."""
+
+        async def written() -> None:
+            with suppress(*COMMAND_FAILURES):
+                await self.write(state, effects)
+
+        self.store.runtime.spawn(written(), name=f"write of {self.name}")
+
+    async def write(self, state: str, effects: Effects = NOTHING) -> None:
+        """Write ``state`` and be sure of it. Whoever makes it out of the state before does so one at a time.
+
+        Raises ``Fenced`` if it is not ours any more, and what the port raises if nobody knows; it is not ours then.
+        """
+        async with self.turn:
+            await self._write(state, effects, self.number + 1, gives_up=False)
+            self.number, self.state = self.number + 1, state
+
+    async def give_up(self) -> None:
+        """Leave it as it is to anybody, after what is being written. Raises as ``write``."""
+        async with self.turn:
+            await self._write(self.state, NOTHING, self.number + 1, gives_up=True)
+
+    async def renew(self) -> None:
+        """Say the last write again, with a later end. Raises as ``write``, but it stays ours if nobody knows."""
+        async with self.turn:
+            await self._write(self.state, NOTHING, self.number, gives_up=False)
+
+    def _taken(self, views: Sequence[RegisterView]) -> Found:
+        """Whatever others do."""
+        newest = max(views, key=lambda view: view.age, default=RegisterView())
+        self.token, self.number, self.state = max(1, newest.promised), newest.number, newest.state
+        return Found(zone="", view=RegisterView(state=newest.state))
+
+    async def _write(self, state: str, effects: Effects, number: int, *, gives_up: bool) -> None:
+        store, token = self.store, self.token
+        if not token:
+            raise Fenced(f"register {self.name} of {self.partition.name} is not ours")
+        while True:
+            ends_ms = 0 if gives_up else store.clock.now_ms() + store.lease_ms
+            orders = int(store.orders and self.exclusive)
+            words = (self.name, token, store.session, ends_ms, number, state, orders, *effects.words())
+            try:
+                answer = await self._decided("write", words, lambda view: self._shows(view, token, number))
+            except (Indeterminate, Unavailable, ServerError):
+                if number == self.number:
+                    raise
+                if store.clock.now_ms() > self.ends_ms:
+                    self.token = 0
+                    raise
+                await store.runtime.sleep(store.retry_ms * NS_PER_MS)
+                continue
+            if answer == "ok":
+                self.ends_ms = ends_ms
+                self.token = 0 if gives_up else token
+                return
+            if answer == "fenced":
+                self.token = 0
+                raise Fenced(f"register {self.name} of {self.partition.name}: token {token} is not the newest")
+            raise Unavailable(f"register {self.name} of {self.partition.name}: {answer}")
+
+    def _shows(self, view: RegisterView, token: int, number: int) -> bool:
+        return view.promised == token and view.owner == self.store.session and view.age == (token, number)
+
+    async def _decided(self, script: str, words: Sequence[Argument], shown: Shown) -> str:
+        """What two zones answer to a question; ok, too, if two zones show its effect whatever they answered."""
+        store, keys = self.store, self.store.keys
+        names = [name(self.partition) for name in (keys.meta, keys.registers, keys.log, keys.inbox, keys.aside)]
+        for _ in range(ATTEMPTS):
+            era = await store.admission.era(self.partition)
+            if era is None:
+                raise Unadmitted(f"{self.partition.name}: too few zones are admitted")
+            try:
+                (reply,) = await voted(store.decides, [run(script, names, era, *words)], name=script)
+            except COMMAND_FAILURES as error:
+                if store.proves and await self._proven(shown):
+                    return "ok"
+                await store.admission.look(self.partition)
+                raise error
+            answer = str(reply.decode())
+            if answer not in ("era", "unadmitted"):
+                return answer
+            await store.admission.look(self.partition)
+        raise Unadmitted(f"{self.partition.name}: too few zones are admitted, or they change")
+
+    async def _proven(self, shown: Shown) -> bool:
+        return sum(map(shown, await self._look())) >= self.store.views.majority
+
+    async def _look(self) -> list[RegisterView]:
+        """Of every zone that answers and takes part."""
+        return [view.registers[0] for view in (await self._views()).values()]
+
+    async def _views(self) -> dict[str, ZoneView]:
+        views = await self.store.views.of(self.partition, [self.name])
+        return {zone: view for zone, view in views.items() if view.admitted}
+
+    async def _newest(self, promised: Shown) -> Found | None:
+        """Of two zones or more that promised; without adoption what the first of them has."""
+        views = {zone: view.registers[0] for zone, view in (await self._views()).items()}
+        ours = [Found(zone=zone, view=view) for zone, view in views.items() if promised(view)]
+        if len(ours) < self.store.views.majority:
+            return None
+        return max(ours, key=lambda one: one.view.age) if self.store.adopts else ours[0]
+
+    async def _give_back(self, token: int) -> None:
+        """What single zones may have promised, so that nobody waits for it."""
+        store, keys = self.store, self.store.keys
+        era = store.admission.known(self.partition)
+        if era is None:
+            return
+        names = [keys.meta(self.partition), keys.registers(self.partition)]
+        try:
+            await store.decides.execute(run("drop", names, era, self.name, token, store.session))
+        except COMMAND_FAILURES:
+            return

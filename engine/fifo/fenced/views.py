@@ -1,0 +1,116 @@
+"""What each single zone has of a partition: whether it takes part, and its registers. No vote tells that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.partition import Partition
+from engine.ports import Command, Connection, Runtime, ServerError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegisterView:
+    """``promised``: the highest token, to the session ``owner`` until ``ends_ms``. ``state``: what write ``number``
+    under ``token`` left.
+    """
+
+    promised: int = 0
+    owner: str = "-"
+    ends_ms: int = 0
+    token: int = 0
+    number: int = 0
+    state: str = ""
+
+    @classmethod
+    def parse(cls, raw: bytes | None) -> Self:
+        if raw is None:
+            return cls()
+        promised, owner, ends, token, number, state = raw.decode().split(" ", 5)
+        numbers = {"promised": int(promised), "ends_ms": int(ends), "token": int(token), "number": int(number)}
+        return cls(owner=owner, state=state, **numbers)
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """Of two states the greater is the newer."""
+        return self.token, self.number
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZoneView:
+    """``run``: the zone's process. ``admitted``: this process takes part, in ``era``. ``registers`` and ``more``: what
+    was asked for.
+    """
+
+    run: str
+    era: str
+    admitted: bool
+    registers: tuple[RegisterView, ...]
+    more: list[Any] = field(default_factory=list)
+
+    @property
+    def generation(self) -> int:
+        return generation_of(self.era)
+
+
+def generation_of(era: str) -> int:
+    return int(era.partition("-")[0] or 0)
+
+
+class Views:
+    """Reads from every zone at once. ``zones``: a connection for reading each alone. ``checks``: whether zones have to
+    be admitted.
+    """
+
+    def __init__(
+        self, *, zones: Mapping[str, Connection], keys: FencedKeys, runtime: Runtime, checks: bool = True
+    ) -> None:
+        self.zones, self._keys, self._runtime, self._checks = zones, keys, runtime, checks
+
+    @property
+    def majority(self) -> int:
+        return len(self.zones) // 2 + 1
+
+    async def of(self, partition: Partition, registers: Sequence[str], *more: Command) -> dict[str, ZoneView]:
+        """Zone → what it has, and its replies to ``more``; only the zones that answered.
+
+        The data are read first: a copy of another zone that is made meanwhile brings that zone's mark along.
+        """
+        known = ("HMGET", self._keys.meta(partition), "mark", "era")
+        read = ("HMGET", self._keys.registers(partition), *registers)
+        answers = await self.ask(read, *more, known, ("INFO", "server"))
+        views = {}
+        for zone, (raws, *replies, (mark, era), info) in answers.items():
+            run = _run_of(info)
+            views[zone] = ZoneView(
+                run=run,
+                era=(era or b"").decode(),
+                admitted=not self._checks or (mark is not None and mark.decode() == run),
+                registers=tuple(map(RegisterView.parse, raws)),
+                more=replies,
+            )
+        return views
+
+    async def ask(self, *commands: Command) -> dict[str, list[Any]]:
+        """The replies of every zone that has some and no error among them."""
+        tasks = {
+            name: self._runtime.spawn(attempt(zone, commands), name=f"read of zone {name}")
+            for name, zone in self.zones.items()
+        }
+        answers = {name: await task.join() for name, task in tasks.items()}
+        return {name: answer for name, answer in answers.items() if answer is not None}
+
+
+async def attempt(zone: Connection, commands: Sequence[Command]) -> list[Any] | None:
+    """The replies of one zone; None if it has none, or an error among them."""
+    try:
+        replies = await zone.execute(*commands)
+    except COMMAND_FAILURES:
+        return None
+    return None if any(isinstance(reply, ServerError) for reply in replies) else replies
+
+
+def _run_of(info: bytes) -> str:
+    _, _, rest = info.decode().partition("run_id:")
+    return rest.split("\r", 1)[0].strip()

@@ -1,0 +1,240 @@
+"""Programs on a fenced topic on three simulated zones, what they tell, and the verdict on it."""
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import count
+from random import Random
+
+from support.analysis.orders import INFO, MS
+from support.engine.fifo_group import Pause
+
+from analysis.checkers.order.order import OrderRun, order_verdict
+from analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
+from analysis.runs.order_rules import OrderRules
+from analysis.runs.tables import MemoryTable
+from cluster.connections.timeouts import Timeouts
+from cluster.links.lag_text import parse_lag
+from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.votes.levels import Level
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.listener import Outcome
+from engine.fifo.consumer.member import Member
+from engine.fifo.fenced.final import final_rows
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from engine.fifo.keys import FifoKeys
+from engine.fifo.log.producer import Producer, Sending
+from engine.fifo.modes import Mode, group_settings
+from engine.fifo.partition import partitions_of
+from engine.fifo.routing.selectors import selector
+from engine.message import Message
+
+ZONES = "abc"
+
+
+class Observed:
+    """The observer of a run."""
+
+    def __init__(self, runtime):
+        self.table = MemoryTable(ORDER)
+        self.history, self._runtime = OrderHistory(self.table), runtime
+
+    def begin(self, kind, /, **columns):
+        return self.history.begin(OrderKind(kind), time_ns=self._runtime.now_ns(), **columns)
+
+    def end(self, call, /, *, outcome, **columns):
+        self.history.end(call, time_ns=self._runtime.now_ns(), outcome=outcome, **columns)
+
+    def start(self, **columns):
+        return self.history.start(time_ns=self._runtime.now_ns(), **columns)
+
+    def note(self, kind, /, **columns):
+        self.history.note(OrderKind(kind), time_ns=self._runtime.now_ns(), **columns)
+
+
+class Sink:
+    """Takes effects of each partition in order, none under an older token than it has seen, and each once."""
+
+    def __init__(self, observer):
+        self._observer = observer
+        self._fences, self._last, self.rows = defaultdict(lambda: (0, 0)), defaultdict(lambda: -1), []
+
+    def take(self, told, one, fence):
+        place = told["partition"]
+        columns = {**told, "offset": one.offset, "key": one.record.key, "message_id": one.record.id, "op_id": one.op_id}
+        call = self._observer.begin("sink", **columns)
+        if fence < self._fences[place]:
+            self._observer.end(call, outcome="fail", status="fenced")
+            return False
+        self._fences[place] = fence
+        if one.offset <= self._last[place]:
+            self._observer.end(call, outcome="fail", status="duplicate")
+            return True
+        self._last[place] = one.offset
+        self._observer.end(call, outcome="ok", position=len(self.rows))
+        kept = {name: columns[name] for name in ("group", "partition", "generation", "token", "offset", "key")}
+        self.rows.append({"place": "sink", "position": len(self.rows), "message_id": one.record.id, **kept})
+        return True
+
+
+class FencedBench:
+    """A topic, its producers and members. ``handle(one)``: what a listener says of a message; None: success."""
+
+    def __init__(self, seed=1, *, level="DC_QUORUM", partitions=2, without=(), **changes):
+        self.cluster = SimCluster(
+            tuple(ZONES), SimSettings(seed=seed, lag=parse_lag("lognormal:1ms:5ms"), timeouts=Timeouts(factor=0.1))
+        )
+        self.runtime, self.level, self.without = self.cluster.runtime, Level(level), frozenset(without)
+        self.observer = Observed(self.runtime)
+        self.sink = Sink(self.observer)
+        self.random = Random(seed)
+        of_mode = group_settings(Mode.FENCED)
+        calm = replace(of_mode.times_ms, idle=25, notice=20)
+        self.settings = replace(of_mode, **{"times_ms": calm, "reconsumed_max": 2, **changes})
+        self.keys, self.fifo_keys = FencedKeys(), FifoKeys()
+        self.partitions = partitions_of("t", partitions, tuple(ZONES))
+        self.handle, self.work_ms = lambda _one: None, 20
+        self.programs, self._numbers, self.pushed = {}, count(1), 0
+        self.confirmed = []
+        self.faults = []
+
+    def run(self, coroutine):
+        return self.runtime.run_until_complete(coroutine)
+
+    def __enter__(self):
+        self.run(self.cluster.start())
+        return self
+
+    def __exit__(self, *_):
+        self.run(self.cluster.stop())
+
+    def wires(self, zone, session, around=lambda same: same):
+        cluster = self.cluster
+        return Wires(
+            session=session,
+            runtime=self.runtime,
+            clock=cluster.clock(zone),
+            safe=around(cluster.connection(zone, Level.DC_SAFE_QUORUM)),
+            level=around(cluster.connection(zone, self.level)),
+            zones={name: around(cluster.reads(zone, name)) for name in ZONES},
+            near=zone,
+            keys=self.keys,
+            without=self.without,
+        )
+
+    def producer(self, zone, name=None):
+        name = name or f"p{zone}{next(self._numbers)}"
+        logs = FencedLogs(wires=self.wires(zone, name), tenures=None, keys=self.fifo_keys)
+        return Producer(
+            name,
+            partitions=self.partitions,
+            select=selector("hash", random=Random(1)),
+            sending=Sending.IDEMPOTENT,
+            logs=logs,
+            runtime=self.runtime,
+            observer=self.observer,
+            attempts=6,
+        )
+
+    async def push(self, producer, key, number):
+        self.pushed += 1
+        message = Message(id=f"{key}-{number}", key=key)
+        try:
+            await producer.send(message)
+        except COMMAND_FAILURES:
+            return False
+        self.confirmed.append(message.id)
+        return True
+
+    async def start(self, name, zone):
+        pause, session = Pause(self.runtime), f"{name}.{next(self._numbers)}"
+        wires = self.wires(zone, session, pause.around)
+        wires = replace(wires, runtime=pause)
+        told = {}
+
+        async def listen(delivered, handling):
+            said = [self.handle(one) for one in delivered]
+            await pause.sleep(self.work_ms * MS)
+            if all(said_one in (None, Outcome.SUCCESS) for said_one in said):
+                columns = {**told, "partition": handling.partition.name, "group": self.settings.group}
+                columns |= {"generation": handling.fence[0], "token": handling.fence[1], "epoch": 0}
+                for one in delivered:
+                    if not self.sink.take(columns, one, handling.fence):
+                        return Outcome.SUSPEND
+            return next((one for one in said if one is not None), Outcome.SUCCESS)
+
+        context = MemberContext(
+            name=name,
+            session=session,
+            settings=self.settings,
+            runtime=pause,
+            clock=self.cluster.clock(zone),
+            zones=FencedZones.of_wires(self.settings, wires=wires, keys=self.fifo_keys),
+            listener=listen,
+            observer=self.observer,
+        )
+        told.update(member=name, session=context.session)
+        member = Member(context, partitions=self.partitions, room_of=lambda _: zone)
+        self.programs[name] = (member, pause, zone, context)
+        await member.start()
+        return member
+
+    async def kill(self, name):
+        member, _, _, context = self.programs.pop(name)
+        member.kill()
+        self.observer.note("member", group=self.settings.group, member=name, session=context.session, status="crashed")
+        try:
+            await context.zones.members.leave(name)
+        except COMMAND_FAILURES:
+            return
+
+    async def pause_ms(self, duration_ms):
+        await self.runtime.sleep(round(duration_ms * MS))
+
+    async def until(self, condition, most_ms=60_000):
+        ends_ns = self.runtime.now_ns() + most_ms * MS
+        while not condition():
+            if self.runtime.now_ns() >= ends_ns:
+                return False
+            await self.pause_ms(20)
+        return True
+
+    def rows(self, kind=None):
+        names = ORDER.names
+        rows = (dict(zip(names, row, strict=True)) for row in self.observer.table.rows)
+        return [row for row in rows if kind in (None, row["kind"])]
+
+    def handled(self):
+        """Ids that were finished or put aside."""
+        done = {row["message_id"] for row in self.rows("end") if row["status"] == "success"}
+        aside = (row for kind in ("dead_letter", "park") for row in self.rows(kind) if row["outcome"] == "ok")
+        return done | {row["message_id"] for row in aside}
+
+    async def at_rest(self):
+        rows = []
+        for zone in ZONES:
+            for partition in self.partitions:
+                direct = self.cluster.direct(zone)
+                rows += await final_rows(direct, self.keys, partition, [self.settings.group], zone=zone)
+        return rows
+
+    def verdict(self, **rules):
+        rest = MemoryTable(FINAL_ORDER)
+        for row in [*self.run(self.at_rest()), *self.sink.rows]:
+            rest.append(row)
+        self.observer.history.close()
+        kept = OrderRules(
+            **{"retries_max": self.settings.reconsumed_max, "suspend_ms": self.settings.times_ms.suspend, **rules}
+        )
+        return order_verdict(
+            OrderRun(
+                info=INFO,
+                rules=kept,
+                rows=len(self.observer.table.rows),
+                events=iter([self.observer.table.batch()]),
+                at_rest=iter([rest.batch()]),
+                faults=self.faults,
+                end_ns=self.runtime.now_ns(),
+            )
+        )
