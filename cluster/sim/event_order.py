@@ -91,7 +91,9 @@ class Environment(simpy.Environment):
             self._cancelled_max = max(_CANCELLED_MAX, 2 * len(self._cancelled))
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        """SimPy's own way of scheduling; ``delay`` in whole nanoseconds."""
+        """SimPy's own way of scheduling; ``delay`` in whole nanoseconds. Raises ``ValueError`` if it is otherwise."""
+        if not isinstance(delay, int):
+            raise ValueError(f"a delay must be whole nanoseconds, got {delay!r}")
         self.put(delay, partial(_happen, event), self.actor)
 
     def peek(self) -> float:

@@ -75,16 +75,17 @@ def evaluate(
     if confirm_runs is not None and confirm is None:
         raise NotAccepted("--confirm-runs: got no --confirm; accepted: with it only")
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
-    if real is not None:
-        real.check()
     where, overrides = where_of(jobs, master, conf), [*overrides_of(zones=zones, lag=lag, rate=rate), *(set_ or [])]
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
     words += [word for text in set_ or () for word in ("--set", text)]
     command = evaluate_command(words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real)
+    rollout = Rollout.load(file or str(TEMPLATE), overrides=overrides)
+    if real is not None:
+        real.check(rollout)
     done = run_evaluation(
-        Rollout.load(file or str(TEMPLATE), overrides=overrides),
+        rollout,
         budget=Budget(seconds=seconds, jobs=jobs, runs=runs),
         first_seed=seed_from,
         runs=directory,

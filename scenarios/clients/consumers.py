@@ -1,6 +1,6 @@
 """Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Protocol
 
@@ -25,6 +25,12 @@ RESTART_NS = 20_000_000
 
 STOP_MARGIN_S = 2.0
 """How much longer than its longest pop and its work a consumer may take to stop by itself."""
+
+
+Work = Callable[[str], Awaitable[None]]
+"""What a program does with the message of an id, before it acks it."""
+
+WorkOf = Callable[[Actor], Work]
 
 
 class OpenQueue(Protocol):
@@ -59,6 +65,7 @@ class PoppingProgram:
         open_queue: OpenQueue,
         recorder: Recorder,
         runtime: Runtime,
+        work_of: WorkOf | None = None,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
         self.poisoned = False
@@ -71,6 +78,7 @@ class PoppingProgram:
         self._runtime = self.switch.view.runtime_of(runtime)
         random = runtime.random(f"work {actor.process}")
         self._draw_work_ns = parse_lag(settings.processing).sampler(random)
+        self._work = work_of(actor) if work_of is not None else self._sleep
         self._random = random
         self._popped_by: dict[str, int] = {}
 
@@ -105,9 +113,12 @@ class PoppingProgram:
                 self.poisoned = True
                 self.switch.crash()
                 self.switch.check()
-            await self._runtime.sleep(self._draw_work_ns())
+            await self._work(delivered.touched.message_id)
             self.switch.check()
             await self._recorder.ack(queue, self._actor, delivered)
+
+    async def _sleep(self, message_id: str) -> None:
+        await self._runtime.sleep(self._draw_work_ns())
 
     def _extended(self, message_id: str, lease_end_ms: int) -> None:
         popped_by = self._popped_by.get(message_id)

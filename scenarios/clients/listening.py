@@ -8,6 +8,7 @@ from cluster.links.lag_text import parse_lag
 from engine.fifo.consumer.listener import Delivered, Handling, Outcome
 from engine.fifo.events import Observer
 from engine.ports import Promise, Runtime
+from scenarios.clients.consumers import WorkOf
 from scenarios.clients.program_crash import CrashSwitch
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.clients.recorder import Outcome as Fate
@@ -33,12 +34,14 @@ class ListeningProgram:
         sink: Sink | None,
         recorder: Recorder,
         runtime: Runtime,
+        work_of: WorkOf | None = None,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
         self.poisoned = False
         self._actor, self._poison, self._queue, self._sink = actor, poison, queue, sink
         self._recorder, self._runtime = recorder, self.switch.view.runtime_of(runtime)
         self._draw_work_ns = parse_lag(settings.processing).sampler(runtime.random(f"work {actor.process}"))
+        self._work = work_of(actor) if work_of is not None else self._sleep
         self._ended: Promise[None] = runtime.promise()
         self._observer = _Acknowledging(queue.observer(actor.zone), recorder, actor)
 
@@ -76,10 +79,13 @@ class ListeningProgram:
                 self.poisoned = True
                 self.switch.crash()
             self.switch.check()
-            await self._runtime.sleep(self._draw_work_ns())
+            await self._work(delivered.record.id)
             self.switch.check()
             self._affect(delivered, handling)
         return Outcome.SUCCESS
+
+    async def _sleep(self, message_id: str) -> None:
+        await self._runtime.sleep(self._draw_work_ns())
 
     def _affect(self, delivered: Delivered, handling: Handling) -> None:
         if self._sink is None:

@@ -5,7 +5,7 @@ latencies then leave out the worst (coordinated omission, as Gil Tene calls it).
 before the run, by the seed alone: see ``scenarios.spec.push_plan``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,6 +26,13 @@ IN_FLIGHT_MAX = 10_000
 OVERLOADED = f"load generator overloaded: {IN_FLIGHT_MAX} pushes in flight"
 
 _NS_PER_MS = 1_000_000
+
+Told = Callable[[Sequence[Message]], object]
+"""Is told, at the end of a push, which of its messages were not confirmed."""
+
+
+def untold(left: Sequence[Message]) -> None:
+    pass
 
 
 class OpenQueue(Protocol):
@@ -107,16 +114,23 @@ class Producer:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):
                 return
-            program = self._programs[-1]
-            if program.switch.crashed:
-                continue
-            if len(self._pushes) >= IN_FLIGHT_MAX:
-                self._recorder.refuse(program.actor, planned.messages, intended_ns=intended_ns, error=OVERLOADED)
+            if not self.begin(planned.messages, intended_ns=intended_ns):
                 # A producer this far behind must not keep the event loop from ending the pushes that are open.
                 await self._runtime.sleep(0)
-                continue
-            push = self._push(program, planned.messages, intended_ns)
-            self._pushes.spawn(push, name=f"{program.actor.process} push")
+
+    def begin(self, messages: tuple[Message, ...], *, intended_ns: int, then: Told = untold) -> bool:
+        """Begin a push, unless the program has crashed. False if so many are open that this one was refused."""
+        program = self._programs[-1]
+        if program.switch.crashed:
+            then(messages)
+            return True
+        if len(self._pushes) >= IN_FLIGHT_MAX:
+            self._recorder.refuse(program.actor, messages, intended_ns=intended_ns, error=OVERLOADED)
+            then(messages)
+            return False
+        push = self._push(program, messages, intended_ns, then)
+        self._pushes.spawn(push, name=f"{program.actor.process} push")
+        return True
 
     async def close(self) -> None:
         await self._pushes.dismiss()
@@ -124,11 +138,13 @@ class Producer:
             with suppress(ProgramCrashed):  # a dead program tidies nothing
                 await program.queue.close()
 
-    async def _push(self, program: _Program, messages: Sequence[Message], intended_ns: int) -> None:
+    async def _push(self, program: _Program, messages: Sequence[Message], intended_ns: int, then: Told) -> None:
+        left = messages
         with suppress(ProgramCrashed):
             left = await self._recorder.push(program.queue, program.actor, messages, intended_ns=intended_ns)
             for _ in range(self._retries):
                 if not left or await self._halt.sleep(self._retry_after_ns) or program.switch.crashed:
-                    return
+                    break
                 now_ns = self._runtime.now_ns()
                 left = await self._recorder.push(program.queue, program.actor, left, intended_ns=now_ns)
+        then(left)

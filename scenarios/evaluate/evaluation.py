@@ -68,7 +68,8 @@ class Evaluation:
     _counts: dict[Cell, int] = field(default_factory=dict)
 
     def environment(self) -> Environment:
-        return Environment.here(factories=[one.scenario.queue.factory for one in self.rollout.settings])
+        own = (name for one in self.rollout.settings for name in one.scenario.own_functions)
+        return Environment.here(factories=list(own))
 
     def experiment(self) -> str:
         """Differs whenever a run of the same setting and seed could show something else."""

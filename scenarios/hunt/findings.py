@@ -170,7 +170,7 @@ def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
     found = Found(
         trace_hash=outcome.trace_hash,
         violated=tuple(map(violation_named, outcome.violated)),
-        program=program_fingerprint(factory=target.scenario.queue.factory),
+        program=program_fingerprint(own=target.scenario.own_functions),
     )
     scenario = target.run_of(outcome.seed).model_copy(update={"found": found})
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ class HuntTarget:
     make_queue: MakeQueue = queue_under_test
 
     def environment(self) -> Environment:
-        return Environment.here(factories=[self.scenario.queue.factory])
+        return Environment.here(factories=self.scenario.own_functions)
 
     def experiment(self) -> str:
         """Differs whenever a seed could show something else in the same environment."""

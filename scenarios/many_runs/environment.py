@@ -18,7 +18,7 @@ _LIBRARIES = ("numpy", "scipy", "lupa")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Environment:
-    """What runs depend on, by name. ``factories``: of queues of the user's own, whose modules count, too."""
+    """What runs depend on, by name. ``factories``: functions of the user's own, whose modules count, too."""
 
     factories: tuple[str, ...]
     parts: Mapping[str, str]

@@ -20,6 +20,7 @@ from scenarios.queues.catalogue import MakeQueue
 from scenarios.queues.under_test import RunsServices
 from scenarios.run.depth_sampler import DepthSampler
 from scenarios.run.ordered_run import OrderedRun
+from scenarios.run.own_processes import guests_of, own_arrivals, own_work
 from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from scenarios.run_phases import RunContext, RunPhases
 from scenarios.spec.push_plan import plan_pushes
@@ -40,6 +41,7 @@ class QueueRun(RunPhases):
         self._depth_table = closed_later.enter_context(closing(tables(DEPTH_NAME, DEPTH)))
         self._recorder = Recorder(history, self._runtime, clock=context.testbed.clock)
         self._ordered = OrderedRun.of(self._queue, context)
+        self._guests = guests_of(scenario, self._runtime, self._halt)
         self._consumers = Consumers(
             settings=scenario.consumers,
             make=self._consumer_programs(),
@@ -79,6 +81,11 @@ class QueueRun(RunPhases):
         ).start()
 
     def _start(self, begin_ns: int) -> None:
+        if self._guests is not None:
+            self._guests.load_begins(begin_ns, begin_ns + round(self._scenario.load.duration_s * 1e9))
+            if self._scenario.load.arrivals is not None:
+                own_arrivals(self._guests, self._scenario, self._runtime, self._producers)
+                return
         for zone, producer in self._producers.items():
             plan = plan_pushes(self._scenario.load, zone=zone, random=self._runtime.random)
             self._groups["load"].spawn(producer.run(plan, begin_ns=begin_ns), name=f"producer {zone}")
@@ -99,6 +106,7 @@ class QueueRun(RunPhases):
             "poison": self._scenario.load.poison,
             "recorder": self._recorder,
             "runtime": self._runtime,
+            "work_of": own_work(self._guests, self._scenario, self._runtime),
         }
         if self._ordered is not None:
             return partial(ListeningProgram, **shared, queue=self._ordered.queue, sink=self._ordered.sink)

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -64,10 +64,10 @@ def environment() -> dict[str, Any]:
     }
 
 
-def program_fingerprint(*, factory: str | None = None) -> str:
+def program_fingerprint(*, own: Collection[str] = ()) -> str:
     """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same.
 
-    The files of a queue of the user's own, made by ``factory``, count as well.
+    The files behind ``own``, functions of the user's own (``Scenario.own_functions``), count as well.
     """
     root = Path(__file__).resolve().parents[2]
     digest = sha256()
@@ -75,7 +75,7 @@ def program_fingerprint(*, factory: str | None = None) -> str:
         for path in sorted((root / package).rglob("*")):
             if path.suffix in (".py", ".lua"):
                 digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
-    for path in () if factory is None else sources(factory):
+    for path in (path for named in own for path in sources(named)):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -39,7 +39,7 @@ class RunFile:
             "format": FORMAT,
             "run_id": secrets.token_hex(8),
             **environment(),
-            "program": program_fingerprint(factory=scenario.queue.factory),
+            "program": program_fingerprint(own=scenario.own_functions),
             "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
             "command": command,
         }

@@ -62,7 +62,7 @@ class Shrunk:
     def scenario(self) -> Scenario:
         """The run as a file that replays: what it shows is written into it."""
         violated = tuple(map(violation_named, self.trial.violated))
-        program = program_fingerprint(factory=self.trial.scenario.queue.factory)
+        program = program_fingerprint(own=self.trial.scenario.own_functions)
         found = Found(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)
         return self.trial.scenario.model_copy(update={"found": found})
 

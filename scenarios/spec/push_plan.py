@@ -5,14 +5,16 @@ Times, ids, delays and priorities are the same at every level and under every fa
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_up
 from itertools import groupby
 from operator import attrgetter
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from cluster.links.lag_text import parse_lag
 from engine.message import Message
 from scenarios.spec.ordered.keys import keying, payload_of, state_of
+from scenarios.spec.own_process import drawn_beforehand, process_of
 from scenarios.spec.scenario import Arrival, Load, Operation
 
 _NS_PER_S = 1_000_000_000
@@ -35,20 +37,44 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
     if load.operations is not None:
         yield from _told(load, load.operations, zone)
         return
+    times, compose = random(f"arrivals {zone}"), composer(load, zone=zone, random=random)
+    if load.arrivals is not None:
+        until_ns = round(load.duration_s * _NS_PER_S)
+        process = process_of(load.arrivals)
+        for offset_ns, (count, told) in drawn_beforehand(process, zone=zone, random=times, until_ns=until_ns):
+            yield PlannedPush(offset_ns, compose(count, **told))
+        return
     rate_per_s = load.rate_of(zone) / load.batch
     if rate_per_s == 0:
         return
-    times, contents = random(f"arrivals {zone}"), random(f"messages {zone}")
+    for offset_ns in arrivals(load, rate_per_s, times):
+        yield PlannedPush(offset_ns, compose(load.batch))
+
+
+class Compose(Protocol):
+    """Makes the messages of a push. What is not told is drawn."""
+
+    def __call__(
+        self, count: int, *, delay_ms: int | None = None, priority: int | None = None
+    ) -> tuple[Message, ...]: ...
+
+
+def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compose:
+    """What the producer of ``zone`` pushes, message by message, with ids that count up."""
+    contents = random(f"messages {zone}")
     draw_delay_ns, route = parse_lag(load.delay).sampler(contents), _router(load, random(f"routes {zone}"))
     keyed = keying(load.keys, load.payload_bytes, zone, random(f"keys {zone}"))
-    number = 0
-    for offset_ns in arrivals(load, rate_per_s, times):
-        messages = []
-        for _ in range(load.batch):
-            made = _message(load, f"{zone}-{number:06d}", contents, draw_delay_ns)
-            messages.append(keyed(replace(made, **route())))
-            number += 1
-        yield PlannedPush(offset_ns, tuple(messages))
+    numbers = count_up()
+
+    def compose(count: int, *, delay_ms: int | None = None, priority: int | None = None) -> tuple[Message, ...]:
+        given = {"timeout_ms": delay_ms, "priority": priority}
+        told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return tuple(
+            keyed(replace(_message(load, f"{zone}-{next(numbers):06d}", contents, draw_delay_ns), **route(), **told))
+            for _ in range(count)
+        )
+
+    return compose
 
 
 def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[PlannedPush]:

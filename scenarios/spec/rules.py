@@ -1,5 +1,6 @@
 """Rules of a scenario that span its sections: each refuses what could only give a run without meaning."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -7,6 +8,7 @@ from random import Random
 
 from analysis.workloads import OPERATIONS_OF
 from cluster.links.lag_text import parse_lag
+from cluster.random_streams import Streams
 from cluster.topology.topology import TopologyError
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
@@ -14,6 +16,8 @@ from scenarios.faults.fault import no_link, no_zone
 from scenarios.fields import Problem
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.ordered.rules import order_problems
+from scenarios.spec.own_process import Reacts, process_of
+from scenarios.spec.push_plan import plan_pushes
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
 from scenarios.spec.scenario import Scenario
@@ -42,7 +46,7 @@ def problems(scenario: Scenario) -> list[Problem]:
         _ = scenario.servers
     except TopologyError as error:
         return [Problem("topology.data_centres", str(error))]
-    if unknown := list(_own_queue(scenario)):
+    if unknown := [*_own_queue(scenario), *_own_processes(scenario)]:
         return unknown
     found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_clients(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
@@ -72,6 +76,37 @@ def _own_queue(scenario: Scenario) -> Iterator[Problem]:
             yield Problem("queue.factory", str(error))
 
 
+def _own_processes(scenario: Scenario) -> Iterator[Problem]:
+    named = {"load.arrivals": scenario.load.arrivals, "consumers.work": scenario.consumers.work}
+    for path, text in named.items():
+        if text is None:
+            continue
+        try:
+            process_of(text)
+        except ValueError as error:
+            yield Problem(path, str(error))
+            continue
+        if scenario.workload is not None:
+            yield Problem.of(path, text, "nothing beside a workload, which has no queue")
+        elif scenario.arm is Arm.REAL:
+            yield from _on_servers(scenario, path, text)
+
+
+def _on_servers(scenario: Scenario, path: str, text: str) -> Iterator[Problem]:
+    """There arrivals are played as they are drawn beforehand."""
+    if path != "load.arrivals":
+        yield Problem.of(path, text, "nothing on real servers, which cannot wait for virtual time; with arm: sim it is")
+        return
+    try:
+        for zone in scenario.zones:
+            deque(plan_pushes(scenario.load, zone=zone, random=Streams(scenario.seed).stream), maxlen=0)
+    except Reacts as reacts:
+        accepted = f"on real servers a process that does not react to the run; this one asks for {reacts}"
+        yield Problem.of(path, text, accepted)
+    except Exception as error:  # whatever the user's process raises
+        yield Problem.of(path, text, f"a process that works: {type(error).__name__}: {' '.join(str(error).split())}")
+
+
 def _links(scenario: Scenario) -> Iterator[Problem]:
     for text in scenario.links.overrides:
         yield from no_link(scenario, path_of(["links", "overrides", text]), text)
@@ -82,8 +117,10 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
     told = scenario.workload is not None and scenario.workload.operations is not None
     if load.operations is not None:
         yield from _operations(scenario)
-    elif not told and "rate_per_s" not in load.model_fields_set:
-        yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations is given")
+    elif not told and load.arrivals is None and "rate_per_s" not in load.model_fields_set:
+        yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations or load.arrivals is given")
+    if load.arrivals is not None and (load.rate_per_s or load.operations is not None):
+        yield Problem.of("load.arrivals", load.arrivals, "nothing beside load.rate_per_s or load.operations")
     if isinstance(load.rate_per_s, dict):
         for zone in load.rate_per_s:
             yield from no_zone(scenario, path_of(["load", "rate_per_s", zone]), zone)

@@ -30,6 +30,7 @@ from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.evaluate import Evaluate
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.ordered.sections import Keys, OrderChecks, SinkSettings
+from scenarios.spec.own_process import PREFIX
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from scenarios.spec.replication import Replication
@@ -109,6 +110,8 @@ class Load(Section):
     """Messages per second that the producer of each zone pushes; a zone left out of a mapping has none."""
     operations: tuple[Operation, ...] | None = None
     arrival: Arrival = Arrival.POISSON
+    arrivals: str | None = None
+    """In place of ``rate_per_s``: a process of the user's own, ``python:MODULE:FUNCTION``, that pushes in each zone."""
     delay: DelayText = "0"
     """Time between the push of a message and the moment from which it may be delivered."""
     priority: Priority = Priority()
@@ -142,6 +145,8 @@ class Consumers(Section):
     """How long one pop waits for messages."""
     processing: DelayText = "exponential:2ms"
     """Time between a delivery and its ack, per message, one after the other."""
+    work: str | None = None
+    """In place of ``processing``: a process of the user's own, ``python:MODULE:FUNCTION``. In simulation only."""
 
 
 class ToldAccess(Section):
@@ -253,6 +258,13 @@ class Scenario(Section):
     def has_groups(self) -> bool:
         """Whether consumers of the queue are members of a group. Raises ``ValueError`` as ``services`` does."""
         return hasattr(load_factory(self.queue.factory or shipped(self.queue).make), "member")
+
+    @property
+    def own_functions(self) -> tuple[str, ...]:
+        """What the scenario names of the user's own, as ``MODULE:FUNCTION``: a queue, arrivals, work."""
+        processes = (self.load.arrivals, self.consumers.work)
+        named = (self.queue.factory, *(text and text.removeprefix(PREFIX) for text in processes))
+        return tuple(text for text in named if text)
 
     @property
     def features(self) -> Features:

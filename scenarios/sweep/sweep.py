@@ -32,7 +32,8 @@ class Sweep:
         return self.settings[0].scenario.name
 
     def environment(self) -> Environment:
-        return Environment.here(factories=[setting.scenario.queue.factory for setting in self.settings])
+        own = (name for setting in self.settings for name in setting.scenario.own_functions)
+        return Environment.here(factories=list(own))
 
     def experiment(self) -> str:
         """Differs whenever a setting or what it does with a seed does."""

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from analysis.evaluation_page import write_evaluation_page
 from analysis.rates.recommendation import changes
-from scenarios.arms import ZoneKind
+from scenarios.arms import Arm, ZoneKind
+from scenarios.errors import ScenarioError
 from scenarios.evaluate.confirming import Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.result import EvaluationResult, of_year
 from scenarios.evaluate.rollout import Rollout
 from scenarios.many_runs.where import HERE, Where
 from scenarios.run_files.directory import write_json
+from scenarios.spec.rules import problems
 from scenarios.terminal.progress import RunBar
 
 SUMMARY_NAME = "evaluate.json"
@@ -30,8 +32,15 @@ class Confirm:
     def words(self) -> list[str]:
         return ["--confirm", str(self.on), "--confirm-runs", str(self.repeats)]
 
-    def check(self) -> None:
-        """Before an evaluation that may take long. Raises ``ZoneError`` if there can be no such zones."""
+    def check(self, rollout: Rollout) -> None:
+        """Before an evaluation that may take long.
+
+        Raises ``ZoneError`` if there can be no such zones, ``ScenarioError`` if they cannot run what is simulated.
+        """
+        for setting in rollout.settings:
+            found = problems(setting.scenario.model_copy(update={"arm": Arm.REAL}))
+            if found:
+                raise ScenarioError([f"--confirm: {problem.path}: {problem.text}" for problem in found])
         if self.on is ZoneKind.DOCKER:
             from cluster.real.zones.docker.daemon import connect
 

@@ -87,6 +87,6 @@ def _words(scenario: Scenario, trace_hash: str, *, same: bool) -> str:
     if same:
         return f"The same run, event by event: trace hash {trace_hash}."
     before = scenario.found.program if scenario.found is not None else None
-    changed = before != program_fingerprint(factory=scenario.queue.factory)
+    changed = before != program_fingerprint(own=scenario.own_functions)
     why = "the program has changed since" if changed else "although the program is the same: this is a bug in zonelab"
     return f"Another run: trace hash {trace_hash}, {why}."

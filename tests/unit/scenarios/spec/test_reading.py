@@ -139,7 +139,9 @@ REFUSED = {
     "load={duration_s: 1, operations: [{at_ms: 1, zone: a, id: one}, {at_ms: 2, zone: a, id: one}]}": (
         "load.operations[1].id: got 'one'; accepted: an id other than that of operations[0]"
     ),
-    "load={duration_s: 10}": "load.rate_per_s: missing; it has no default, unless load.operations is given",
+    "load={duration_s: 10}": (
+        "load.rate_per_s: missing; it has no default, unless load.operations or load.arrivals is given"
+    ),
     "queue={mode: hardened, compat: true}": (
         "queue.compat: got True; accepted: false with queue.mode hardened, which has no such defects"
     ),
