@@ -126,7 +126,7 @@ MUTANTS = (
     Mutant(
         id="producer-dead-goes-on",
         module="scenarios.clients.producers",
-        function="Producer.run",
+        function="Producer.begin",
         old="if program.switch.crashed:",
         new="if False:",
         breaks="A producer that has died goes on asking.",
