@@ -69,7 +69,7 @@
 
   const links = () => {
     const heads = [["link"], ["lag"], ["loss", n], ["duplicate", n], ["cut"], ["on the way", n], ["read", n]];
-    const under = new Set(last.faults.flatMap((fault) => fault.links));
+    const under = new Set((last.faults || []).flatMap((fault) => fault.links));
     const many = last.links.length > 12;
     const rows = last.links.filter((link) => !many || link.in_flight || link.cut || under.has(link.link));
     once("links", section("links"), heads).show(rows.map((link) => ({
@@ -273,7 +273,7 @@
         rest = parts.pop();
         for (const part of parts) {
           const [name, data] = part.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
-          heardOf(name, JSON.parse(data));
+          try { heardOf(name, JSON.parse(data)); } catch (error) { reportError(error); }
         }
       }
     } catch { why = "whoever served this page does not answer"; } finally { clearTimeout(watch); }

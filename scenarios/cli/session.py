@@ -164,6 +164,13 @@ def status(
 
 
 def monitor(
+    coordinators: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ADDRESS]...",
+            help="Administrations of another cluster's coordinators: http://127.0.0.1:8001 …",
+        ),
+    ] = None,
     *,
     queue: Annotated[
         list[str] | None,
@@ -178,22 +185,48 @@ def monitor(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the queue, e.g. buckets=5. May be repeated."),
     ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST:PORT", help="Of each coordinator that was named, its zone's server, for --queue."),
+    ] = None,
+    monitor_port: MonitorPort = 0,
     as_json: AsJson = False,
 ) -> None:
     """Print the address of the live page of the cluster that is up; with --queue, show these queues on it, too.
 
-    Whoever has the address may break things.
+    Whoever has the address may break things. With addresses of coordinators, serve one that only reads, until Ctrl-C.
     """
     from scenarios.monitor.page import address_of
 
-    asked = control()
     requests = _queue_requests(queue or [], engine=engine, mode=mode, prefix=prefix, options=set_ or [])
+    if coordinators:
+        _serve_page(coordinators, servers=server or [], requests=requests, port=monitor_port, as_json=as_json)
+        return
+    if server or monitor_port:
+        raise NotAccepted("--server, --monitor-port: got one; accepted: with the addresses of coordinators")
+    asked = control()
     shown = [line for request in requests for line in asked.post("/queues", request)["done"]]
     address = address_of(asked.session.control, token=asked.session.token)
     if as_json:
         print_json({"page": address, "queues": shown})
     else:
         typer.echo(address)
+
+
+def _serve_page(
+    coordinators: Sequence[str], *, servers: Sequence[str], requests: Sequence[Any], port: int, as_json: bool
+) -> None:
+    from scenarios.monitor.coordinators import watch_coordinators
+    from scenarios.monitor.queue_request import QueueRequest
+
+    def tell(address: str) -> None:
+        if as_json:
+            print_json({"page": address})
+        else:
+            typer.echo(address)
+
+    queues = [QueueRequest.model_validate(request) for request in requests]
+    watch_coordinators(coordinators, servers=servers, queues=queues, port=port, tell=tell)
 
 
 def _queue_requests(

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from cluster.admin.app import in_words
+from cluster.admin.guard import refused
 from scenarios.monitor.feed import Feed, event
 from scenarios.monitor.metrics import MEDIA_TYPE, exposition
 from scenarios.monitor.page import PAGE_PATH, page, policy
@@ -43,6 +45,11 @@ class Monitored(Protocol):
 class Searched(Protocol):
     async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
         """Where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
+
+
+async def not_accepted(_: Request, error: Exception) -> Response:
+    """How ``NotAccepted`` is answered."""
+    return refused(in_words(error), status=409)
 
 
 def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:

@@ -9,16 +9,14 @@ from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 
-from cluster.admin.guard import Guard, refused
+from cluster.admin.guard import Guard
 from cluster.admin.rates import Counted
 from cluster.admin.serving import listening, serving_at
 from cluster.testbed import Testbed
 from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.errors import NotAccepted
-from scenarios.monitor.app import OPEN_PATHS, page_routes
+from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from scenarios.monitor.feed import Feed
 from scenarios.monitor.page import address_of
 from scenarios.monitor.watched_queue import WatchedQueue
@@ -82,10 +80,6 @@ class RunPage:
     @contextlib.asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
         """The page can be opened inside the block."""
-
-        async def not_accepted(_: Request, error: Exception) -> Response:
-            return refused(str(error), status=409)
-
         guard = Middleware(Guard, token=self._token, reading_needs_token=True, open_to_all=OPEN_PATHS)
         app = Starlette(
             routes=page_routes(self, self._feed), middleware=[guard], exception_handlers={NotAccepted: not_accepted}

@@ -15,7 +15,7 @@ from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
 from cluster.admin.guard import Guard, refused
 from cluster.zone import ClusterError, Restart
 from scenarios.errors import NotAccepted
-from scenarios.monitor.app import OPEN_PATHS, page_routes
+from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from scenarios.monitor.queue_request import QueueRequest
 from scenarios.session.fault_requests import FaultRequest
 from scenarios.session.session import Session
@@ -85,9 +85,6 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
         session.recording.verb("down", {})
         ending.set()
         return JSONResponse({"done": ["ending"]}, status_code=202)
-
-    async def not_accepted(_: Request, error: Exception) -> Response:
-        return refused(in_words(error), status=409)
 
     async def failed(_: Request, error: Exception) -> Response:
         return refused(in_words(error), status=502)

@@ -3,11 +3,10 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cluster.admin.rates import errors_in
 from cluster.real.zones import ZoneSet, zones
 from cluster.real.zones.factory import ZoneKind as FactoryKind
 from cluster.real.zones.port import PortReservation
@@ -15,6 +14,7 @@ from cluster.real.zones.process.workspace import create_directory, remove_direct
 from cluster.real.zones.waiting import to_completion
 from cluster.topology.topology import Topology, placed
 from scenarios.logs import logging_to
+from scenarios.monitor.coordinators import figures_of, links_of
 from scenarios.monitor.feed import Feed
 from scenarios.monitor.readings import WAIT_S, Reading
 from scenarios.monitor.watched_queues import WatchedQueues
@@ -103,7 +103,7 @@ class Session:
         return {
             "up_s": round(self.recording.now_ns() / 1e9, 1),
             "zones": [self._zone(name, readings.get(name)) for name in self.coordinators],
-            "links": _links(readings, self._wall_ms),
+            "links": links_of(readings, self._wall_ms),
             "faults": self.board.active,
         }
 
@@ -131,22 +131,7 @@ class Session:
             "statistics": None,
         }
         if answer is not None:
-            told["statistics"] = {
-                "connected": answer["connected"],
-                "peers": answer["peers"],
-                "remote": answer["remote"],
-                "clients": answer["port"]["clients"],
-                "commands": answer["port"]["commands"],
-                "errors": errors_in(answer),
-                "divergence": answer["divergence"],
-                "server_troubles": answer["server_troubles"],
-                "repairs": answer["repairs"],
-                "options": answer["options"],
-                "latency_ms": answer["latency"]["quantiles_ms"],
-                "recent": answer["recent"],
-                "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
-                "zone_failures": answer["zone_failures"],
-            }
+            told["statistics"] = figures_of(answer)
         return told
 
     def _place(self, node: str) -> dict[str, str]:
@@ -290,16 +275,3 @@ def _reserved(port: int | None) -> "Any":
         yield reservation.port
     finally:
         reservation.release()
-
-
-def _links(readings: Mapping[str, Reading[dict[str, Any]]], wall_ms: Callable[[int], int]) -> list[dict[str, Any]]:
-    """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
-    found: dict[str, dict[str, Any]] = {}
-    for zone, reading in readings.items():
-        for link in reading.value["links"]:
-            before = found.get(link["link"])
-            told = {**link, "read_ms": wall_ms(reading.time_ns)}
-            shown = told if before is None or link["link"].startswith(f"{zone}>") else before
-            queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
-            found[link["link"]] = {**shown, "in_flight": queued}
-    return [found[name] for name in sorted(found)]

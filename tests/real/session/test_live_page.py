@@ -7,6 +7,7 @@ Method: ``zonelab up`` and Chromium, beside a reader of the servers; the events 
 import asyncio
 import json
 import re
+import signal
 import threading
 
 import httpx
@@ -126,6 +127,26 @@ def test_figures_are_what_the_servers_had_and_at_rest_what_they_have(lab):
     assert len({(one.server, one.key, one.read_ms) for one in seen if not one.old}) > 3 * READINGS
     assert wrong(seen, reader.samples) == []
     assert held["a", "app.MESSAGE.jobs"] > READINGS
+
+
+def test_coordinators_of_another_cluster_have_a_page_that_only_reads_until_ctrl_c(lab):
+    zones = lab.up()["zones"]
+    servers = [word for zone in zones for word in ("--server", zone["server"]["address"])]
+    watching = lab.begin("monitor", *(zone["coordinator"]["admin"] for zone in zones), *servers, "--queue", "jobs")
+    address, token = re.search(r"(\S+)/#token=(\S+)", watching.stdout.readline()).groups()
+    with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        with client.stream("GET", "/events", headers={"Authorization": f"Bearer {token}"}) as events:
+            lines = (line for line in events.iter_lines() if line.startswith("data: "))
+            hello, reading = (json.loads(next(lines).removeprefix("data: ")) for _ in range(2))
+        assert (
+            'zonelab_queue_messages{engine="dyno",queue="jobs",state="due",zone="b"} 0.0' in client.get("/metrics").text
+        )
+        assert client.post("/faults", headers={"Authorization": f"Bearer {token}"}).status_code == 404
+    assert (hello["title"], hello["faultable"]) == ("Coordinators of a, b, c", None)
+    assert [zone["server"]["state"] for zone in reading["zones"]] == ["running"] * 3
+    assert {zone["zone"] for zone in reading["queues"][0]["zones"]} == {"a", "b", "c"}
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait() == 0, watching.stderr.read()
 
 
 def test_the_page_of_a_run_says_what_happened_so_far_and_that_it_has_ended(lab):

@@ -10,6 +10,7 @@ from scenarios.cli.main import run_cli
 from scenarios.cli.watch import watch
 from scenarios.session.client import NotUp
 from scenarios.session.fault_requests import FaultKind
+from scenarios.session.state_file import SessionFile
 from scenarios.session.status_tables import print_status
 from scenarios.terminal.console import console
 
@@ -63,6 +64,51 @@ def supervisor(monkeypatch):
     for module in (faults, session):
         monkeypatch.setattr(module, "control", lambda: played)
     return played
+
+
+def test_queues_are_shown_on_the_page_whose_address_is_printed(supervisor, capsys):
+    supervisor.session = SessionFile(owner="", control="http://127.0.0.1:7", token="secret")
+    supervisor.answer = {"done": ["shown"]}
+    words = [
+        "monitor",
+        "--queue",
+        "mails",
+        "--queue",
+        "jobs",
+        "--engine",
+        "gmq",
+        "--prefix",
+        "app",
+        "--set",
+        "buckets=5",
+    ]
+    assert run_cli(words) == 0
+    of_all = {"engine": "gmq", "mode": "default", "prefix": "app", "options": {"buckets": 5}}
+    assert supervisor.asked == [("/queues", {"name": name, **of_all}) for name in ("mails", "jobs")]
+    assert capsys.readouterr().out == "http://127.0.0.1:7/#token=secret\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--engine", "gmq"], "got one without --queue"),
+        (["--queue", "jobs", "--set", "buckets"], "--set: got buckets; accepted: NAME=VALUE, e.g. buckets=5"),
+        (["--server", "127.0.0.1:1"], "accepted: with the addresses of coordinators"),
+        (["http://127.0.0.1:1", "--queue", "jobs"], "--server: got 0; accepted with --queue: 1, one a coordinator"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused_in_one_line(words, told, supervisor, capsys):
+    assert run_cli(["monitor", *words]) == 64
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_coordinator_that_does_not_answer_is_told_at_once(capsys):
+    assert run_cli(["monitor", "http://127.0.0.1:1"]) == 3
+    assert capsys.readouterr().err.startswith(
+        "zonelab: no coordinator's administration answers at http://127.0.0.1:1: "
+    )
 
 
 @pytest.mark.parametrize("kind", FaultKind)

@@ -1,0 +1,212 @@
+"""What the live page costs while Chromium shows it: p99 of pushes at ``zonelab up``, and throughput at saturation.
+
+With the page open and closed in turns, so that a busy moment of the machine falls on both; ratios are of neighbours.
+
+* ``push``: 200 messages a second through the ports of a cluster of ``zonelab up``, latency of each push;
+* ``saturation``: dyno-queues on three process zones in one process with its load, as in ``queue_throughput``; the page
+  is that of ``zonelab run … --live``.
+
+    .venv/bin/python benchmarks/monitor_cost.py [--turns 6] [--seconds 12]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import uvloop
+from environment import environment
+from queue_throughput import CATALOGUE, ZONES, Load, Sent, instances, throughput
+
+from cluster.clock import NodeClock
+from cluster.connections.server import ServerConnection
+from cluster.connections.timeouts import Timeouts
+from cluster.coordinators.direct import DirectConnection
+from cluster.real.cluster import RealCluster, RealSettings
+from cluster.real.connection import RedisUpstream
+from cluster.real.runtime import RealRuntime
+from cluster.real.zones import zones
+from cluster.testbed import Testbed
+from cluster.zone import Address
+from engine.dyno import DynoQueue, DynoSettings
+from engine.message import Message
+from scenarios.monitor.run_page import RunPage
+from scenarios.spec.reading import scenario_of
+
+RATE_PER_S = 200
+SETTLE_S = 5.0
+"""Chromium has started and shows the page after this time."""
+
+
+@contextlib.contextmanager
+def shown(address: str) -> Any:
+    """The page is open in Chromium inside the block."""
+    with tempfile.TemporaryDirectory() as profile:
+        plain = (
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={profile}",
+        )
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        browser = subprocess.Popen([str(shutil.which("chromium")), *plain, address], **quiet)
+        try:
+            yield
+        finally:
+            browser.terminate()
+            browser.wait()
+
+
+@contextlib.asynccontextmanager
+async def open_if(wanted: bool, address: str) -> AsyncIterator[None]:  # noqa: FBT001
+    with shown(address) if wanted else contextlib.nullcontext():
+        await asyncio.sleep(SETTLE_S)
+        yield
+
+
+def zonelab(folder: Path, *words: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from scenarios.cli.main import main; sys.exit(main())", *words],
+        cwd=folder,
+        env={**os.environ, "ZONELAB_STATE": str(folder / "state")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def connection_to(address: str, runtime: RealRuntime) -> ServerConnection:
+    host, _, port = address.rpartition(":")
+    upstream = RedisUpstream(Address(host, int(port)), loop=asyncio.get_running_loop())
+    made = ServerConnection(upstream=upstream, runtime=runtime, timeouts=Timeouts())
+    made.open()
+    return made
+
+
+async def pushed(queues: Sequence[DynoQueue], *, seconds: float, turn: str) -> list[float]:
+    """Seconds that each push took; open loop, so that one that waits delays no other."""
+    loop, took, tasks = asyncio.get_running_loop(), [], []
+    next_s = loop.time()
+
+    async def push(number: int) -> None:
+        begin_s = perf_counter()
+        await queues[number % len(queues)].push([Message(id=f"{turn}.{number}", timeout_ms=600_000)])
+        took.append(perf_counter() - begin_s)
+
+    for number in range(round(seconds * RATE_PER_S)):
+        tasks.append(asyncio.create_task(push(number)))
+        next_s += 1 / RATE_PER_S
+        await asyncio.sleep(next_s - loop.time())
+    await asyncio.gather(*tasks)
+    return took
+
+
+async def of_pushes(turns: int, seconds: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        status = zonelab(folder, "up", "--port", "0", "--lag", "lognormal:2ms:15ms", "--json")
+        try:
+            address = zonelab(folder, "monitor", "--queue", "jobs", "--prefix", "app", "--json")["page"]
+            runtime = RealRuntime(seed=1)
+            clock = NodeClock(epoch_ns=runtime.epoch_ns, run_ns=runtime.now_ns)
+            connections = [connection_to(zone["coordinator"]["address"], runtime) for zone in status["zones"]]
+            await asyncio.sleep(1)
+            queues = [
+                DynoQueue("jobs", runtime=runtime, clock=clock, quorum=each, local=each, settings=settings)
+                for zone, connection in zip(ZONES, connections, strict=True)
+                for each in [DirectConnection(connection, runtime=runtime)]
+                for settings in [DynoSettings(prefix="app", shards=ZONES, shard=zone)]
+            ]
+            await pushed(queues, seconds=2, turn="warm")
+            p99_ms: dict[bool, list[float]] = {False: [], True: []}
+            for turn in range(2 * turns):
+                is_open = turn % 4 in (1, 2)  # closed, open, open, closed: what grows with time falls on both
+                async with open_if(is_open, address):
+                    took = await pushed(queues, seconds=seconds, turn=f"t{turn}")
+                p99_ms[is_open].append(1e3 * statistics.quantiles(took, n=100)[98])
+            for connection in connections:
+                connection.close()
+            await runtime.close()
+        finally:
+            zonelab(folder, "down", "--json")
+    return {"unit": "p99 of push, ms", **compared(p99_ms)}
+
+
+class Saturated:
+    """What the page of a run sees: a cluster without faults."""
+
+    def __init__(self, cluster: Testbed) -> None:
+        self.testbed = cluster
+        self.faults_in_force: list[Any] = []
+
+    def tell_messages(self, so_far: Any) -> None:
+        """The load here is not that of a run."""
+
+
+async def of_saturation(turns: int, messages: int) -> dict[str, Any]:
+    engine, load = CATALOGUE["dyno"], Load(messages, 10, 10, 20, 20)
+    told = {"name": "bench", "topology": {"zones": list(ZONES)}, "load": {"duration_s": 1, "rate_per_s": 1}}
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    async with RealCluster(zones("process", ZONES), RealSettings(seed=1)) as cluster:
+        page = RunPage(scenario_of(told, source="bench"))
+        page.sees(Saturated(cluster))
+        async with page.served():
+            for turn in range(2 * turns + 1):
+                is_open = turn % 4 in (2, 3)
+                async with (
+                    open_if(is_open, page.address),
+                    instances(cluster, engine, "DC_QUORUM", Sent()) as queues,
+                ):
+                    total, seconds = await throughput(queues, engine, load, f"turn{turn}")
+                if turn:  # the first one warms up
+                    rates[is_open].append(total / seconds)
+    return {"unit": "messages/s through push, pop and ack", **compared(rates)}
+
+
+def compared(figures: dict[bool, list[float]]) -> dict[str, Any]:
+    ratios = [opened / closed for closed, opened in zip(figures[False], figures[True], strict=True)]
+    return {
+        "closed": [round(each, 2) for each in figures[False]],
+        "open": [round(each, 2) for each in figures[True]],
+        "ratio_of_medians": round(statistics.median(figures[True]) / statistics.median(figures[False]), 3),
+        "ratio_of_pairs": {
+            "median": round(statistics.median(ratios), 3),
+            "min": round(min(ratios), 3),
+            "max": round(max(ratios), 3),
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=6, help="pairs of turns")
+    parser.add_argument("--seconds", type=float, default=12, help="of pushes, each turn")
+    parser.add_argument("--messages", type=int, default=6_000, help="of a turn at saturation")
+    options = parser.parse_args()
+    before = os.getloadavg()
+    results = {
+        "push": uvloop.run(of_pushes(options.turns, options.seconds)),
+        "saturation": uvloop.run(of_saturation(options.turns, options.messages)),
+    }
+    load = {"before": before, "after": os.getloadavg()}
+    print(
+        json.dumps(
+            {"benchmark": "monitor_cost", **vars(options), **environment(), "load": load, "results": results}, indent=1
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
