@@ -2,20 +2,33 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from cluster.commands.routes import is_write
 from cluster.connections.batch import Batch
+from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
 from cluster.coordinators.direct import DirectConnection
 from cluster.real.connection import RedisUpstream
 from cluster.zone import Address, ClusterError
-from engine.ports import Command, Reply, Runtime, ServerError, Unavailable
+from engine.ports import Command, Indeterminate, Reply, Runtime, ServerError, Unavailable
 
 RECONNECT_MS = (50, 100, 200, 400, 500)
 """A server that was away is there again for clients half a second after its return."""
 
 FULL = "the pool of connections is full"
+
+_OF_NO_SERVER = (NO_QUORUM, STORAGE_REFUSED, PEER_NOT_CONNECTED, PEER_REFUSED)
+"""What a zone's port answers in place of a server: it is no refusal, since zones may have carried it out."""
+
+
+def answered(commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
+    """``replies``. Raises an error of the ports for what a zone's port says in place of a server."""
+    for reply in replies:
+        if isinstance(reply, ServerError) and str(reply) in _OF_NO_SERVER:
+            raise (Indeterminate if any(map(is_write, commands)) else Unavailable)(str(reply))
+    return replies
 
 
 class _GreetingUpstream(RedisUpstream):
@@ -83,7 +96,8 @@ class Pool:
     """``Connection`` over whichever of its connections has the least to do.
 
     ``connections``: how many; ``active_max``: exchanges under way. Who is not answered within ``command_ms`` gets an
-    error of the ports, and so does everybody, at once, while the server is away.
+    error of the ports, and so does everybody, at once, while the server is away. What a zone's port says in place of
+    servers is raised as a coordinator does.
     """
 
     def __init__(
@@ -138,7 +152,7 @@ class Pool:
         await self.slots.take(wait_s=self._command_s)
         self.under_way += 1
         try:
-            return await self._idlest().execute(*commands)
+            return answered(commands, await self._idlest().execute(*commands))
         finally:
             self.under_way -= 1
             self.slots.give()

@@ -114,6 +114,9 @@ class Service:
         except BaseException:
             await self._end()
             raise
+        for name, listen in (("rpc", self.settings.rpc), ("api", self.settings.api), ("web", self.settings.web)):
+            if listen is not None and not listen.is_local and self.settings.token is None:
+                LOG.warning("%s at %s is for everybody who reaches this machine: there is no token", name, listen)
         LOG.info("serves %s mode %s on %s", facts, self.settings.mode, self.pool.address)
         return facts
 

@@ -6,11 +6,12 @@ Source: https://github.com/wuzhc/gmq at v1.0, as measured on the program itself 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from cluster.connections.failures import STORAGE_REFUSED
 from engine.common.failures import COMMAND_FAILURES
 from engine.gmq.jobs import BrokenJob, Job
 from engine.gmq.keys import GmqKeys
 from engine.gmq.served_jobs import Ack
-from engine.ports import ServerError
+from engine.ports import ServerError, Unavailable
 from scenarios.gmq_service.backend.jobs import Jobs, Refused
 from scenarios.gmq_service.backend.waiting import Caller, Pops
 from scenarios.gmq_service.rpc.go_json import int_of, printed, quoted, whole
@@ -117,8 +118,11 @@ def told(error: Exception) -> str:
     """What a client hears of a command that failed."""
     if isinstance(error, Refused):
         return str(error)
-    kind = "redis" if isinstance(error, ServerError) else f"redis ({type(error).__name__.lower()})"
-    return f"{kind}: {error}"
+    if isinstance(error, ServerError):
+        return f"redis: {error}"
+    why = "the server is not reached" if str(error) == STORAGE_REFUSED else str(error)
+    fate = "nothing was done" if isinstance(error, Unavailable) else "it may have been done"
+    return f"redis: {why}; {fate}"
 
 
 def response(request_id: str, answer: str, *, is_result: bool) -> bytes:

@@ -1,6 +1,7 @@
 """The connection of one client of JSON-RPC: requests in, lines out, several under way at once."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
@@ -86,7 +87,7 @@ class RpcConnection(asyncio.Protocol):
         self._caller = Caller()
         self._under_way = 0
         self._paused = self._resting = self._ended = self._stopping = False
-        self._backlog: list[Request] = []
+        self._backlog: deque[Request] = deque()
         self._transport: asyncio.Transport | None = None
 
     # The client of a ``HeldBytes``.
@@ -168,7 +169,7 @@ class RpcConnection(asyncio.Protocol):
         self._backlog += requests
         while self._backlog and self._under_way < UNDER_WAY_MAX:
             self._under_way += 1
-            self._port.run(self._answer(self._backlog.pop(0)))
+            self._port.run(self._answer(self._backlog.popleft()))
         if self._backlog:
             self._pause()
 

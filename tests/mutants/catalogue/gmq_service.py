@@ -1,0 +1,86 @@
+"""Faults of gmq as a service: its port, its pops, its stop, its client."""
+
+from mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        id="gmq-service-reply-of-another",
+        module="scenarios.gmq_service.rpc.protocol",
+        function="RpcConnection._answer",
+        old="response(request.id, answer",
+        new='response("1", answer',
+        breaks="A reply has the id of another request.",
+    ),
+    Mutant(
+        id="gmq-service-client-takes-any-reply",
+        module="scenarios.gmq_service.clients.messages",
+        function="result_of",
+        old="if told_id != request_id:",
+        new="if told_id is None:",
+        breaks="A client takes the reply to another request for its own.",
+    ),
+    Mutant(
+        id="gmq-service-stop-drops",
+        module="scenarios.gmq_service.rpc.protocol",
+        function="RpcPort.finish",
+        old="if work:",
+        new="for task in work:\n            task.cancel()\n        if work:",
+        breaks="A stop drops the jobs that requests have in hand.",
+    ),
+    Mutant(
+        id="gmq-service-vanished-client-takes-job",
+        module="engine.gmq.served_jobs",
+        function="ServedJobs.reserve",
+        old="if not self._compat and not wanted():",
+        new="if self._compat and not wanted():",
+        breaks="A client that left while its pop was under way takes a job along.",
+    ),
+    Mutant(
+        id="gmq-service-vanished-client-waits",
+        module="scenarios.gmq_service.backend.waiting",
+        function="Caller.leave",
+        old="self.gone = True",
+        new="self.gone = False",
+        breaks="The pop of a client that left waits on and takes the next job.",
+    ),
+    Mutant(
+        id="gmq-service-known-id-confirmed",
+        module="scenarios.gmq_service.rpc.methods",
+        function="Methods._push",
+        old="if await self._jobs.push(job):",
+        new="if await self._jobs.push(job) or True:",
+        breaks="A push of an id that is there is confirmed.",
+    ),
+    Mutant(
+        id="gmq-service-escape-ends-string",
+        module="scenarios.gmq_service.rpc.requests",
+        function="Framing._end",
+        old="                position += 1",
+        new="                pass",
+        breaks="A quotation mark within a string ends it when a request is cut out.",
+    ),
+    Mutant(
+        id="gmq-service-markup-unescaped",
+        module="scenarios.gmq_service.rpc.go_json",
+        function="quoted",
+        old="_ESCAPED.sub(_escape, text)",
+        new="text",
+        breaks="Answers are not escaped.",
+    ),
+    Mutant(
+        id="gmq-service-one-client-more",
+        module="scenarios.gmq_service.rpc.protocol",
+        function="RpcConnection.connection_made",
+        old="len(port.clients) >= port.clients_max",
+        new="len(port.clients) > port.clients_max",
+        breaks="There is a client more than there may be.",
+    ),
+    Mutant(
+        id="gmq-service-token-unasked",
+        module="cluster.admin.guard",
+        function="Guard._refusal",
+        old="if self._token is None and self._open_without_token:",
+        new="if self._open_without_token:",
+        breaks="Who has no token may do everything at the HTTP endpoints.",
+    ),
+)
