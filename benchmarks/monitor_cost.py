@@ -6,6 +6,8 @@ With the page open and closed in turns, so that a busy moment of the machine fal
 * ``saturation``: dyno-queues on three process zones in one process with its load, as in ``queue_throughput``; the page
   is that of ``zonelab run … --live``.
 
+On a machine that is busy otherwise, look at the ratios of processor time: they do not depend on who else computes.
+
     .venv/bin/python benchmarks/monitor_cost.py [--turns 6] [--seconds 12]
 """
 
@@ -19,11 +21,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
+from urllib.parse import quote
 
+import httpx
 import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, ZONES, Load, Sent, instances, throughput
@@ -44,35 +49,64 @@ from scenarios.monitor.run_page import RunPage
 from scenarios.spec.reading import scenario_of
 
 RATE_PER_S = 200
-SETTLE_S = 5.0
-"""Chromium has started and shows the page after this time."""
+SETTLE_S = 2.0
+"""The page is shown after this time."""
 
 
-@contextlib.contextmanager
-def shown(address: str) -> Any:
-    """The page is open in Chromium inside the block."""
-    with tempfile.TemporaryDirectory() as profile:
+class Browser:
+    """Chromium without a window; its tabs are opened and closed through its debugging port."""
+
+    def __init__(self, folder: str) -> None:
         plain = (
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
             "--remote-debugging-port=0",
-            f"--user-data-dir={profile}",
+            f"--user-data-dir={folder}",
         )
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        browser = subprocess.Popen([str(shutil.which("chromium")), *plain, address], **quiet)
+        chromium = str(shutil.which("chromium"))
+        self.process = subprocess.Popen([chromium, *plain], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        told = Path(folder) / "DevToolsActivePort"
+        while not told.exists():
+            time.sleep(0.1)
+        self._at = f"http://127.0.0.1:{told.read_text().split()[0]}/json"
+
+    @contextlib.asynccontextmanager
+    async def tab(self, address: str) -> AsyncIterator[None]:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+            made = (await client.put(f"{self._at}/new?{quote(address)}")).json()
+            await asyncio.sleep(SETTLE_S)
+            tabs = (await client.get(f"{self._at}/list")).json()
+            titles = [tab["title"] for tab in tabs if tab["id"] == made["id"]]
+            assert titles[0].startswith("zonelab: "), titles  # as it is called once it has heard the first event
+            try:
+                yield
+            finally:
+                await client.get(f"{self._at}/close/{made['id']}")
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        started = Browser(folder)
         try:
-            yield
+            yield started
         finally:
-            browser.terminate()
-            browser.wait()
+            started.process.terminate()
+            started.process.wait()
 
 
 @contextlib.asynccontextmanager
-async def open_if(wanted: bool, address: str) -> AsyncIterator[None]:  # noqa: FBT001
-    with shown(address) if wanted else contextlib.nullcontext():
-        await asyncio.sleep(SETTLE_S)
+async def open_if(wanted: bool, chromium: Browser, address: str) -> AsyncIterator[None]:  # noqa: FBT001
+    async with chromium.tab(address) if wanted else contextlib.nullcontext():
+        await asyncio.sleep(0 if wanted else SETTLE_S)
         yield
+
+
+def processor_s(pids: Sequence[int]) -> float:
+    """Of these processes so far."""
+    used = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in pids)
+    return sum(int(user) + int(system) for user, system in used) / os.sysconf("SC_CLK_TCK")
 
 
 def zonelab(folder: Path, *words: str) -> Any:
@@ -113,7 +147,7 @@ async def pushed(queues: Sequence[DynoQueue], *, seconds: float, turn: str) -> l
     return took
 
 
-async def of_pushes(turns: int, seconds: float) -> dict[str, Any]:
+async def of_pushes(chromium: Browser, turns: int, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         status = zonelab(folder, "up", "--port", "0", "--lag", "lognormal:2ms:15ms", "--json")
@@ -131,17 +165,24 @@ async def of_pushes(turns: int, seconds: float) -> dict[str, Any]:
             ]
             await pushed(queues, seconds=2, turn="warm")
             p99_ms: dict[bool, list[float]] = {False: [], True: []}
+            busy: dict[bool, list[float]] = {False: [], True: []}
+            pids = [zone["coordinator"]["pid"] for zone in status["zones"]]
             for turn in range(2 * turns):
                 is_open = turn % 4 in (1, 2)  # closed, open, open, closed: what grows with time falls on both
-                async with open_if(is_open, address):
+                async with open_if(is_open, chromium, address):
+                    before_s = processor_s(pids)
                     took = await pushed(queues, seconds=seconds, turn=f"t{turn}")
+                    busy[is_open].append(1e6 * (processor_s(pids) - before_s) / len(took))
                 p99_ms[is_open].append(1e3 * statistics.quantiles(took, n=100)[98])
             for connection in connections:
                 connection.close()
             await runtime.close()
         finally:
             zonelab(folder, "down", "--json")
-    return {"unit": "p99 of push, ms", **compared(p99_ms)}
+    return {
+        "p99 of push, ms": compared(p99_ms),
+        "processor time of the coordinators, us a message": compared(busy),
+    }
 
 
 class Saturated:
@@ -151,14 +192,17 @@ class Saturated:
         self.testbed = cluster
         self.faults_in_force: list[Any] = []
 
+    queue = None
+
     def tell_messages(self, so_far: Any) -> None:
         """The load here is not that of a run."""
 
 
-async def of_saturation(turns: int, messages: int) -> dict[str, Any]:
+async def of_saturation(chromium: Browser, turns: int, messages: int) -> dict[str, Any]:
     engine, load = CATALOGUE["dyno"], Load(messages, 10, 10, 20, 20)
     told = {"name": "bench", "topology": {"zones": list(ZONES)}, "load": {"duration_s": 1, "rate_per_s": 1}}
     rates: dict[bool, list[float]] = {False: [], True: []}
+    busy: dict[bool, list[float]] = {False: [], True: []}
     async with RealCluster(zones("process", ZONES), RealSettings(seed=1)) as cluster:
         page = RunPage(scenario_of(told, source="bench"))
         page.sees(Saturated(cluster))
@@ -166,13 +210,19 @@ async def of_saturation(turns: int, messages: int) -> dict[str, Any]:
             for turn in range(2 * turns + 1):
                 is_open = turn % 4 in (2, 3)
                 async with (
-                    open_if(is_open, page.address),
+                    open_if(is_open, chromium, page.address),
                     instances(cluster, engine, "DC_QUORUM", Sent()) as queues,
                 ):
+                    before_s = process_time()
                     total, seconds = await throughput(queues, engine, load, f"turn{turn}")
+                    used_s = process_time() - before_s
                 if turn:  # the first one warms up
                     rates[is_open].append(total / seconds)
-    return {"unit": "messages/s through push, pop and ack", **compared(rates)}
+                    busy[is_open].append(total / used_s)
+    return {
+        "messages a second through push, pop and ack": compared(rates),
+        "messages a second of the process's own processor time": compared(busy),
+    }
 
 
 def compared(figures: dict[bool, list[float]]) -> dict[str, Any]:
@@ -196,10 +246,11 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=6_000, help="of a turn at saturation")
     options = parser.parse_args()
     before = os.getloadavg()
-    results = {
-        "push": uvloop.run(of_pushes(options.turns, options.seconds)),
-        "saturation": uvloop.run(of_saturation(options.turns, options.messages)),
-    }
+    with browser() as chromium:
+        results = {
+            "push": uvloop.run(of_pushes(chromium, options.turns, options.seconds)),
+            "saturation": uvloop.run(of_saturation(chromium, options.turns, options.messages)),
+        }
     load = {"before": before, "after": os.getloadavg()}
     print(
         json.dumps(

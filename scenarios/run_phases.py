@@ -13,6 +13,7 @@ from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.clients.recorder import Outcome
 from scenarios.faults.schedule import FaultSchedule, PlannedFault
 from scenarios.logs import LOGGER
+from scenarios.queues.under_test import QueueUnderTest
 from scenarios.run_files.record import Note, RunRecord
 from scenarios.run_files.tables import FAULTS_NAME, Tables
 from scenarios.spec.scenario import Scenario
@@ -111,6 +112,11 @@ class RunPhases(ABC):
     @property
     def faults_in_force(self) -> list[dict[str, Any]]:
         return self._faults.in_force
+
+    @property
+    def queue(self) -> QueueUnderTest | None:
+        """None of a run whose clients use none."""
+        return None
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:  # noqa: B027 (a workload has no messages)
         """Of every operation on messages from now on, if the run has any."""

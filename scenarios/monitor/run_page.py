@@ -19,8 +19,10 @@ from scenarios.errors import NotAccepted
 from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from scenarios.monitor.feed import Feed
 from scenarios.monitor.page import address_of
+from scenarios.monitor.watched_depths import WatchedDepths
 from scenarios.monitor.watched_queue import WatchedQueue
 from scenarios.queues.places import places_of
+from scenarios.queues.under_test import QueueUnderTest
 from scenarios.spec.scenario import Scenario
 
 TOKEN_BYTES = 32
@@ -34,6 +36,10 @@ class InSight(Protocol):
     @property
     def faults_in_force(self) -> Sequence[Mapping[str, Any]]:
         """Rows of ``analysis.runs.history.FAULTS``."""
+
+    @property
+    def queue(self) -> QueueUnderTest | None:
+        """None if the run has none."""
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:
         """Of every operation on messages from now on, if the run has any."""
@@ -66,10 +72,12 @@ class RunPage:
             self._messages = MessagesSoFar()
             run.tell_messages(self._messages)
             queue, zones = self._scenario.queue, self._scenario.zones
+            engine = queue.factory or (queue.engine if queue.mode == "default" else f"{queue.engine} {queue.mode}")
             if places := places_of(queue, zones):
                 servers = {zone: run.testbed.direct(zone) for zone in zones}
-                engine = queue.factory or (queue.engine if queue.mode == "default" else f"{queue.engine} {queue.mode}")
                 self.queues.queue = WatchedQueue("queue", engine, places, servers, {zone: zone for zone in zones})
+            elif run.queue is not None:
+                self.queues.queue = WatchedDepths("queue", engine, run.queue, zones)
 
     def phase(self, name: str, bound_s: float | None) -> None:
         self._phase = name
@@ -177,7 +185,7 @@ class RunPage:
 class _OneQueue:
     """The queue of the run, once there is one."""
 
-    queue: WatchedQueue | None = None
+    queue: WatchedQueue | WatchedDepths | None = None
 
     async def look(self) -> None:
         if self.queue is not None:

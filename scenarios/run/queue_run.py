@@ -17,7 +17,7 @@ from scenarios.faults.fault import Stage
 from scenarios.faults.schedule import plan_faults
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue
-from scenarios.queues.under_test import RunsServices
+from scenarios.queues.under_test import QueueUnderTest, RunsServices
 from scenarios.run.depth_sampler import DepthSampler
 from scenarios.run.ordered_run import OrderedRun
 from scenarios.run.own_processes import guests_of, own_arrivals, own_work
@@ -58,6 +58,10 @@ class QueueRun(RunPhases):
             services=self._services,
         )
         self._plan(plan_faults(scenario.faults, stage))
+
+    @property
+    def queue(self) -> QueueUnderTest:
+        return self._queue
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:
         self._recorder.heard = so_far.heard
