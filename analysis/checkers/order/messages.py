@@ -99,7 +99,16 @@ def _known(rows: Rows, log: Rows) -> Rows:
             parts.append(own)
     together = Rows(*(np.concatenate([getattr(one, name) for one in parts]) for name in Rows.__slots__))
     _, kept = np.unique(together.message, return_index=True)
-    return together.where(kept)
+    return _with_epochs(together.where(kept))
+
+
+def _with_epochs(known: Rows) -> Rows:
+    """Logs at rest do not tell epochs. What nobody was told of but them is of the latest epoch of its partition."""
+    _, which = np.unique(known.place, return_inverse=True)
+    latest = np.zeros(len(known) + 1, dtype=known.epoch.dtype)
+    np.maximum.at(latest, which, known.epoch)
+    known.epoch[:] = np.where(known.epoch < 0, latest[which], known.epoch)
+    return known
 
 
 def tenure_of(rows: Rows, events: Rows) -> Ints:

@@ -30,6 +30,8 @@ class ConsumeLoop:
         self._one_at_a_time: dict[tuple[Partition, str], Mutex] = {}
         self._listening: dict[Partition, int] = defaultdict(int)
         self._waiting: dict[Partition, list[Promise[None]]] = defaultdict(list)
+        self.stopping = False
+        """It asks for no lock any more: RocketMQ's timer for that is the first to stop."""
 
     def begin(self, queue: ProcessQueue, lane: str) -> None:
         """A request for ``lane``: there is one at a time, which ends when nothing of it is cached."""
@@ -146,6 +148,8 @@ class ConsumeLoop:
 
         Lanes that come while somebody is about to ask wait for the same answer.
         """
+        if self.stopping:
+            return
         queue.relocking.append(lane)
         if len(queue.relocking) > 1:
             return

@@ -82,6 +82,7 @@ class Member(Startable):
             await self._drain()
         for task in self._scheduled:
             task.cancel()
+        self._parts.loop.stopping = True
         await self._ownership.release(list(context.queues), why="shutdown")
         for queue in context.queues.values():
             queue.locked = False

@@ -169,7 +169,7 @@ class GroupBench(LogBench):
     def resizing(self):
         return Resizing(self.routes(), logs=self.logs, runtime=self.lab.runtime, observer=self.told, poll_ms=20)
 
-    def start(self, name, connection=None, *, route=None, **changes):
+    def start(self, name, connection=None, *, route=None, clock=None, **changes):
         """A member; ``changes``: of the settings, for it alone."""
         settings = replace(self.settings, **_typed(changes))
         pause = Pause(self.lab.runtime)
@@ -185,7 +185,7 @@ class GroupBench(LogBench):
             session=f"{name}.{next(self.told._numbers)}",
             settings=settings,
             runtime=pause,
-            clock=self.lab.cluster.clock("a"),
+            clock=clock or self.lab.cluster.clock("a"),
             zones=self.zones(pause.around(connection or self.lab.direct("a")), settings),
             listener=listener,
             observer=self.told,

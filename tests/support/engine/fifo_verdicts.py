@@ -51,7 +51,7 @@ class JudgedBench(GroupBench):
     def __init__(self, lab, mode="rocketmq-5.3", *, unit="partition", rules=None, **settings):
         super().__init__(lab, mode, **settings)
         self.told = Recorded(lab.runtime)
-        self.rules = OrderRules(unit=unit, fenced_sink=False, wait_ms=60_000, **(rules or {}))
+        self.rules = OrderRules(**{"unit": unit, "fenced_sink": False, "wait_ms": 60_000, **(rules or {})})
         self.sent = 0
 
     def kill(self, name):
@@ -84,9 +84,8 @@ class JudgedBench(GroupBench):
         """After all members have written how far they are."""
         self.pause_ms(2 * self.times_ms.flush_first)
         rest = MemoryTable(FINAL_ORDER)
-        for row in self.run(self._at_rest()):
-            for zone in INFO.zone_names:  # the only server stands for all of them
-                rest.append({"zone": zone, **row})
+        for zone, row in self.held():
+            rest.append({**row, "zone": zone})
         run = OrderRun(
             info=INFO,
             rules=self.rules,
@@ -98,7 +97,12 @@ class JudgedBench(GroupBench):
         )
         return order_verdict(run)
 
-    async def _at_rest(self):
+    def held(self):
+        """What each zone holds: the only server stands for all of them."""
+        rows = self.run(self._at_rest(self.logs))
+        return [(zone, row) for zone in INFO.zone_names for row in rows]
+
+    async def _at_rest(self, logs):
         rows, group = [], self.settings.group
         names = {each.partition for each in self.told.of("produce")} | {
             each.partition for each in self.told.of("start")
@@ -108,12 +112,12 @@ class JudgedBench(GroupBench):
             if partition.name not in names:
                 continue
             names.discard(partition.name)
-            for entry in await self.logs.read(partition, offset=0, count=10_000):
+            for entry in await logs.read(partition, offset=0, count=10_000):
                 record = entry.record
                 said = {"key": record.key, "message_id": record.id, "producer": record.producer}
                 what = {"offset": entry.offset, "sequence": record.sequence}
                 rows.append({"place": "log", "partition": partition.name, **what, **said})
-            progress = await self.logs.progress(partition, group)
+            progress = await logs.progress(partition, group)
             if progress is not None:
                 rows.append({"place": "cursor", "group": group, "partition": partition.name, "offset": progress.cursor})
         return rows

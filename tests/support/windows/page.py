@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from support.windows import COURSES, ON_A_RING, Stage, gmq, youzan
+from support.windows import COURSES, ON_A_RING, Stage, fifo, gmq, youzan
 from support.windows.hardened import HARDENED_COURSES
 from support.windows.hardened_stage import HardenedStage
 from support.windows.rings import ring
@@ -88,8 +88,9 @@ DYNO = Page(
 )
 GMQ = Page(DOCS / "gmq-windows.md", _plays(gmq.play, gmq.COURSES))
 YOUZAN = Page(DOCS / "youzan-windows.md", _plays(youzan.play, youzan.COURSES))
+FIFO = Page(DOCS / "fifo-windows.md", _plays(fifo.play, fifo.COURSES))
 
 
 if __name__ == "__main__":
-    for page in (DYNO, GMQ, YOUZAN):
+    for page in (DYNO, GMQ, YOUZAN, FIFO):
         page.write()

@@ -11,11 +11,11 @@ from support.windows.gmq import HardenedGmqStage
 from support.windows.gmq.hardened import COURSES as HARDENED_GMQ_COURSES
 from support.windows.hardened import HARDENED_COURSES
 from support.windows.hardened_stage import HardenedStage
-from support.windows.page import DYNO, GMQ, YOUZAN
+from support.windows.page import DYNO, FIFO, GMQ, YOUZAN
 
 from engine.dyno.hardened import Hardening
 
-PAGES = {"dyno": DYNO, "gmq": GMQ, "youzan": YOUZAN}
+PAGES = {"dyno": DYNO, "gmq": GMQ, "youzan": YOUZAN, "fifo": FIFO}
 ROWS = {name: page.rows() for name, page in PAGES.items()}
 NOT_PLAYED = "not played: "
 

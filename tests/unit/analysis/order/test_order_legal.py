@@ -279,3 +279,29 @@ class TestBlocked:
             FaultBand(fault="f", kind="kill", target="a", begin_ns=begin, end_ns=until, colour="#000000", detail="")
         ]
         assert topic.verdict().counts["I12"] == 0
+
+
+def test_what_was_never_begun_stands_behind_what_was_though_nobody_told_its_epoch() -> None:
+    """A fenced log gives offsets itself, and logs at rest have no epochs."""
+    topic = Ordered()
+    for _ in range(3):
+        topic.produce(outcome="info", offset=None)
+    topic.grant("m-1").start(0)
+    verdict = topic.verdict()
+    assert (verdict.of(Property.STRICT_ORDER), verdict.broken) == ("not exercised", ())
+
+
+@pytest.mark.parametrize(("together", "held"), [(True, "holds"), (False, "broken")])
+def test_a_batch_of_which_one_failed_comes_again_as_a_whole_and_is_no_disorder(together: bool, held: str) -> None:
+    topic = Ordered()
+    for _ in range(2):
+        topic.produce()
+    owner = topic.grant("m-1")
+    for attempt, status in ((1, "suspend"), (2, "success")):
+        batch = [owner.start(offset, attempt) for offset in (0, 1)]
+        if together:
+            batch[1]["time_ns"] = batch[0]["time_ns"]
+        for start in batch:
+            owner.end(start, status)
+        topic.now += 20
+    assert topic.verdict().of(Property.STRICT_ORDER) == held

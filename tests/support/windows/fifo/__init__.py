@@ -1,0 +1,37 @@
+"""The windows in which ordered messages can go wrong, each a short course of events, by mode (docs/fifo-windows.md)."""
+
+from support.cluster.sim_lab import simulated_lab
+from support.windows.fifo import members, producers, zones
+from support.windows.fifo.stage import FencedStage, FifoStage, ZonesStage
+
+_ON_ONE_ZONE = {**members.COURSES, **producers.COURSES}
+_SETTINGS = {**members.SETTINGS, **producers.SETTINGS}
+_ALL = dict(sorted({**_ON_ONE_ZONE, **zones.COURSES}.items()))
+_NOT_FENCED = (
+    "w06_lock_table_lost",
+    "w12_partitions_in_another_order",
+    "w32_reset_while_it_works",
+    "w11_number_of_partitions_changes",
+    "w13_late_first_attempt",
+    "w14_several_in_flight",
+    "w28_cursor_not_readable",
+)
+_FENCED = {name: course for name, course in _ON_ONE_ZONE.items() if name not in _NOT_FENCED}
+COURSES = {"rocketmq-4.9": _ALL, "rocketmq-5.3": _ALL, "fenced": _FENCED}
+"""By mode, and name. A course returns what was seen, in words."""
+
+
+def play(window: str, mode: str) -> str:
+    """On one zone, in mode fenced on three; windows of fail-over on three, at each level, what is seen alike at several said once."""
+    if window in _ON_ONE_ZONE:
+        course = _ON_ONE_ZONE[window]
+        if mode == "fenced":
+            with simulated_lab(*"abc", lag="constant:1ms") as lab:
+                return str(course(FencedStage(lab, **_SETTINGS.get(course, {}))))
+        with simulated_lab("a", lag="0") as lab:
+            return str(course(FifoStage(lab, mode, **_SETTINGS.get(course, {}))))
+    seen: dict[str, list[str]] = {}
+    for level in zones.LEVELS:
+        with simulated_lab(*"abc") as lab:
+            seen.setdefault(zones.COURSES[window](ZonesStage(lab, mode, level)), []).append(str(level))
+    return ". ".join(f"{' and '.join(levels)}: {said}" for said, levels in seen.items())
