@@ -22,7 +22,7 @@ COURSES = {"rocketmq-4.9": _ALL, "rocketmq-5.3": _ALL, "fenced": _FENCED}
 
 
 def play(window: str, mode: str) -> str:
-    """On one zone, in mode fenced on three; windows of fail-over on three, at each level, what is seen alike at several said once."""
+    """On one zone, in mode fenced on three. Windows of fail-over on three at each level; what is alike is said once."""
     if window in _ON_ONE_ZONE:
         course = _ON_ONE_ZONE[window]
         if mode == "fenced":

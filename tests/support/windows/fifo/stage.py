@@ -128,7 +128,7 @@ class FencedStage(FifoStage):
                 told = {"group": self.settings.group, "member": name, "session": session, "epoch": 0}
                 told |= {"partition": handling.partition.name}
                 told |= dict(zip(("generation", "token"), handling.fence, strict=True))
-                if not all([self.sink.take(told, one, handling.fence) for one in delivered]):
+                if not all(self.sink.take(told, one, handling.fence) for one in delivered):
                     return Outcome.SUSPEND
             return Outcome.SUCCESS if said is None else said
 
