@@ -58,6 +58,7 @@ def aggregate(
         spark_session(
             master=master,
             brief=brief,
+            rows=rows,
             settings={**(INTERPRETED if brief else {}), **(settings or {})},
         ) as session,
     ):

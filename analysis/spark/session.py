@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -29,6 +30,12 @@ _LOOK_S = 0.1
 
 NO_EXECUTOR_S = 60.0
 """A master that gives no executor for so long has none to give."""
+
+ROWS_PER_PART = 250_000
+"""Rows of a history in one part of a divided table: what one task holds at once, however many rows there are."""
+
+HEAP_MB, HEAP_MB_PER_MILLION, HEAP_MB_MAX = 1024, 180, 2800
+"""Of Java, on this machine. With all that it has beside its heap, and Python, the largest stays below 4 GB."""
 
 _KEPT_AS_ROWS = "spark.zonelab.keptAsRows"
 INTERPRETED: Mapping[str, str] = MappingProxyType(
@@ -61,20 +68,23 @@ def spark_session(
     app_name: str = "zonelab",
     brief: bool = False,
     nice: int = 0,
+    rows: int = 0,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
     """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
 
     ``brief``: for so little data that starting Java costs more than the work does. ``nice``: by how much Spark comes
-    after other programs of this machine, as of nice(1). ``settings``: of Spark, as in ``spark-submit --conf``; they
-    come before those that are made here. Ctrl-C raises ``KeyboardInterrupt`` within the block, as everywhere.
+    after other programs of this machine, as of nice(1). ``rows``: about so many are worked on, which decides, on this
+    machine, how much memory Java may take and into how many parts tables are divided. ``settings``: of Spark, as in
+    ``spark-submit --conf``; they come before those that are made here. Ctrl-C raises ``KeyboardInterrupt`` within the
+    block, as everywhere.
 
     One at a time in a process: Spark itself has no room for two.
     """
     require_java()
     _must_answer(master)
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
-        conf = _configuration(master, app_name, Path(folder), brief=brief).setAll(list(settings.items()))
+        conf = _configuration(master, app_name, Path(folder), brief=brief, rows=rows).setAll(list(settings.items()))
         try:
             gateway = _launched(conf, nice=nice, stderr=log, stdout=log, cwd=folder)
         except Exception as error:
@@ -151,7 +161,7 @@ def on_a_line_of_its_own(call: Callable[[], object]) -> None:
         thread.submit(call).result()
 
 
-def _configuration(master: str, app_name: str, folder: Path, *, brief: bool) -> SparkConf:
+def _configuration(master: str, app_name: str, folder: Path, *, brief: bool, rows: int) -> SparkConf:
     logging = folder / "log4j2.properties"
     logging.write_text("rootLogger.level = error\n", encoding="ascii")
     java = [
@@ -172,8 +182,9 @@ def _configuration(master: str, app_name: str, folder: Path, *, brief: bool) -> 
         "spark.sql.ansi.enabled": "true",
     }
     if master.startswith("local"):
-        settings["spark.sql.shuffle.partitions"] = "1" if brief else str(max(2, os.cpu_count() or 2))
-        settings["spark.driver.memory"] = "1g"
+        parts = 1 if brief else max(2, os.cpu_count() or 2, ceil(rows / ROWS_PER_PART))
+        settings["spark.sql.shuffle.partitions"] = str(parts)
+        settings["spark.driver.memory"] = f"{min(HEAP_MB_MAX, HEAP_MB + rows * HEAP_MB_PER_MILLION // 1_000_000)}m"
     else:
         # Executors on other machines must find the driver: leave the addresses to the environment.
         del settings["spark.driver.bindAddress"], settings["spark.driver.host"]
