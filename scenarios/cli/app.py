@@ -54,6 +54,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
         evaluate.new,
         studies.matrix,
         studies.ablate,
+        predictions.limit,
         predictions.pbs,
         predictions.measure_lag,
     ),

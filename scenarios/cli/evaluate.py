@@ -40,6 +40,10 @@ def evaluate(
     master: Master = None,
     conf: Conf = None,
     seed_from: SeedFrom = 1,
+    limit: Annotated[
+        int,
+        typer.Option(metavar="SEEDS", min=0, help="Then search each setting's throughput limit with so many seeds."),
+    ] = 0,
     confirm: Annotated[
         ZoneKind | None,
         typer.Option(help="Then run the best two settings on real servers, in processes or containers, and compare."),
@@ -80,7 +84,9 @@ def evaluate(
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
     words += [word for text in set_ or () for word in ("--set", text)]
-    command = evaluate_command(words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real)
+    command = evaluate_command(
+        words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real, limit_seeds=limit
+    )
     rollout = Rollout.load(file or str(TEMPLATE), overrides=overrides)
     if real is not None:
         real.check(rollout)
@@ -93,6 +99,7 @@ def evaluate(
         where=where,
         assumed=file is None,
         confirm=real,
+        limit_seeds=limit,
     )
     if junit is not None:
         junit.write(evaluation_suite(done))

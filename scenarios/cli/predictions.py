@@ -1,4 +1,4 @@
-"""The verbs that measure lags and predict from them alone: ``zonelab measure-lag`` and ``zonelab pbs``."""
+"""The verbs that measure and predict single things: ``zonelab measure-lag``, ``pbs`` and ``limit``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import AsJson
+from scenarios.cli.options import (
+    AsJson,
+    AtLevel,
+    Conf,
+    Jobs,
+    Master,
+    Overrides,
+    OwnQueue,
+    RunsDirectory,
+    SeedFrom,
+    Source,
+    where_of,
+    with_own_queue,
+)
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
 from scenarios.lags.questions import Command, parse_address
@@ -114,3 +127,43 @@ def measure_lag(
     if done.problems and not (as_json and done.measured):  # which has told them
         raise LabError("; ".join(done.problems))
     raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
+
+
+def limit(
+    scenario: Source,
+    *,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting; each is a search of some ten runs.")] = 3,
+    seed_from: SeedFrom = 1,
+    jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
+    level: AtLevel = None,
+    set_: Overrides = None,
+    queue: OwnQueue = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Search, in simulation without faults, the largest rate at which zones keep up with an open loop of that rate.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
+    search found no limit.
+    """
+    from scenarios.limit.limits import Limits
+    from scenarios.sweep.settings import settings_of
+    from scenarios.verbs.limit import limit_command, run_limits
+
+    overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
+    limits = Limits(settings=settings_of(scenario, vary=vary or (), overrides=overrides))
+    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
+    command = limit_command(scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory)
+    done = run_limits(limits, seeds=seeds, where=where, runs=directory, command=command)
+    show(done, as_json=as_json)
+    if done.problems:
+        raise LabError(done.problems[0])
+    raise typer.Exit(EXIT_VALID if done.complete else EXIT_UNKNOWN)

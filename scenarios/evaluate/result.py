@@ -14,6 +14,8 @@ from analysis.rates.samples import Estimate
 from scenarios.evaluate.confirmation import Confirmation
 from scenarios.evaluate.evaluation import Evaluated
 from scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
+from scenarios.limit.limits import LimitRow
+from scenarios.limit.result import HEADINGS, MEANS, limit_cells
 from scenarios.terminal.console import console, print_rows
 
 PERCENTILES = ("p50", "p99", "p99.9")
@@ -36,7 +38,7 @@ _MILLION = 1e6
 class EvaluationResult:
     """``changes``: inputs that would change the answer. ``values``: by setting and figure, of the year.
 
-    ``assumed``: no file was given. ``confirmation``: by real zones, if that was asked for.
+    ``assumed``: no file was given. ``confirmation``: by real zones, and ``limits``: of throughput, if asked for.
     """
 
     rollout: Rollout
@@ -49,6 +51,7 @@ class EvaluationResult:
     assumed: bool
     environment: Mapping[str, str]
     confirmation: Confirmation | None = None
+    limits: tuple[LimitRow, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -108,6 +111,7 @@ class EvaluationResult:
             "changes": [str(change) for change in self.changes],
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
+            "limits": [row.to_json() for row in self.limits],
             "runs": {str(cell): count for cell, count in self.done.runs.items()},
             "known": self.done.known,
             "failures": dict(self.done.failures),
@@ -126,6 +130,8 @@ class EvaluationResult:
         print_rows(("setting", "", *PERCENTILES), times, ())
         headings = ("setting", "losses a million", "duplicates a million", UNAVAILABLE, "commands a message")
         print_rows(headings, (self._counts(row.setting) for row in rows), ())
+        if self.limits:
+            print_rows(HEADINGS, limit_cells(self.limits), (MEANS,))
         if self.confirmation is not None:
             self.confirmation.print()
         for sentence in self.sentences():

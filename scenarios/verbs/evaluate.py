@@ -13,12 +13,14 @@ from scenarios.evaluate.confirming import Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.result import EvaluationResult, of_year
 from scenarios.evaluate.rollout import Rollout
+from scenarios.limit.limits import LimitRow, Limits
 from scenarios.many_runs.where import HERE, Where
 from scenarios.run_files.directory import write_json
 from scenarios.spec.rules import problems
 from scenarios.terminal.progress import RunBar
 
 SUMMARY_NAME = "evaluate.json"
+LIMITS_NAME = "limit.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,10 +59,12 @@ def run_evaluation(
     where: Where = HERE,
     assumed: bool = False,
     confirm: Confirm | None = None,
+    limit_seeds: int = 0,
 ) -> EvaluationResult:
     """Evaluate in ``runs/<scenario>/evaluate-<fingerprint>``, going on with what is there.
 
-    ``confirm``: the best settings are then run on real zones. ``assumed``: most of the rollout is not the user's, so
+    ``limit_seeds``: with so many seeds the throughput limit of each setting is searched then. ``confirm``: the best
+    settings are then run on real zones. ``assumed``: most of the rollout is not the user's, so
     the result says what it is.
 
     Raises ``OSError``, ``NotAccepted`` if the budget is too small or another program writes there, ``ManyRunsFailed``.
@@ -85,6 +89,9 @@ def run_evaluation(
             environment=environment.parts,
         )
         _write(result)
+        if limit_seeds and done.complete:
+            result = replace(result, limits=_limits(rollout, first_seed, limit_seeds, where, directory))
+            _write(result)
         if confirm is not None and done.complete:
             confirming = Confirming(
                 evaluation=evaluation, on=confirm.on, repeats=confirm.repeats, runs=runs, command=command
@@ -93,6 +100,17 @@ def run_evaluation(
             result = replace(result, confirmation=confirmation)
             _write(result)
     return result
+
+
+def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:
+    limits, seeds = Limits(settings=rollout.settings), range(first_seed, first_seed + count)
+    environment = limits.environment()
+    with (
+        limits.state(directory, environment, name=LIMITS_NAME) as state,
+        RunBar(f"{rollout.scenario.name} limit", total=count * len(rollout.settings), done=len(state.results)) as bar,
+    ):
+        done = limits.run(seeds, environment=environment, state=state, workers=where.workers, progress=bar.show)
+    return limits.rows(done)
 
 
 def _write(result: EvaluationResult) -> None:
@@ -109,8 +127,10 @@ def evaluate_command(
     first_seed: int,
     runs: Path,
     confirm: Confirm | None = None,
+    limit_seeds: int = 0,
 ) -> str:
+    limits = ["--limit", str(limit_seeds)] if limit_seeds else []
     seeds = ["--seed-from", str(first_seed)] if first_seed != 1 else []
     directory = [] if runs == Path("runs") else ["--dir", str(runs)]
     real = [] if confirm is None else confirm.words
-    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *real, *directory])
+    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *limits, *real, *directory])

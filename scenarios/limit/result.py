@@ -1,0 +1,70 @@
+"""Throughput limits as a table on the terminal and as JSON, which ``limit.json`` has, too."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scenarios.limit.limits import LimitRow
+from scenarios.limit.search import PRECISION
+from scenarios.terminal.console import console, print_rows
+
+HEADINGS = ("setting", "limit a second (95 %)", "beside the first", "beside the load", "what is behind above it")
+
+MEANS = (
+    f"The limit is of all zones together, between a rate that was kept up with and one at most {PRECISION - 1:.0%} "
+    "above it that was not. Only simulated work takes time: 5 µs a command on servers, unless simulation.service says "
+    "otherwise."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitResult:
+    """``complete`` is False if it was broken off. ``known``: so many of the searches were made before."""
+
+    scenario: str
+    directory: Path
+    command: str
+    seeds: range
+    environment: Mapping[str, str]
+    rows: tuple[LimitRow, ...]
+    known: int
+    complete: bool
+
+    @property
+    def problems(self) -> list[str]:
+        """Searches that found no limit."""
+        return [f"{row.setting}, {why}" for row in self.rows for why in row.failures]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario,
+            "command": self.command,
+            "seeds": {"first": self.seeds.start, "count": len(self.seeds)},
+            "complete": self.complete,
+            "known": self.known,
+            "environment": dict(self.environment),
+            "settings": [row.to_json() for row in self.rows],
+            "directory": str(self.directory),
+        }
+
+    def print(self) -> None:
+        print_rows(HEADINGS, limit_cells(self.rows), ())
+        for sentence in self._sentences():
+            console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+    def _sentences(self) -> Iterator[str]:
+        yield f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}."
+        yield from (f"no limit: {problem}" for problem in self.problems)
+        if not self.complete:
+            yield "Broken off: the same command goes on from here."
+        yield f"Again, or on: {self.command}"
+
+
+def limit_cells(rows: Sequence[LimitRow]) -> Iterator[Sequence[str]]:
+    first = rows[0].value_per_s
+    for row in rows:
+        value = row.value_per_s
+        beside = "–" if value is None or first is None else f"{value / first:.3g}"
+        load = "–" if value is None else f"{value / row.given_per_s:.3g}"
+        yield row.setting.replace(" ", "\n"), row.told, beside, load, ", ".join(sorted(row.behind)) or "–"
