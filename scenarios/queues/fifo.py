@@ -62,8 +62,8 @@ class FifoUnderTest:
             f"producer-{zone}.{life}",
             partitions=self._partitions,
             select=selector(self._settings.selector, random=site.runtime.random(f"selector {zone} {life}")),
-            sending=self._settings.producer,
-            logs=PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys),
+            sending=self._settings.sending,
+            logs=self._logs(site, f"producer-{zone}.{life}"),
             runtime=site.runtime,
             clock=site.clock,
             observer=self.observer(zone),
@@ -76,17 +76,29 @@ class FifoUnderTest:
     async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
         site = self._site(zone, wrap)
         self._rooms[name] = zone
+        session = self._session_of(name)
         context = MemberContext(
             name=name,
-            session=name,
+            session=session,
             settings=self._group,
             runtime=site.runtime,
             clock=site.clock,
-            zones=Zones.of(self._group, level=site.connection, reads=site.connection, near=site.local, keys=self._keys),
+            zones=self._zones(site, session),
             listener=listener,
             observer=observer,
         )
         return Member(context, partitions=self._partitions, room_of=self._rooms.__getitem__)
+
+    def _logs(self, site: Site, _session: str) -> PartitionLogs:
+        """How a producer appends."""
+        return PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys)
+
+    def _zones(self, site: Site, _session: str) -> Zones:
+        """What a member asks of the zones."""
+        return Zones.of(self._group, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
+
+    def _session_of(self, name: str) -> str:
+        return name
 
     async def gone(self, name: str, zone: str) -> None:
         """The coordinator of a member's zone notices that its connections are closed, and removes it."""

@@ -10,7 +10,13 @@ from pydantic_core import CoreSchema, core_schema
 
 from engine.queue import Features
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from scenarios.spec.queue_settings import DynoQueueSettings, GmqQueueSettings, QueueSettings, YouzanQueueSettings
+from scenarios.spec.queue_settings import (
+    DynoQueueSettings,
+    GmqQueueSettings,
+    Mode,
+    QueueSettings,
+    YouzanQueueSettings,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,10 @@ ENGINES: Mapping[str, Engine] = {
     ),
     "fifo": Engine(
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
-        dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.fifo:FifoUnderTest", _ORDERED)),
+        {
+            **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.fifo:FifoUnderTest", _ORDERED)),
+            Mode.FENCED: Shipped("scenarios.queues.fifo_fenced:FencedUnderTest", _ORDERED),
+        },
         FifoQueueSettings,
     ),
 }

@@ -31,13 +31,14 @@ class Sharding(StrEnum):
 class Mode(StrEnum):
     """Which engine a queue is: the one that is named, or the same hardened against faults (docs/hardened.md).
 
-    Ordered messages (docs/fifo.md) have versions of RocketMQ instead.
+    Ordered messages (docs/fifo.md) have versions of RocketMQ instead, or partitions that are fenced.
     """
 
     DEFAULT = "default"
     HARDENED = "hardened"
     ROCKETMQ_4_9 = "rocketmq-4.9"
     ROCKETMQ_5_3 = "rocketmq-5.3"
+    FENCED = "fenced"
 
 
 class Dispatchers(StrEnum):

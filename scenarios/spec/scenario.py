@@ -296,7 +296,7 @@ class Scenario(Section):
             retries_max=queue.reconsumed_max,
             suspend_ms=queue.consumer_settings(batch=1).times_ms.suspend,
             replay_max=self.consumers.batch,
-            idempotent=queue.producer is Sending.IDEMPOTENT,
+            idempotent=queue.sending is Sending.IDEMPOTENT,
             fenced_sink=self.sink is not None and self.sink_fenced,
             wait_ms=2.0 * queue.unack_ms if checks.wait_s is None else checks.wait_s * 1_000,
             forbid=tuple(map(str, checks.forbid)),
@@ -305,7 +305,11 @@ class Scenario(Section):
     @property
     def sink_fenced(self) -> bool:
         """Whether the sink refuses older tokens: as it says, or as the engine has tokens at all."""
-        return bool(self.sink is not None and self.sink.fenced)
+        if self.sink is None:
+            return False
+        if self.sink.fenced is not None:
+            return self.sink.fenced
+        return isinstance(self.queue, FifoQueueSettings) and self.queue.fenced
 
     @property
     def servers(self) -> tuple[str, ...]:

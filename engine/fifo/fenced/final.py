@@ -6,8 +6,10 @@ from typing import Any
 
 from engine.common.pipelines import read
 from engine.fifo.fenced.cursor import CursorState
-from engine.fifo.fenced.keys import FencedKeys, group_register
+from engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys, group_register
+from engine.fifo.fenced.log import LogState
 from engine.fifo.fenced.views import RegisterView, generation_of
+from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
 from engine.ports import Command, Connection
@@ -45,6 +47,30 @@ async def final_rows(
         told = {"message_id": message_id, "key": key, "producer": producer, "sequence": sequence, "token": token}
         rows.append({**common, "place": PLACES[why], "group": group, "offset": int(offset), **told})
     return rows
+
+
+async def waiting(
+    zones: Sequence[Connection], keys: FencedKeys, partition: Partition, group: str, *, begins_last: bool = False
+) -> int:
+    """How many messages ``group`` has not finished, as the newest registers among ``zones`` say; those without offset,
+    too, that any of them has. Raises what the port raises.
+    """
+    logs, cursors, texts = [], [], set()
+    for zone in zones:
+        commands: list[Command] = [
+            ("HMGET", keys.registers(partition), LOG_REGISTER, group_register(group)),
+            ("ZRANGE", keys.inbox(partition), 0, -1),
+        ]
+        (log, cursor), inbox = await read(zone, commands)
+        logs.append(RegisterView.parse(log))
+        cursors.append(RegisterView.parse(cursor))
+        texts.update(inbox)
+    state = LogState.parse(max(logs, key=lambda view: view.age).state)
+    known = max(cursors, key=lambda view: view.age).state
+    progress = CursorState.parse(known).progress if known else Progress(state.end if begins_last else 0)
+    records = [Record.parse(text.decode()) for text in texts]
+    new = [one for one in records if one.sequence > state.last.get(one.producer, (0, 0))[0]]
+    return state.end - progress.cursor - len(progress.above) + len(new)
 
 
 def _pairs(flat: Sequence[bytes]) -> list[tuple[bytes, bytes]]:

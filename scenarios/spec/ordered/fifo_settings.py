@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, model_validator
 
 from engine.fifo.log.producer import Sending
-from engine.fifo.modes import FACTOR, Profile, group_settings
+from engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from engine.fifo.modes import Mode as EngineMode
 from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, Order, Poison, Times
 from scenarios.fields import Count, Millis
@@ -44,7 +44,7 @@ class FifoQueueSettings(QueueSettings):
     Both are the profile's if they are not given. The other times of locks keep their proportion to the lease.
     """
 
-    modes: ClassVar[tuple[Mode, ...]] = (Mode.ROCKETMQ_4_9, Mode.ROCKETMQ_5_3)
+    modes: ClassVar[tuple[Mode, ...]] = (Mode.ROCKETMQ_4_9, Mode.ROCKETMQ_5_3, Mode.FENCED)
 
     mode: Mode = Mode.ROCKETMQ_5_3
     unack_ms: Millis = _PROFILE.lease
@@ -62,12 +62,15 @@ class FifoQueueSettings(QueueSettings):
     renew_ms: Millis = _PROFILE.renew
     """Time between renewals of locks."""
     reconsumed_max: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] | None = None
-    """A message that failed more often is a dead letter; none: it is tried for ever, as by default in RocketMQ."""
+    """A message that failed more often is a dead letter; none: it is tried for ever, as by default in RocketMQ, or with
+    mode fenced as often as RocketMQ's concurrent consumers try."""
     poison: Annotated[Poison, _nearest(Poison)] = Poison.SKIP
     """What becomes of such a message."""
     begins: Annotated[Begin, _nearest(Begin)] = Begin.FIRST
     """Where a group begins that has no cursor."""
     group: Annotated[str, Field(min_length=1)] = "group"
+    margin_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """With mode fenced: a lease counts as ended so long after its end; none: a twentieth of it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -89,6 +92,20 @@ class FifoQueueSettings(QueueSettings):
     def partition_count(self) -> int:
         return 1 if self.order is Order.GLOBAL else self.partitions
 
+    @property
+    def fenced(self) -> bool:
+        """Grants have tokens, which zones and sinks check."""
+        return self.mode is Mode.FENCED
+
+    @property
+    def margin_of_clocks_ms(self) -> int:
+        return max(1, self.unack_ms // MARGIN_SHARE) if self.margin_ms is None else self.margin_ms
+
+    @property
+    def sending(self) -> Sending:
+        """Fenced partitions take numbered records only."""
+        return Sending.IDEMPOTENT if self.fenced else self.producer
+
     def consumer_settings(self, *, batch: int) -> ConsumerSettings:
         """Of the group, as the engine has them; the rules of a scenario have seen to it that they go together."""
         base = group_settings(EngineMode(self.mode), self.profile, factor=self.factor)
@@ -108,7 +125,8 @@ class FifoQueueSettings(QueueSettings):
             poison=self.poison,
             begins=self.begins,
             batch=batch,
-            reconsumed_max=FOREVER if self.reconsumed_max is None else self.reconsumed_max,
+            reconsumed_max=base.reconsumed_max if self.reconsumed_max is None else self.reconsumed_max,
+            clock_margin_ms=self.margin_of_clocks_ms,
         )
 
 

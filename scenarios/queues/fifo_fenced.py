@@ -1,0 +1,75 @@
+"""Fenced partitions (``engine.fifo.fenced``) as the queue under test."""
+
+from collections.abc import AsyncIterator, Collection
+from itertools import count
+from typing import Any
+
+from cluster.testbed import Testbed
+from engine.fifo.consumer.context import Zones
+from engine.fifo.fenced.final import final_rows, waiting
+from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.mechanisms import Fencing
+from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from engine.fifo.log.partition_log import PartitionLogs
+from engine.fifo.settings import Begin
+from scenarios.queues.end_state import state_row
+from scenarios.queues.fifo import FifoUnderTest
+from scenarios.queues.under_test import Depth, Site
+from scenarios.spec.scenario import Scenario
+
+
+class FencedUnderTest(FifoUnderTest):
+    """``without``: mechanisms that are off."""
+
+    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Fencing] = ()) -> None:
+        super().__init__(testbed, scenario)
+        self._without = frozenset(without)
+        self._fenced_keys = FencedKeys()
+        self._sessions = count(1)
+
+    async def depth(self, shard: str) -> Depth:
+        zones = [self._testbed.direct(zone) for zone in self._scenario.zones]
+        last = self._group.begins is Begin.LAST
+        partition, group = self._by_name[shard], self._group.group
+        return Depth(await waiting(zones, self._fenced_keys, partition, group, begins_last=last), leased=0)
+
+    async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        for name, partition in self._by_name.items():
+            rows = await self._rows(zone, name)
+            cursor = next((row["offset"] for row in rows if row["place"] == "cursor"), 0)
+            for row in rows:
+                if row["place"] == "dead" or (row["place"] == "log" and row["offset"] >= cursor):
+                    place = "dead" if row["place"] == "dead" else "queue"
+                    serving = partition.home == zone
+                    yield state_row(zone, place, row["message_id"], shard=name, score=row["offset"], serving=serving)
+
+    async def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
+        for name in self._by_name:
+            for row in await self._rows(zone, name):
+                yield row
+
+    async def _rows(self, zone: str, name: str) -> list[dict[str, Any]]:
+        direct, groups = self._testbed.direct(zone), [self._group.group]
+        return await final_rows(direct, self._fenced_keys, self._by_name[name], groups, zone=zone)
+
+    def _logs(self, site: Site, session: str) -> PartitionLogs:
+        return FencedLogs(wires=self._wires(site, session), tenures=None, keys=self._keys)
+
+    def _zones(self, site: Site, session: str) -> Zones:
+        return FencedZones.of_wires(self._group, wires=self._wires(site, session), keys=self._keys)
+
+    def _session_of(self, name: str) -> str:
+        return f"{name}.{next(self._sessions)}"
+
+    def _wires(self, site: Site, session: str) -> Wires:
+        return Wires(
+            session=session,
+            runtime=site.runtime,
+            clock=site.clock,
+            safe=site.safe,
+            level=site.connection,
+            zones=site.reads,
+            near=site.zone,
+            keys=self._fenced_keys,
+            without=self._without,
+        )
