@@ -15,6 +15,7 @@ from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from scenarios.arms import Arm
+from scenarios.fault_draws.ordered import in_order
 from scenarios.fault_draws.slowed import slowed
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault, OfClock
@@ -81,11 +82,14 @@ class FaultClass(StrEnum):
 
 
 class EngineMode(StrEnum):
-    """A queue as it is, with the defects of the original, or hardened (docs/hardened.md)."""
+    """A queue as it is, with the defects of the original, or hardened (docs/hardened.md); or ordered (docs/fifo.md)."""
 
     DEFAULT = "default"
     COMPAT = "compat"
     HARDENED = "hardened"
+    ROCKETMQ_4_9 = "rocketmq-4.9"
+    ROCKETMQ_5_3 = "rocketmq-5.3"
+    FENCED = "fenced"
 
 
 ABOUT: Mapping[FaultClass, str] = {
@@ -153,24 +157,17 @@ def scenario_of_class(
     any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
     overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
     heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
-    poison, hardened = fault_class is FaultClass.POISON, mode is EngineMode.HARDENED
+    poison = fault_class is FaultClass.POISON
     factor = max(1, -(-ENGINES[engine].modes[mode].features.time_unit_ms // LEASE_MS))
+    ordered = ENGINES[engine].modes[mode].features.order
     scenario = Scenario(
-        name=f"{fault_class}-{mode}" if engine == "dyno" else f"{engine}-{fault_class}-{mode}",
+        name=(f"{fault_class}-{mode}" if engine == "dyno" else f"{engine}-{fault_class}-{mode}").replace(".", "-"),
         about=f"{ABOUT[fault_class]}; drawn by seed {seed}",
         arm=Arm.SIM,
         seed=seed,
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
-        queue=queue_settings(
-            engine,
-            mode=Mode.HARDENED if hardened else Mode.DEFAULT,
-            unack_ms=LEASE_MS,
-            unack_interval_ms=LEASE_MS // 2,
-            compat=mode is EngineMode.COMPAT,
-            deliveries_max=_DELIVERIES_MAX if poison and hardened else None,
-            v1_producers=hardened and fault_class is FaultClass.V1_PRODUCERS_CRASH,
-        ),
+        queue=queue_settings("dyno" if ordered else engine, **_queue(mode, fault_class)),
         load=_LOADS.get(fault_class, _load)(seed),
         consumers=spec.Consumers(
             per_zone=_CONSUMERS_PER_ZONE,
@@ -185,7 +182,22 @@ def scenario_of_class(
     if fault_class in (FaultClass.SERVICE_CRASH, FaultClass.ANY_OF_ONE_ZONE):
         crashes = _service_crashes(scenario.services, Streams(seed).stream("services"))
         scenario = scenario.model_copy(update={"faults": (*scenario.faults, *crashes)})
+    if ordered:
+        pauses = fault_class is FaultClass.ANY_OF_ONE_ZONE
+        scenario = in_order(scenario, mode=Mode(mode), lease_ms=LEASE_MS, margin_ms=2 * CLOCK_MS + 2, pauses=pauses)
     return slowed(scenario, factor)
+
+
+def _queue(mode: EngineMode, fault_class: FaultClass) -> dict[str, Any]:
+    hardened = mode is EngineMode.HARDENED
+    return {
+        "mode": Mode.HARDENED if hardened else Mode.DEFAULT,
+        "unack_ms": LEASE_MS,
+        "unack_interval_ms": LEASE_MS // 2,
+        "compat": mode is EngineMode.COMPAT,
+        "deliveries_max": _DELIVERIES_MAX if hardened and fault_class is FaultClass.POISON else None,
+        "v1_producers": hardened and fault_class is FaultClass.V1_PRODUCERS_CRASH,
+    }
 
 
 def _overlong_work(lease_ms: int) -> str:

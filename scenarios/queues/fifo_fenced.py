@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.testbed import Testbed
 from engine.fifo.consumer.context import Zones
-from engine.fifo.fenced.final import final_rows, waiting
+from engine.fifo.fenced.final import final_rows, unplaced, waiting
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
@@ -42,6 +42,8 @@ class FencedUnderTest(FifoUnderTest):
                     place = "dead" if row["place"] == "dead" else "queue"
                     serving = partition.home == zone
                     yield state_row(zone, place, row["message_id"], shard=name, score=row["offset"], serving=serving)
+            for record in await unplaced(self._testbed.direct(zone), self._fenced_keys, partition):
+                yield state_row(zone, "queue", record.id, shard=name, score=0, serving=partition.home == zone)
 
     async def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for name in self._by_name:

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from analysis.checkers.order.properties import FORBIDDEN
 from analysis.checkers.verdict import Broken, broken_named
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.proportions import proportion_interval
@@ -132,7 +133,7 @@ class CellResult:
 
     @property
     def broken(self) -> tuple[Broken, ...]:
-        return tuple(name for name in JUDGED if name in self.failing)
+        return tuple(name for name in (*JUDGED, *FORBIDDEN) if name in self.failing)
 
     def seeds(self, name: Broken) -> Sequence[int]:
         return self.failing.get(name, ())

@@ -95,12 +95,18 @@ _MODES = {
     EngineMode.DEFAULT: "in its default mode",
     EngineMode.COMPAT: "with the defects of the original (`compat`)",
     EngineMode.HARDENED: "hardened (docs/hardened.md)",
+    EngineMode.ROCKETMQ_4_9: "as RocketMQ 4.9",
+    EngineMode.ROCKETMQ_5_3: "as RocketMQ 5.3",
+    EngineMode.FENCED: "with fenced partitions (docs/fifo-fenced.md)",
 }
 
 TITLES = {
     EngineMode.DEFAULT: "The default engine",
     EngineMode.COMPAT: "With the defects of the original (compat)",
     EngineMode.HARDENED: "Hardened mode",
+    EngineMode.ROCKETMQ_4_9: "As RocketMQ 4.9",
+    EngineMode.ROCKETMQ_5_3: "As RocketMQ 5.3",
+    EngineMode.FENCED: "Fenced",
 }
 
 

@@ -49,6 +49,18 @@ async def final_rows(
     return rows
 
 
+async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partition) -> list[Record]:
+    """What ``zone_alone`` has in the inbox and its log has not. Raises what the port raises."""
+    commands: list[Command] = [
+        ("HGET", keys.registers(partition), LOG_REGISTER),
+        ("ZRANGE", keys.inbox(partition), 0, -1),
+    ]
+    register, texts = await read(zone_alone, commands)
+    last = LogState.parse(RegisterView.parse(register).state).last
+    records = [Record.parse(text.decode()) for text in texts]
+    return [one for one in records if one.sequence > last.get(one.producer, (0, 0))[0]]
+
+
 async def waiting(
     zones: Sequence[Connection], keys: FencedKeys, partition: Partition, group: str, *, begins_last: bool = False
 ) -> int:

@@ -105,6 +105,7 @@ class Register:
     number: int = 0
     state: str = ""
     ends_ms: int = 0
+    effects: Effects = NOTHING
     turn: Mutex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,6 +147,7 @@ class Register:
             await self._give_back(token)
             return None
         self.token, self.number, self.state, self.ends_ms = token, found.view.number, found.view.state, ends_ms
+        self.effects = NOTHING
         return found
 
     def write_soon(self, state: str, effects: Effects) -> None:
@@ -164,17 +166,20 @@ class Register:
         """
         async with self.turn:
             await self._write(state, effects, self.number + 1, gives_up=False)
-            self.number, self.state = self.number + 1, state
+            self.number, self.state, self.effects = self.number + 1, state, effects
 
     async def give_up(self) -> None:
-        """Leave it as it is to anybody, after what is being written. Raises as ``write``."""
+        """Leave it as it is to anybody, after what is being written. Raises as ``write``.
+
+        A zone that missed the last write takes the state from this one, so that has the same effects.
+        """
         async with self.turn:
-            await self._write(self.state, NOTHING, self.number + 1, gives_up=True)
+            await self._write(self.state, self.effects, self.number + 1, gives_up=True)
 
     async def renew(self) -> None:
         """Say the last write again, with a later end. Raises as ``write``, but it stays ours if nobody knows."""
         async with self.turn:
-            await self._write(self.state, NOTHING, self.number, gives_up=False)
+            await self._write(self.state, self.effects, self.number, gives_up=False)
 
     def _taken(self, views: Sequence[RegisterView]) -> Found:
         """Whatever others do."""

@@ -21,6 +21,9 @@ NS_PER_MS = 1_000_000
 ASYNCHRONOUS_ATTEMPTS = 3
 """RocketMQ's: one and two retries."""
 
+GIVEN_UP_MAX = 10_000
+"""So many records, the latest, are known whose fate is not: a message that is sent again gets the same one."""
+
 
 class Sending(StrEnum):
     """How a producer sends.
@@ -85,6 +88,7 @@ class Producer:
         self._turns: dict[Partition, Mutex] = defaultdict(lambda: Mutex(runtime))
         self._sequences: dict[tuple[Partition, str], int] = defaultdict(int)
         self._lives: dict[Partition, int] = defaultdict(int)
+        self._given_up: dict[tuple[str, Partition, int], Record] = {}
 
     async def send(self, message: Message) -> Placed:
         """Append ``message`` to the partition of its key, or of its id if it has none.
@@ -130,7 +134,7 @@ class Producer:
         return partitions[self._select(key, len(partitions))], epoch
 
     async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> Placed:
-        record = self._next(partition, message, key, epoch)
+        record = self._given_up.pop((message.id, partition, epoch), None) or self._next(partition, message, key, epoch)
         now_ms = None if self._clock is None else self._clock.now_ms()
         due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
         due_ns = None if due_ms is None else self._runtime.now_ns() + message.timeout_ms * NS_PER_MS
@@ -143,8 +147,12 @@ class Producer:
             status = "sealed" if isinstance(error, Sealed) else type(error).__name__
             self._observer.end(call, outcome=outcome, status=status)
             if self._sending is Sending.IDEMPOTENT:
-                # The log may have it or not, and would ask for the next number or for this one: go on as another.
+                # The log may have it or not, and would ask for the next number or for this one: go on as another. It is
+                # the last under its name, so whoever sends the message again sends the same record.
                 self._lives[partition] += 1
+                self._given_up[message.id, partition, epoch] = record
+                if len(self._given_up) > GIVEN_UP_MAX:
+                    self._given_up.pop(next(iter(self._given_up)))
             raise
         where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch, "until_ns": due_ns}
         self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)

@@ -13,6 +13,8 @@ def order_problems(scenario: Scenario) -> Iterator[Problem]:
         return
     if isinstance(queue, FifoQueueSettings):
         yield from _times(queue)
+        if queue.fenced:
+            yield from _no_delays(scenario)
     else:
         yield from _only_ordered(scenario)
 
@@ -23,6 +25,18 @@ def _times(queue: FifoQueueSettings) -> Iterator[Problem]:
         yield Problem.of("queue.unack_ms", queue.unack_ms, renewals)
     elif queue.client_lease_ms <= queue.renew_ms:
         yield Problem.of("queue.client_lease_ms", queue.client_lease_ms, renewals)
+
+
+def _no_delays(scenario: Scenario) -> Iterator[Problem]:
+    accepted = "0 with queue.mode fenced, which has no delays"
+    if scenario.load.operations is None and scenario.load.delay not in _NONE:
+        yield Problem.of("load.delay", scenario.load.delay, accepted)
+    for index, operation in enumerate(scenario.load.operations or ()):
+        if operation.delay_ms:
+            yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
+
+
+_NONE = ("0", "0ms", "constant:0ms")
 
 
 def _only_ordered(scenario: Scenario) -> Iterator[Problem]:

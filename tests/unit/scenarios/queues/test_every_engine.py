@@ -23,7 +23,7 @@ def scenario(engine, mode, **changes):
     return small(
         topology={"zones": ["a"]},
         queue={"engine": engine, "unack_ms": LEASE_MS, **chosen},
-        **{"load": {"rate_per_s": 30}, **changes},
+        **{"load": {"rate_per_s": 30, **({"delay": "0"} if mode == "fenced" else {})}, **changes},
     )
 
 

@@ -34,7 +34,7 @@ def read(queue, *overrides, load=LOAD, tmp_path):
         ({"engine": 5}, "queue.engine: got '5'; accepted: dyno, dyno-v2, gmq, youzan, zset, fifo"),
         (
             {"engine": "fifo", "mode": "rocketmq-5.1"},
-            "queue.mode: got 'rocketmq-5.1' (did you mean rocketmq-5.3?); accepted: rocketmq-4.9, rocketmq-5.3",
+            "queue.mode: got 'rocketmq-5.1' (did you mean rocketmq-5.3?); accepted: rocketmq-4.9, rocketmq-5.3, fenced",
         ),
         (
             {"engine": "fifo", "selector": "hashed"},

@@ -10,6 +10,7 @@ from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.dyno.hardened.upkeep import replica_repair as mending
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, classes_of, scenario_of_class
 from scenarios.run.trial import attempt
+from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Load
@@ -98,7 +99,7 @@ def test_scenarios_of_every_class_break_no_rule(fault_class):
 
 
 def test_a_matrix_has_every_level_class_and_mode_once():
-    assert len(CELLS) == len(set(CELLS)) == len(classes_of("dyno")) * len(LEVELS_OF_ONE_DC) * len(EngineMode)
+    assert len(CELLS) == len(set(CELLS)) == len(classes_of("dyno")) * len(LEVELS_OF_ONE_DC) * len(ENGINES["dyno"].modes)
 
 
 def test_ctrl_c_keeps_what_there_is():
