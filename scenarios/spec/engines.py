@@ -89,8 +89,8 @@ ENGINES: Mapping[str, Engine] = {
     "fifo": Engine(
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
         {
-            **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.fifo:FifoUnderTest", _ORDERED)),
-            Mode.FENCED: Shipped("scenarios.queues.fifo_fenced:FencedUnderTest", _ORDERED),
+            **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)),
+            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
         },
         FifoQueueSettings,
     ),

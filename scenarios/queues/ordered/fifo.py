@@ -22,8 +22,8 @@ from engine.fifo.settings import Begin
 from engine.message import Message, Receipt
 from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, sorted_set, state_row
-from scenarios.queues.fifo_state import cursor_row, dead_row, log_row
-from scenarios.queues.order_observer import OrderObserver
+from scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
+from scenarios.queues.ordered.order_observer import OrderObserver
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.scenario import Scenario

@@ -13,7 +13,7 @@ from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.settings import Begin
 from scenarios.queues.end_state import state_row
-from scenarios.queues.fifo import FifoUnderTest
+from scenarios.queues.ordered.fifo import FifoUnderTest
 from scenarios.queues.under_test import Depth, Site
 from scenarios.spec.scenario import Scenario
 

@@ -1,0 +1,1 @@
+"""Ordered messages (engine fifo) as the queue under test, and what programs tell of them."""
