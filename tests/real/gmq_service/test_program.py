@@ -4,11 +4,13 @@ Method: command lines in a folder of their own, on a real server.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 import redis
@@ -184,6 +186,27 @@ def test_what_is_in_the_way_is_told_in_one_line(service):
     assert (code, told.count("\n"), "got option 'colour'" in told) == (64, 1, True)
 
 
+def test_hostile_clients_cost_a_bounded_number_of_descriptors_and_bytes(service):
+    """Of 300 idle connections 50 are kept; lines of 64 MB are closed long before their end, for what they hold."""
+    service.configure(clients_max=50)
+    told = service.start()
+    host, _, port = told["rpc"].rpartition(":")
+    address = (host, int(port))
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(address))
+        until(lambda: "refused: 50 clients are connected, which is clients_max" in service.log)
+        assert len(os.listdir(f"/proc/{told['pid']}/fd")) < 50 + 256
+    for _ in range(3):
+        until(lambda: _closed_for_its_size(address))
+    assert "closed a client: request_bytes_max" in service.log
+    status = Path(f"/proc/{told['pid']}/status").read_text()
+    (resident_kb,) = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")]
+    assert resident_kb < 300 * 1024
+    with BlockingGmqClient(told["rpc"]) as gmq:
+        gmq.push("1", topic="mail")
+
+
 @pytest.mark.parametrize("mode", ["default", "hardened"])
 def test_each_job_that_a_kill_loses_has_a_row(mode, tmp_path):
     found = asyncio.run(kills(mode, 5, seed=2, folder=tmp_path))
@@ -206,3 +229,14 @@ def _pushed(gmq, job_id):
     except GmqError as error:
         return "has exist" in str(error)
     return True
+
+
+def _closed_for_its_size(address):
+    """False if the service has not let go of the clients before yet."""
+    sent, piece = 0, b"x" * (1 << 20)
+    with socket.create_connection(address) as client, contextlib.suppress(ConnectionError):
+        client.sendall(b'{"method":"')
+        while sent < 64:
+            client.sendall(piece)
+            sent += 1
+    return 4 <= sent < 64

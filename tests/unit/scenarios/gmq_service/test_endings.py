@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from support.scenarios.gmq_service import KEYS, service_bench, until
+from support.scenarios.gmq_service import KEYS, ModelServer, service_bench, until
 
 PUSH = b'{"method":"Service.Push","params":[{"id":"7","topic":"mail","body":"b","delay":"%d","TTR":"%d"}],"id":0}'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}'
@@ -133,3 +133,22 @@ def test_too_many_clients_are_refused_and_too_large_a_request_is_closed(caplog):
     assert json.loads(answer)["error"] == "empty"
     assert (refusals, closings) == (1, {"request_bytes_max": 1})
     assert "refused: 2 clients are connected" in caplog.text
+
+
+def test_two_services_on_the_same_data_deliver_each_job_once_and_either_goes_on_alone():
+    """N6: a job that one stored, with a delay, is served by the other when the first has ended."""
+
+    async def served():
+        server = ModelServer()
+        async with service_bench(pop_s=20, server=server) as second:
+            async with service_bench(pop_s=20, server=server) as first:
+                for number in range(20):
+                    await first.client().ask(PUSH.replace(b'"7"', b'"%d"' % number) % (0, 60))
+                clients = [one.client() for one in (first, second) for _ in range(10)]
+                popped = await asyncio.gather(*(client.ask(POP) for client in clients))
+                await first.client().ask(PUSH.replace(b'"7"', b'"later"') % (2, 60))
+            return [job_of(answer) for answer in popped], job_of(await second.client().ask(POP))
+
+    popped, later = asyncio.run(served())
+    assert sorted(map(int, popped)) == list(range(20))
+    assert later == "later"
