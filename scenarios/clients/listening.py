@@ -43,7 +43,10 @@ class ListeningProgram:
         self._draw_work_ns = parse_lag(settings.processing).sampler(runtime.random(f"work {actor.process}"))
         self._work = work_of(actor) if work_of is not None else self._sleep
         self._ended: Promise[None] = runtime.promise()
-        self._observer = _Acknowledging(queue.observer(actor.zone), recorder, actor)
+        inner, counts = queue.observer(actor.zone), queue.acknowledges(actor.process)
+        self._observer = _Acknowledging(inner, recorder, actor, counts=counts)
+        self._commit_every = queue.commit_every
+        self._uncommitted: dict[str, int] = {}
 
     async def run(self) -> None:
         actor, queue = self._actor, self._queue
@@ -82,7 +85,16 @@ class ListeningProgram:
             await self._work(delivered.record.id)
             self.switch.check()
             self._affect(delivered, handling)
-        return Outcome.SUCCESS
+        return self._committed(handling, len(batch))
+
+    def _committed(self, handling: Handling, number: int) -> Outcome:
+        if self._commit_every is None:
+            return Outcome.SUCCESS
+        handling.commits_itself = False
+        waiting = self._uncommitted.get(handling.partition.name, 0) + number
+        commits = waiting >= self._commit_every
+        self._uncommitted[handling.partition.name] = 0 if commits else waiting
+        return Outcome.COMMIT if commits else Outcome.SUCCESS
 
     async def _sleep(self, message_id: str) -> None:
         await self._runtime.sleep(self._draw_work_ns())
@@ -97,7 +109,7 @@ class ListeningProgram:
             Effect(
                 group=columns["group"],
                 partition=handling.partition.name,
-                offset=delivered.offset,
+                place=(record.epoch, delivered.offset),
                 ballot=(columns.get("generation") or 0, columns.get("token") or 0),
                 key=record.key,
                 message_id=record.id,
@@ -123,17 +135,20 @@ class _Handed:
 class _Acknowledging:
     """An observer that hands everything on to ``inner``; and the history of operations hears of deliveries as pops.
 
-    A message is acknowledged when a cursor behind it is committed.
+    A message is acknowledged when a cursor behind it is committed. ``counts``: otherwise that history hears nothing.
     """
 
     inner: Observer
     recorder: Recorder
     actor: Actor
+    counts: bool = True
     _handed: dict[str, list[_Handed]] = field(default_factory=dict)
     _acks: dict[int, list[int]] = field(default_factory=dict)
     _started: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def delivered(self, partition: str, batch: Sequence[Delivered]) -> None:
+        if not self.counts:
+            return
         op = self.recorder.handed(self.actor, [(each.record.id, each.record.key) for each in batch], shard=partition)
         handed = self._handed.setdefault(partition, [])
         handed += [_Handed(each.offset, op, each.record.id) for each in batch]
@@ -170,4 +185,5 @@ class _Acknowledging:
             self._started.pop(columns["op_id"], None)
 
 
-_OF_EFFECT = ("group", "partition", "offset", "generation", "token", "key", "message_id", "session", "member")
+_WHO = ("group", "partition", "session", "member", "generation", "token")
+_OF_EFFECT = (*_WHO, "offset", "epoch", "key", "message_id")

@@ -9,14 +9,17 @@ from scenarios.spec.ordered.sections import SinkKind
 Ballot = tuple[int, int]
 """(generation, token) of a grant; of an engine without tokens (0, 0)."""
 
+Place = tuple[int, int]
+"""(epoch, offset) of a message: partitions that a resize opened number theirs anew."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """Of one message. ``state``: what it says of its key."""
+    """Of one message. ``place``: its epoch and offset. ``state``: what it says of its key."""
 
     group: str
     partition: str
-    offset: int
+    place: Place
     ballot: Ballot
     key: str
     message_id: str
@@ -46,7 +49,7 @@ class Sink:
     _taken: int = 0
     _kept: dict[tuple[str, str], list[tuple[int, Effect]]] = field(default_factory=dict)
     _newest: dict[tuple[str, str], Ballot] = field(default_factory=dict)
-    _last: dict[tuple[str, str], int] = field(default_factory=dict)
+    _last: dict[tuple[str, str], Place] = field(default_factory=dict)
 
     def take(self, effect: Effect) -> Answer:
         place, whose = (effect.group, effect.partition), (effect.group, effect.key)
@@ -54,9 +57,9 @@ class Sink:
             if effect.ballot < self._newest.get(place, effect.ballot):
                 return Answer(None, "fenced")
             self._newest[place] = effect.ballot
-            if effect.offset <= self._last.get(whose, -1):
+            if effect.place <= self._last.get(whose, (-1, -1)):
                 return Answer(None, "repeated")
-        self._last[whose] = effect.offset
+        self._last[whose] = effect.place
         position, self._taken = self._taken, self._taken + 1
         kept = self._kept.setdefault(whose, [])
         if self.kind is SinkKind.STATES:
@@ -75,7 +78,7 @@ class Sink:
                     "place": "sink",
                     "group": effect.group,
                     "partition": effect.partition,
-                    "offset": effect.offset,
+                    "offset": effect.place[1],
                     "generation": generation,
                     "token": token,
                     "key": effect.key,

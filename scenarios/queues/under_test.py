@@ -102,6 +102,10 @@ class Member(Protocol):
 class Ordered(Protocol):
     """A queue of ordered messages, whose consumers are members of a group and are handed what they are to do."""
 
+    @property
+    def commit_every(self) -> int | None:
+        """Listeners commit by hand after so many messages of a partition; None: what succeeded is committed."""
+
     def record(self, history: OrderHistory) -> None:
         """What programs do from now on goes into ``history``."""
 
@@ -110,6 +114,11 @@ class Ordered(Protocol):
 
     async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
         """A program of ``zone``, not started yet; all its commands pass through ``wrap``."""
+
+    def acknowledges(self, name: str) -> bool:
+        """What the program of that name is handed, and commits, counts as delivered and acknowledged: of several
+        groups those of one do. All are in the history of order.
+        """
 
     async def gone(self, name: str, zone: str) -> None:
         """The program of that name has died, and its zone notices that its connections are closed."""

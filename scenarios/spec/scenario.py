@@ -292,7 +292,7 @@ class Scenario(Section):
             return None
         queue, checks = self.queue.of(FifoQueueSettings), self.checks.order
         return OrderRules(
-            unit="key" if queue.order is Order.KEY else "partition",
+            unit="key" if queue.order is Order.KEY or queue.resizes else "partition",
             retries_max=queue.reconsumed_max,
             suspend_ms=queue.consumer_settings(batch=1).times_ms.suspend,
             replay_max=self.consumers.batch,

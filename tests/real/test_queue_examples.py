@@ -1,5 +1,5 @@
-"""Goal: the programs in docs/queues-by-example.md do what the page says. Method: each is cut out of it and run by a
-Python of its own, and prints what stands under it.
+"""Goal: the programs in docs/queues-by-example.md and docs/ordered-by-example.md do what the pages say. Method: each is
+cut out and run by a Python of its own, and prints what stands under it.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from cluster.real.zones import ProcessZone
 pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "queues-by-example.md").read_text(encoding="utf-8")
+PAGES = [(ROOT / "docs" / f"{name}-by-example.md").read_text(encoding="utf-8") for name in ("queues", "ordered")]
 SECTION = re.compile(r"^## (.*?)\n.*?^```python\n(.*?)^```\n\n((?: {4}[^\n]*\n)+)", re.DOTALL | re.MULTILINE)
-EXAMPLES = {title: (program, printed) for title, program, printed in SECTION.findall(PAGE)}
+EXAMPLES = {title: (program, printed) for page in PAGES for title, program, printed in SECTION.findall(page)}
 OWN_SERVER = "V1 on a server of your own"
 PATIENCE_S = 60
 
@@ -35,8 +35,8 @@ def as_printed(title):
 
 
 def test_every_section_has_a_program_and_what_it_prints():
-    assert list(EXAMPLES) == re.findall(r"^## (.*)", PAGE, re.MULTILINE)
-    assert PAGE.count("```python") == len(EXAMPLES)
+    assert list(EXAMPLES) == [title for page in PAGES for title in re.findall(r"^## (.*)", page, re.MULTILINE)]
+    assert sum(page.count("```python") for page in PAGES) == len(EXAMPLES)
 
 
 @pytest.mark.parametrize("title", [title for title in EXAMPLES if title != OWN_SERVER])

@@ -137,12 +137,20 @@ def _cause_of(seen: Rows, members: Rows, offset: int, begin_ns: int, end_ns: int
         return Blocked.POISON
     if len(during.of_kind(OrderKind.GRANT, outcomes=(OK,))) >= _THRASH_GRANTS:
         return Blocked.THRASH
+    if _out_of_credit(seen, grants, books):
+        return Blocked.CREDIT
     owned = _of_the_owner(seen, grants, members, books, begin_ns, end_ns)
-    return owned or _at_work(seen, at_head, during, refused, end_ns)
+    return owned or _at_work(at_head, during, end_ns)
 
 
 def _statuses(rows: Rows, books: Books) -> set[str]:
     return {books.text("status", code) for code in np.unique(rows.status).tolist() if code >= 0}
+
+
+def _out_of_credit(seen: Rows, grants: Rows, books: Books) -> bool:
+    """The last owner said that nothing comes any more that could make it commit; its end later mends nothing."""
+    told = seen.where(seen.status == books.code("status", "credit"))
+    return bool(len(grants) and np.isin(told.session, grants.session[-1]).any())
 
 
 def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_ns: int, end_ns: int) -> Blocked | None:
@@ -161,7 +169,7 @@ def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_n
     return Blocked.ORPHAN if len(leased) and 0 <= leased.max() < (begin_ns + end_ns) // 2 else None
 
 
-def _at_work(seen: Rows, at_head: Rows, during: Rows, refused: set[str], end_ns: int) -> Blocked:
+def _at_work(at_head: Rows, during: Rows, end_ns: int) -> Blocked:
     """What a living owner does with the head."""
     starts, ends = at_head.of_kind(OrderKind.START), at_head.of_kind(OrderKind.END)
     if len(starts) and not np.isin(starts.op_id[-1], ends.op_id):
@@ -169,6 +177,4 @@ def _at_work(seen: Rows, at_head: Rows, during: Rows, refused: set[str], end_ns:
     failed = at_head.of_kind(OrderKind.FAIL, outcomes=(OK,))
     if len(failed) and failed.until_ns[-1] >= end_ns:
         return Blocked.SUSPENDED
-    if "credit" in refused:
-        return Blocked.CREDIT
     return Blocked.SLOW if len(starts) or len(during.of_kind(OrderKind.START)) else Blocked.UNEXPLAINED

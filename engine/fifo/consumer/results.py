@@ -133,4 +133,5 @@ class Results:
 
 
 def columns_of(entry: Entry) -> dict[str, Any]:
-    return {"offset": entry.offset, "message_id": entry.record.id, "key": entry.record.key}
+    record = entry.record
+    return {"offset": entry.offset, "epoch": record.epoch, "message_id": record.id, "key": record.key}

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from analysis.runs.order import OrderHistory
@@ -18,14 +19,20 @@ from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Delayed, Entry
 from engine.fifo.partition import partitions_of
 from engine.fifo.routing.selectors import selector
-from engine.fifo.settings import Begin
+from engine.fifo.settings import Begin, ConsumerSettings, Sharing
+from engine.fifo.topics.followed import FollowedRoute
+from engine.fifo.topics.resize import Resizing
+from engine.fifo.topics.route import Route
+from engine.fifo.topics.routes import Routes
 from engine.message import Message, Receipt
 from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, sorted_set, state_row
+from scenarios.queues.ordered.fifo_resizing import ResizeProgram
 from scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
 from scenarios.queues.ordered.order_observer import OrderObserver
 from scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from scenarios.spec.ordered.resizes import all_partitions
 from scenarios.spec.scenario import Scenario
 
 TOPIC = "orders"
@@ -40,11 +47,39 @@ class FifoUnderTest:
         self._group = self._settings.consumer_settings(batch=scenario.consumers.batch)
         self._keys = FifoKeys()
         self._partitions = partitions_of(TOPIC, self._settings.partition_count, scenario.zones)
-        self._by_name = {each.name: each for each in self._partitions}
+        every = all_partitions(TOPIC, len(self._partitions), self._settings.resizes, scenario.zones)
+        self._by_name = {each.name: each for each in every}
+        self._keepers = self._all_keepers()
         self._rooms: dict[str, str] = {}
         self._lives: dict[str, int] = {}
         self._history: OrderHistory | None = None
-        self.shards: Mapping[str, str] = {each.name: each.home for each in self._partitions}
+        self.shards: Mapping[str, str] = {each.name: each.home for each in every}
+
+    @staticmethod
+    def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
+        """The program that resizes, if anything is resized."""
+        return [("resize", scenario.zones[0])] if scenario.queue.of(FifoQueueSettings).resizes else []
+
+    async def service(self, name: str, zone: str, wrap: Wrap) -> ResizeProgram:
+        site, observer = self._site(zone, wrap), self.observer(zone)
+        logs, routes = self._logs(site, name), self._routes(site)
+        return ResizeProgram(
+            routes,
+            Resizing(routes, logs=logs, runtime=site.runtime, observer=observer),
+            resizes=self._settings.resizes,
+            partitions=len(self._partitions),
+            select=self._settings.selector,
+            runtime=site.runtime,
+            observer=observer,
+            where=self._partitions[0].name,
+        )
+
+    @property
+    def commit_every(self) -> int | None:
+        return self._settings.commit_every
+
+    def acknowledges(self, name: str) -> bool:
+        return self._keeper_of(name) == self._keepers[0]
 
     def record(self, history: OrderHistory) -> None:
         self._history = history
@@ -66,6 +101,7 @@ class FifoUnderTest:
             logs=self._logs(site, f"producer-{zone}.{life}"),
             runtime=site.runtime,
             clock=site.clock,
+            route=await self._route(site),
             observer=self.observer(zone),
         )
         return _Sender(producer, site)
@@ -74,28 +110,31 @@ class FifoUnderTest:
         raise NotImplementedError("ordered messages are not popped: see member")
 
     async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
-        site = self._site(zone, wrap)
-        self._rooms[name] = zone
+        site, settings = self._site(zone, wrap), self._settings_of(name)
+        member = _place(name) if settings.sharing is Sharing.BROADCASTING else name
+        self._rooms[member] = zone
         session = self._session_of(name)
         context = MemberContext(
-            name=name,
+            name=member,
             session=session,
-            settings=self._group,
+            settings=settings,
             runtime=site.runtime,
             clock=site.clock,
-            zones=self._zones(site, session),
+            zones=self._zones(site, session, settings),
             listener=listener,
             observer=observer,
         )
-        return Member(context, partitions=self._partitions, room_of=self._rooms.__getitem__)
+        return Member(
+            context, partitions=self._partitions, room_of=self._rooms.__getitem__, route=await self._route(site)
+        )
 
     def _logs(self, site: Site, _session: str) -> PartitionLogs:
         """How a producer appends."""
         return PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys)
 
-    def _zones(self, site: Site, _session: str) -> Zones:
+    def _zones(self, site: Site, _session: str, settings: ConsumerSettings) -> Zones:
         """What a member asks of the zones."""
-        return Zones.of(self._group, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
+        return Zones.of(settings, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
 
     def _session_of(self, name: str) -> str:
         return name
@@ -105,7 +144,8 @@ class FifoUnderTest:
         setting = self._scenario.setting
         connection = self._testbed.connection(zone, setting)
         with suppress(*COMMAND_FAILURES):  # then it is removed when it was silent for long enough
-            zones = Zones.of(self._group, level=connection, reads=connection, near=connection, keys=self._keys)
+            settings = self._settings_of(name)
+            zones = Zones.of(settings, level=connection, reads=connection, near=connection, keys=self._keys)
             await zones.members.leave(name)
 
     async def depth(self, shard: str) -> Depth:
@@ -115,7 +155,7 @@ class FifoUnderTest:
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for name, partition in self._by_name.items():
-            cursor = await self._cursor(zone, name) or 0
+            cursor = await self._cursor(zone, name, self._keepers[0]) or 0
             async for entry in self._entries(zone, name):
                 if entry.offset >= cursor:
                     yield state_row(
@@ -124,7 +164,7 @@ class FifoUnderTest:
             async for member, due_ms in sorted_set(self._testbed.direct(zone), self._keys.delayed(partition)):
                 waits = Delayed.parse(member.encode(), str(due_ms).encode()).record.id
                 yield state_row(zone, "queue", waits, shard=name, score=due_ms, serving=partition.home == zone)
-        async for dead in self._dead(zone):
+        async for dead in self._dead(zone, self._settings.group):
             yield state_row(zone, "dead", dead["message_id"], shard=dead["partition"], score=dead["offset"])
 
     async def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
@@ -132,23 +172,25 @@ class FifoUnderTest:
         for name in self._by_name:
             async for entry in self._entries(zone, name):
                 yield log_row(zone, name, entry)
-            cursor = await self._cursor(zone, name)
-            if cursor is not None:
-                yield cursor_row(zone, self._group.group, name, cursor)
-        async for dead in self._dead(zone):
-            yield dead
+            for keeper in self._keepers:
+                cursor = await self._cursor(zone, name, keeper)
+                if cursor is not None:
+                    yield cursor_row(zone, keeper, name, cursor)
+        for group in self._settings.groups:
+            async for dead in self._dead(zone, group):
+                yield dead
 
     async def _entries(self, zone: str, name: str) -> AsyncIterator[Entry]:
         async for member, _ in sorted_set(self._testbed.direct(zone), self._keys.log(self._by_name[name])):
             yield Entry.parse(member.encode())
 
-    async def _dead(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        async for member, _ in sorted_set(self._testbed.direct(zone), self._keys.dead_letters(self._group.group)):
-            yield dead_row(zone, self._group.group, member)
+    async def _dead(self, zone: str, group: str) -> AsyncIterator[dict[str, Any]]:
+        async for member, _ in sorted_set(self._testbed.direct(zone), self._keys.dead_letters(group)):
+            yield dead_row(zone, group, member)
 
-    async def _cursor(self, zone: str, name: str) -> int | None:
+    async def _cursor(self, zone: str, name: str, keeper: str) -> int | None:
         key = self._keys.cursors(self._by_name[name])
-        (raw,) = await self._testbed.direct(zone).execute(("HGET", key, self._group.group))
+        (raw,) = await self._testbed.direct(zone).execute(("HGET", key, keeper))
         value = answer_of(raw)
         return None if value is None else Progress.parse(value).cursor
 
@@ -156,17 +198,58 @@ class FifoUnderTest:
         partition = self._by_name[name]
         replies = await self._testbed.direct(zone).execute(
             ("HGET", self._keys.meta(partition), "next"),
-            ("HGET", self._keys.cursors(partition), self._group.group),
+            ("HMGET", self._keys.cursors(partition), *self._keepers),
             ("ZCARD", self._keys.delayed(partition)),
         )
-        next_offset, cursor, delayed = (answer_of(reply) for reply in replies)
+        next_offset, cursors, delayed = (answer_of(reply) for reply in replies)
         end = int(next_offset or 0)
         begin = end if self._group.begins is Begin.LAST else 0
-        reached = begin if cursor is None else Progress.parse(cursor).cursor
-        return int(delayed) + max(0, end - reached)
+        slowest = min(begin if cursor is None else Progress.parse(cursor).cursor for cursor in cursors)
+        return int(delayed) + max(0, end - slowest)
+
+    def _settings_of(self, name: str) -> ConsumerSettings:
+        return replace(self._group, group=self._settings.group_of(_number(name)))
+
+    def _keeper_of(self, name: str) -> str:
+        """Whose offsets the program of that name moves: its group's, or its own."""
+        group = self._settings.group_of(_number(name))
+        return f"{group}/{_place(name)}" if self._settings.sharing is Sharing.BROADCASTING else group
+
+    def _all_keepers(self) -> list[str]:
+        per_zone = self._scenario.consumers.per_zone
+        names = [f"consumer-{zone}-{number}" for zone in self._scenario.zones for number in range(per_zone)]
+        return list(dict.fromkeys(map(self._keeper_of, names))) or [self._settings.group]
+
+    async def _route(self, site: Site) -> FollowedRoute | None:
+        """What a program that starts now knows; None if it never changes."""
+        if not self._settings.resizes:
+            return None
+        count = len(self._partitions)
+        route = FollowedRoute(
+            Route(topic=TOPIC, zones=self._scenario.zones, write=count, read=count),
+            routes=self._routes(site),
+            logs=self._logs(site, TOPIC),
+            runtime=site.runtime,
+            refresh_ms=self._group.times_ms.route,
+        )
+        with suppress(*COMMAND_FAILURES):  # then it begins with what the topic had at first
+            await route.refresh()
+        return route
+
+    def _routes(self, site: Site) -> Routes:
+        return Routes(TOPIC, zones=self._scenario.zones, level=site.connection, keys=self._keys)
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
+
+
+def _place(name: str) -> str:
+    """A consumer, without the number of its life: whoever takes its place goes on with its offsets."""
+    return name.partition(".")[0]
+
+
+def _number(name: str) -> int:
+    return int(_place(name).rpartition("-")[2])
 
 
 class _Sender:

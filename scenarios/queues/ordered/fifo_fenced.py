@@ -11,7 +11,7 @@ from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.settings import Begin
+from engine.fifo.settings import Begin, ConsumerSettings
 from scenarios.queues.end_state import state_row
 from scenarios.queues.ordered.fifo import FifoUnderTest
 from scenarios.queues.under_test import Depth, Site
@@ -57,8 +57,8 @@ class FencedUnderTest(FifoUnderTest):
     def _logs(self, site: Site, session: str) -> PartitionLogs:
         return FencedLogs(wires=self._wires(site, session), tenures=None, keys=self._keys)
 
-    def _zones(self, site: Site, session: str) -> Zones:
-        return FencedZones.of_wires(self._group, wires=self._wires(site, session), keys=self._keys)
+    def _zones(self, site: Site, session: str, settings: ConsumerSettings) -> Zones:
+        return FencedZones.of_wires(settings, wires=self._wires(site, session), keys=self._keys)
 
     def _session_of(self, name: str) -> str:
         return f"{name}.{next(self._sessions)}"

@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from engine.fifo.log.producer import Sending
 from engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from engine.fifo.modes import Mode as EngineMode
-from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, Order, Poison, Times
+from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, Order, Poison, Sharing, Times
 from scenarios.fields import Count, Millis
+from scenarios.spec.ordered.resizes import Resize
 from scenarios.spec.queue_settings import Mode, QueueSettings, named
 
 _PROFILE = group_settings(EngineMode.ROCKETMQ_5_3).times_ms
@@ -66,9 +67,24 @@ class FifoQueueSettings(QueueSettings):
     mode fenced as often as RocketMQ's concurrent consumers try."""
     poison: Annotated[Poison, _nearest(Poison)] = Poison.SKIP
     """What becomes of such a message."""
+    threads: Annotated[int, Field(strict=True, ge=1, le=1_024)] = 20
+    """How many batches a consumer works on at once."""
+    credit: Annotated[int, Field(strict=True, ge=1, le=FOREVER)] = 1_000
+    """Messages of a partition that a consumer caches, or has not committed, before it reads no more."""
+    span: Annotated[int, Field(strict=True, ge=1, le=FOREVER)] = 2_000
+    """How far it reads beyond the lowest unfinished message, without order by partition."""
+    resizes: tuple[Resize, ...] = ()
+    """Changes of the number of partitions during the run."""
     begins: Annotated[Begin, _nearest(Begin)] = Begin.FIRST
     """Where a group begins that has no cursor."""
     group: Annotated[str, Field(min_length=1)] = "group"
+    """Name of the consumer group that messages are acknowledged by."""
+    more_groups: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Other groups, which get every message, too. The consumers of a zone are in ``group`` and these in turn."""
+    sharing: Annotated[Sharing, _nearest(Sharing)] = Sharing.CLUSTERING
+    """``broadcasting``: every consumer gets every message, and has offsets of its own."""
+    commit_every: Count | None = None
+    """Listeners commit by hand after so many messages of a partition; none: each batch is committed."""
     margin_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
     """With mode fenced: a lease counts as ended so long after its end; none: a twentieth of it."""
 
@@ -106,6 +122,14 @@ class FifoQueueSettings(QueueSettings):
         """Fenced partitions take numbered records only."""
         return Sending.IDEMPOTENT if self.fenced else self.producer
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return (self.group, *self.more_groups)
+
+    def group_of(self, number: int) -> str:
+        """Of the consumer of that number in its zone."""
+        return self.groups[number % len(self.groups)]
+
     def consumer_settings(self, *, batch: int) -> ConsumerSettings:
         """Of the group, as the engine has them; the rules of a scenario have seen to it that they go together."""
         base = group_settings(EngineMode(self.mode), self.profile, factor=self.factor)
@@ -119,11 +143,15 @@ class FifoQueueSettings(QueueSettings):
         return replace(
             base,
             group=self.group,
+            sharing=self.sharing,
             times_ms=times,
             assignment=self.assignment,
             order=self.order,
             poison=self.poison,
             begins=self.begins,
+            threads=self.threads,
+            credit=self.credit,
+            span=self.span,
             batch=batch,
             reconsumed_max=base.reconsumed_max if self.reconsumed_max is None else self.reconsumed_max,
             clock_margin_ms=self.margin_of_clocks_ms,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from engine.fifo.settings import Order, Sharing
 from scenarios.fields import Problem
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.scenario import Scenario
@@ -14,7 +15,10 @@ def order_problems(scenario: Scenario) -> Iterator[Problem]:
     if isinstance(queue, FifoQueueSettings):
         yield from _times(queue)
         if queue.fenced:
-            yield from _no_delays(scenario)
+            yield from _not_fenced(scenario, queue)
+        if queue.resizes and queue.order is Order.GLOBAL:
+            yield Problem.of("queue.resizes", len(queue.resizes), "0 with queue.order global, which is one partition")
+        yield from _groups(scenario, queue)
     else:
         yield from _only_ordered(scenario)
 
@@ -27,6 +31,15 @@ def _times(queue: FifoQueueSettings) -> Iterator[Problem]:
         yield Problem.of("queue.client_lease_ms", queue.client_lease_ms, renewals)
 
 
+def _not_fenced(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:
+    yield from _no_delays(scenario)
+    for name, few in (("resizes", queue.resizes), ("more_groups", queue.more_groups)):
+        if few:
+            yield Problem.of(f"queue.{name}", len(few), "none with queue.mode fenced")
+    if queue.sharing is not Sharing.CLUSTERING:
+        yield Problem.of("queue.sharing", str(queue.sharing), "clustering with queue.mode fenced")
+
+
 def _no_delays(scenario: Scenario) -> Iterator[Problem]:
     accepted = "0 with queue.mode fenced, which has no delays"
     if scenario.load.operations is None and scenario.load.delay not in _NONE:
@@ -37,6 +50,15 @@ def _no_delays(scenario: Scenario) -> Iterator[Problem]:
 
 
 _NONE = ("0", "0ms", "constant:0ms")
+
+
+def _groups(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:
+    if len(set(queue.groups)) < len(queue.groups):
+        yield Problem.of("queue.more_groups", list(queue.more_groups), f"names that differ, also from {queue.group}")
+    per_zone, count = scenario.consumers.per_zone, len(queue.groups)
+    if count > 1 and per_zone % count:
+        accepted = f"a multiple of {count}, the number of groups, to which consumers are dealt in turn"
+        yield Problem.of("consumers.per_zone", per_zone, accepted)
 
 
 def _only_ordered(scenario: Scenario) -> Iterator[Problem]:
