@@ -67,4 +67,4 @@ def limit_cells(rows: Sequence[LimitRow]) -> Iterator[Sequence[str]]:
         value = row.value_per_s
         beside = "–" if value is None or first is None else f"{value / first:.3g}"
         load = "–" if value is None else f"{value / row.given_per_s:.3g}"
-        yield row.setting.replace(" ", "\n"), row.told, beside, load, ", ".join(sorted(row.behind)) or "–"
+        yield row.setting, row.told, beside, load, ", ".join(sorted(row.behind)) or "–"
