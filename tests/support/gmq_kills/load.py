@@ -33,14 +33,16 @@ class Load:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def drain(self, port, *, quiet_s):
-        """Take and acknowledge what there is, until nothing has come for ``quiet_s``."""
+    async def drain(self, port, *, left, patience_s):
+        """Take and acknowledge what there is, until nothing is ``left`` or has come for ``patience_s``."""
         loop = asyncio.get_running_loop()
         async with GmqClient(f"127.0.0.1:{port}") as client:
             last_s = loop.time()
-            while loop.time() - last_s < quiet_s:
+            while loop.time() - last_s < patience_s:
                 if await self._take(client, ack_share=1.0):
                     last_s = loop.time()
+                elif not await left():
+                    return
 
     async def _produce(self, port):
         async with GmqClient(f"127.0.0.1:{port}") as client:
