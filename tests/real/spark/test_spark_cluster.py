@@ -20,6 +20,7 @@ from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import servers_of, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
+from analysis.spark.session import INTERPRETED
 from scenarios.sweep.sweep import RESULTS_NAME
 
 pytestmark = [pytest.mark.java, pytest.mark.real]
@@ -141,3 +142,29 @@ def test_a_worker_killed_in_mid_sweep_costs_its_tasks_only(cluster: Cluster, tmp
     assert told["settings"] == here["settings"]
     assert [row["runs"] for row in told["settings"]] == [40, 40]
     assert re.search(r"--master spark://\S+", told["command"])
+
+
+def test_a_worker_killed_in_mid_analysis_changes_no_figure(cluster: Cluster, tmp_path: Path) -> None:
+    zonelab_here("run", "steady", "--on", "sim", "--set", "load.duration_s=3", cwd=tmp_path)
+    words = ["analyze", "runs/steady/latest", "--json"]
+    small = {"spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2", **INTERPRETED}
+    settings = [word for name, value in small.items() for word in ("--conf", f"{name}={value}")]
+    analyzing = subprocess.Popen(
+        zonelab_command(*words, "--master", cluster.url, *settings),
+        cwd=tmp_path,
+        env=cluster.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until(lambda: bool(cluster.executors("one")), patience_s=PATIENCE_S)  # the work begins once it has one
+        cluster.kill("one")
+        out, errors = analyzing.communicate(timeout=PATIENCE_S)
+        assert analyzing.returncode == 0, errors
+    finally:
+        analyzing.kill()
+    (found,) = json.loads(out)["settings"]
+    checked = json.loads((tmp_path / "runs" / "steady" / "latest" / "verdict.json").read_text())
+    assert checked["totals"]["pushed"] > 100
+    assert (found["totals"], found["counts"]) == (checked["totals"], checked["counts"])
