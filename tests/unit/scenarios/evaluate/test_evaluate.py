@@ -222,8 +222,9 @@ def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(
     assert (both.returncode, "--zones: got a file, too" in both.stderr) == (64, True)
 
 
-def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults():
-    rollout = Rollout.load(str(ROOT / "benchmarks" / "rollout.yaml"))
+@pytest.mark.parametrize("name", ["rollout.yaml", "rollout-long-leases.yaml"])
+def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults(name: str):
+    rollout = Rollout.load(str(ROOT / "benchmarks" / name))
     assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 3)
 
 
