@@ -145,7 +145,8 @@ class Engine:
 CATALOGUE = {
     name if mode == "default" else f"{name} {mode}": Engine.of(name, mode)
     for name, one in ENGINES.items()
-    for mode in one.modes
+    for mode, shipped in one.modes.items()
+    if not shipped.features.order  # those are handed to listeners: benchmarks/fifo_throughput.py
 }
 
 

@@ -115,6 +115,11 @@ class Member(Startable):
     def _wake(self) -> None:
         self._rebalance.wake()
 
+    @property
+    def owned(self) -> list[Partition]:
+        """The partitions that it may hand out, as far as it knows."""
+        return [partition for partition, queue in self._context.queues.items() if self._ownership.believes(queue)]
+
     def kill(self) -> None:
         """Stop at once, as a program that is killed: nothing more is sent. ``Members.leave`` is for who notices it."""
         for task in self._context.tasks:

@@ -202,6 +202,8 @@ class FencedLog:
         if not offsets:
             return []
         columns = await self._columns(offsets)
+        if len(columns) < self._store.views.majority:
+            return []
         entries = []
         for at, raws in zip(offsets, zip(*columns.values(), strict=True), strict=True):
             text = self._agreed([raw.decode() for raw in raws if raw is not None], answered=len(raws))

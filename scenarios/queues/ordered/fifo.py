@@ -17,7 +17,7 @@ from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.log.producer import Producer
 from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Delayed, Entry
-from engine.fifo.partition import partitions_of
+from engine.fifo.partition import Partition, partitions_of
 from engine.fifo.routing.selectors import selector
 from engine.fifo.settings import Begin, ConsumerSettings, Sharing
 from engine.fifo.topics.followed import FollowedRoute
@@ -127,6 +127,14 @@ class FifoUnderTest:
         return Member(
             context, partitions=self._partitions, room_of=self._rooms.__getitem__, route=await self._route(site)
         )
+
+    @property
+    def partitions(self) -> list[Partition]:
+        return self._partitions
+
+    def logs(self, zone: str, session: str, wrap: Wrap) -> PartitionLogs:
+        """How a program of ``zone`` appends that has no producer; no other has the name ``session``."""
+        return self._logs(self._site(zone, wrap), session)
 
     def _logs(self, site: Site, _session: str) -> PartitionLogs:
         """How a producer appends."""
