@@ -242,7 +242,10 @@ def ablate(
         bool, typer.Option("--options", help="Switch on each option of the replication layer instead.")
     ] = False,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="The engine whose hardened mode, and with dyno the default, is tried.")
+        str,
+        typer.Option(
+            metavar="NAME", help="The engine whose hardened or fenced mode is tried, with dyno the default, too."
+        ),
     ] = "dyno",
     state: State = None,
     out: Page = None,
@@ -260,7 +263,7 @@ def ablate(
     from scenarios.studies.option_report import OptionReport, run_option_ablation
     from scenarios.verbs.judged.studies import ablation_suite, options_suite
 
-    hardened = [name for name, one in ENGINES.items() if "hardened" in one.modes]
+    hardened = [name for name, one in ENGINES.items() if {"hardened", "fenced"} & set(one.modes)]
     if engine not in hardened:
         raise NotAccepted(f"--engine: got {engine!r}; accepted: {', '.join(hardened)}")
     if options and off:

@@ -16,17 +16,22 @@ from cluster.votes.levels import Level
 from engine.dyno import DynoQueue, Keys
 from engine.dyno.hardened import Hardening
 from engine.dyno.v1.commands import Commands
+from engine.fifo.fenced.mechanisms import Fencing
 from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
 from engine.queue import Queue
 from scenarios.fault_draws.fault_classes import EngineMode
 from scenarios.faults.zones import Kill
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
+from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
 from scenarios.queues.under_test import QueueUnderTest, Wrap
 from scenarios.spec.engines import shipped
 from scenarios.spec.replication import Handoff
 from scenarios.spec.scenario import Checks, Scenario
 from scenarios.studies.mechanisms import MECHANISMS, OPTIONS, DynoMechanism, Mechanism
+
+ORDERED = "fifo"
+"""The engine whose mode fenced is made of what ``Fencing`` names."""
 
 ENGINE = "dyno"
 """Whose own mechanisms ``DynoMechanism`` names; those of hardened mode are the same in every engine that has it."""
@@ -47,6 +52,11 @@ class Ablation:
     @classmethod
     def of(cls, *off: Mechanism, engine: str = ENGINE) -> "Ablation":
         """Raises ``ValueError`` if no queue of ``engine`` has all of them."""
+        fencing = [mechanism for mechanism in off if isinstance(mechanism, Fencing)]
+        if engine == ORDERED or fencing:
+            if engine != ORDERED or len(fencing) < len(off):
+                raise ValueError(f"got {', '.join(off)}; accepted with engine {ORDERED} only: {', '.join(Fencing)}")
+            return cls(off, EngineMode.FENCED, engine=engine)
         hardening = [mechanism for mechanism in off if isinstance(mechanism, Hardening)]
         if hardening and len(hardening) < len(off):
             raise ValueError(f"got {', '.join(off)}; accepted: mechanisms of hardened mode, or others, not both")
@@ -68,6 +78,8 @@ class Ablation:
         if DynoMechanism.HINTED_HANDOFF in self.on:
             replication = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
             scenario = scenario.model_copy(update={"replication": replication})
+        if self.mode is EngineMode.FENCED:
+            return scenario
         if self.mode is EngineMode.HARDENED:
             forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
             return scenario.model_copy(update={"checks": Checks(forbid=forbid)})
@@ -80,6 +92,8 @@ class Ablation:
         return scenario.model_copy(update={"faults": faults})
 
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
+        if self.mode is EngineMode.FENCED:
+            return FencedUnderTest(testbed, scenario, [one for one in self.off if isinstance(one, Fencing)])
         if self.mode is EngineMode.HARDENED:
             without = [mechanism for mechanism in self.off if isinstance(mechanism, Hardening)]
             hardened: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario, without)
@@ -89,7 +103,7 @@ class Ablation:
 
 def parse_ablation(text: str, *, engine: str = ENGINE) -> Ablation:
     """``lease-nx`` or ``lease-nx,remove-check``. Raises ``ValueError``."""
-    by_name = {str(mechanism): mechanism for mechanism in MECHANISMS}
+    by_name = {str(mechanism): mechanism for mechanism in (Fencing if engine == ORDERED else MECHANISMS)}
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in by_name]
     if unknown:

@@ -6,15 +6,18 @@ After the ablations of jobqueue by simloop (failures per 1,000 seeds with each m
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.checkers.order.properties import FORBIDDEN
+from analysis.checkers.verdict import Broken
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.votes.levels import Level
 from engine.dyno.hardened import Hardening
+from engine.fifo.fenced.mechanisms import Fencing
 from scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
 from scenarios.many_runs.state import RunState
 from scenarios.many_runs.task import Workers
 from scenarios.run.trial import attempt
-from scenarios.studies.ablated_queue import ENGINE, Ablation
+from scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
 from scenarios.studies.ablation_costs import Cost, costs_of
 from scenarios.studies.matrix import Shown
 from scenarios.studies.mechanisms import MECHANISMS, DynoMechanism, Mechanism
@@ -28,7 +31,7 @@ EACH_OFF = (
 )
 """The last two, since each mechanism of them covers for most of what the other one prevents."""
 
-WATCHED = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
+WATCHED: tuple[Broken, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN, *FORBIDDEN)
 """Hardened mode promises that no late ack succeeds; nobody forbids it to the original. Orphans are forbidden where
 producers of V1 crash."""
 
@@ -68,6 +71,7 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
     Hardening.DEAD_LETTER: _at_quorum(FaultClass.POISON),
     Hardening.PRIORITY_ORDER: _at_quorum(FaultClass.ZONE_UNSERVED, FaultClass.ZONE_PAUSED_LONG),
     Hardening.CLOCK_MARGIN: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
+    **dict.fromkeys(Fencing, _at_quorum(FaultClass.ANY_OF_ONE_ZONE)),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
 
@@ -76,8 +80,9 @@ def each_off(engine: str) -> tuple[Ablation, ...]:
     """``EACH_OFF``, of mechanisms that ``engine`` can be tried without."""
     if engine == ENGINE:
         return EACH_OFF
-    hardened = [Ablation.of(mechanism, engine=engine) for mechanism in Hardening]
-    return tuple(ablation for ablation in hardened if conditions_of(ablation))
+    mechanisms = Fencing if engine == ORDERED else Hardening
+    each = [Ablation.of(mechanism, engine=engine) for mechanism in mechanisms]
+    return tuple(ablation for ablation in each if conditions_of(ablation))
 
 
 def conditions_of(ablation: Ablation) -> tuple[Conditions, ...]:
@@ -154,7 +159,7 @@ def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Seq
     return list(ordered)
 
 
-def detected(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[MessageClass, ...]:
+def detected(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[Broken, ...]:
     """The classes that have more cases than with none off, oftener than chance explains."""
     return study.more(ablation, WATCHED)
 

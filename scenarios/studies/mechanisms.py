@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from engine.dyno.hardened import Hardening
+from engine.fifo.fenced.mechanisms import Fencing
 
 
 class DynoMechanism(StrEnum):
@@ -24,8 +25,9 @@ class DynoMechanism(StrEnum):
     HINTED_HANDOFF = "hinted-handoff"
 
 
-Mechanism = DynoMechanism | Hardening
+Mechanism = DynoMechanism | Hardening | Fencing
 MECHANISMS: tuple[Mechanism, ...] = (*DynoMechanism, *Hardening)
+"""Of dyno-queues."""
 
 OPTIONS = (DynoMechanism.HINTED_HANDOFF,)
 """Off unless a scenario switches them on; the runs that an ablation of one is compared with have it on."""
@@ -55,6 +57,15 @@ WITHOUT: Mapping[Mechanism, str] = {
     Hardening.DEAD_LETTER: "a message is delivered without limit",
     Hardening.PRIORITY_ORDER: "due messages are served in the order of their due times, as in the original",
     Hardening.CLOCK_MARGIN: "a lease counts as ended as soon as the reader's clock says so",
+    Fencing.MAJORITY_DECISIONS: "what is decided goes at the level of the queue, and what a vote says is believed",
+    Fencing.ADOPTION: "a new owner goes on from what one zone has, and writes nothing back",
+    Fencing.ORDERED_WRITES: "a zone takes whatever state comes",
+    Fencing.ONE_WRITER: "whoever has a partition gives offsets, and nobody is refused",
+    Fencing.PROVEN_ENTRIES: "a record is handed out before two zones have it in the log",
+    Fencing.ADMISSION: "every zone votes, whatever happened to it",
+    Fencing.STORED_ATTEMPTS: "failures are counted in the memory of a member",
+    Fencing.DRAINED_RELEASE: "a partition is given back while its listener works",
+    Fencing.LEASE_MARGIN: "a lease counts as ended as soon as the reader's clock says so",
 }
 
 NOT_NEEDED: Mapping[Mechanism, str] = {

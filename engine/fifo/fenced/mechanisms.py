@@ -11,7 +11,7 @@ class Fencing(StrEnum):
     ``one-writer``: only who holds the register of a log gives offsets. ``proven-entries``: only what was decided is
     handed out. ``admission``: a process that may have lost something does not vote. ``stored-attempts``: failures are
     kept beside the cursor. ``drained-release``: a partition is given back when its listener has ended and its cursor is
-    stored. ``clock-margin``: a lease counts as ended only a while after its end.
+    stored. ``lease-margin``: a lease counts as ended only a while after its end.
     """
 
     MAJORITY_DECISIONS = "majority-decisions"
@@ -22,4 +22,4 @@ class Fencing(StrEnum):
     ADMISSION = "admission"
     STORED_ATTEMPTS = "stored-attempts"
     DRAINED_RELEASE = "drained-release"
-    CLOCK_MARGIN = "clock-margin"
+    LEASE_MARGIN = "lease-margin"

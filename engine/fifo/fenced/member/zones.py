@@ -67,7 +67,7 @@ class Wires:
             admission=self.admission(views),
             keys=self.keys,
             lease_ms=lease_ms,
-            clock_margin_ms=margin_ms if self.has(Fencing.CLOCK_MARGIN) else 0,
+            clock_margin_ms=margin_ms if self.has(Fencing.LEASE_MARGIN) else 0,
             proves=self.has(Fencing.MAJORITY_DECISIONS),
             adopts=self.has(Fencing.ADOPTION),
             orders=self.has(Fencing.ORDERED_WRITES),
