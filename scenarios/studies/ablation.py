@@ -31,7 +31,7 @@ EACH_OFF = (
 )
 """The last two, since each mechanism of them covers for most of what the other one prevents."""
 
-WATCHED: tuple[Broken, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN, *FORBIDDEN)
+WATCHED: tuple[Broken, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
 """Hardened mode promises that no late ack succeeds; nobody forbids it to the original. Orphans are forbidden where
 producers of V1 crash."""
 
@@ -74,6 +74,11 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
     **dict.fromkeys(Fencing, _at_quorum(FaultClass.ANY_OF_ONE_ZONE)),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
+
+
+def watched(engine: str) -> tuple[Broken, ...]:
+    """What runs of ``engine`` are looked at for."""
+    return (*WATCHED, *FORBIDDEN) if engine == ORDERED else WATCHED
 
 
 def each_off(engine: str) -> tuple[Ablation, ...]:
@@ -123,7 +128,7 @@ class AblationRun:
         shown, totals = Shown.of(trial), trial.verdict.totals if trial.verdict is not None else None
         numbers = {_DELIVERIES: totals.deliveries, _DELIVERED: totals.delivered} if totals else {}
         return Measured(
-            violated={name: shown.violated[name] for name in WATCHED if name in shown.violated},
+            violated={name: shown.violated[name] for name in watched(self.ablation.engine) if name in shown.violated},
             numbers={**numbers, **costs_of(trial)},
             problem=shown.problem,
         )
@@ -142,7 +147,7 @@ def ablate(
 
     The seeds of an ablation are dealt out to ``under``, or to the conditions of ``WHERE`` if none are given.
     """
-    tests = len(WATCHED) + len(Cost)
+    tests = max((len(watched(one.engine)) for one in ablations), default=0) + len(Cost)
     return run_pairs(
         ablations, _runs(ablations, under, seeds), tests=tests, workers=workers, progress=progress, state=state
     )
@@ -161,7 +166,7 @@ def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Seq
 
 def detected(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[Broken, ...]:
     """The classes that have more cases than with none off, oftener than chance explains."""
-    return study.more(ablation, WATCHED)
+    return study.more(ablation, watched(ablation.engine))
 
 
 def dearer(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[Cost, ...]:
