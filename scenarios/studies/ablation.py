@@ -71,9 +71,12 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
     Hardening.DEAD_LETTER: _at_quorum(FaultClass.POISON),
     Hardening.PRIORITY_ORDER: _at_quorum(FaultClass.ZONE_UNSERVED, FaultClass.ZONE_PAUSED_LONG),
     Hardening.CLOCK_MARGIN: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
-    **dict.fromkeys(Fencing, _at_quorum(FaultClass.ANY_OF_ONE_ZONE)),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
+
+
+_FENCING = _at_quorum(FaultClass.ANY_OF_ONE_ZONE)
+"""Mechanisms of fenced partitions are all against that."""
 
 
 def watched(engine: str) -> tuple[Broken, ...]:
@@ -93,7 +96,7 @@ def each_off(engine: str) -> tuple[Ablation, ...]:
 def conditions_of(ablation: Ablation) -> tuple[Conditions, ...]:
     """Those that the engine can be put under."""
     classes = classes_of(ablation.engine)
-    found = dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE[mechanism])
+    found = dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE.get(mechanism, _FENCING))
     return tuple(conditions for conditions in found if conditions.fault_class in classes)
 
 
