@@ -12,8 +12,8 @@ from analysis.message_classes import FORBIDDEN_DEFAULT
 from analysis.run_index.many_runs import ManyRuns, SettingRow
 
 _KINDS = ("hunt", "sweep")
-_UNJUDGED = "evaluate-"
-"""Evaluations count cases and say nothing of verdicts."""
+_UNJUDGED = ("evaluate-", "limit-")
+"""Evaluations count cases, searches for limits rates: neither says anything of verdicts."""
 
 _FORBIDDEN = tuple(
     dict.fromkeys(map(str, (*FORBIDDEN_DEFAULT, *(name for each in FORBIDDEN_OF.values() for name in each))))
