@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from analysis.checkers.consistency.verdict import MEANINGS
-from analysis.message_classes import DESCRIPTIONS
+from analysis.checkers.verdict import MEANING_OF
 from analysis.proportions import proportion_interval
 from scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
@@ -16,7 +16,7 @@ from scenarios.spec.reading import write_scenario
 from scenarios.spec.scenario import Found
 from scenarios.terminal.console import console, print_table
 
-_MEANINGS = {str(name): text for name, text in (*DESCRIPTIONS.items(), *MEANINGS.items())}
+_MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
 """What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
 
 COUNTEREXAMPLE = "counterexample.yaml"

@@ -11,6 +11,7 @@ from analysis.checkers.consistency.verdict import ConsistencyVerdict
 from analysis.checkers.queue.queue import check_recorded
 from analysis.checkers.verdict import Verdict
 from analysis.runs.accesses import VALUES_NAME
+from analysis.runs.order import ORDER_NAME
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.simulated import Observe, Simulated, recorded, simulate
 from scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
@@ -19,7 +20,7 @@ from scenarios.spec.scenario import Scenario
 Judged = TypeVar("Judged", bound=Verdict | ConsistencyVerdict)
 """The verdict on a run of a queue, or on one of a workload."""
 
-_HISTORY = (OPERATIONS_NAME, VALUES_NAME)
+_HISTORY = (OPERATIONS_NAME, ORDER_NAME, VALUES_NAME)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
