@@ -17,7 +17,7 @@ class Observer(Protocol):
         """``outcome``: ok (it took effect), fail (it certainly had none), info (nobody knows)."""
 
     def start(self, **columns: Any) -> int:
-        """A message is handed to the listener; the number of this delivery."""
+        """A message is handed to the listener; the number of this delivery. Those of a batch have one ``time_ns``."""
 
     def note(self, kind: str, /, **columns: Any) -> None:
         """A moment: member, assign, or the end of a delivery."""

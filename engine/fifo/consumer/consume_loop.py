@@ -98,7 +98,8 @@ class ConsumeLoop:
         return await self._results.of(queue, lane, wanted, said, handling)
 
     async def _handed_over(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> Outcome | None:
-        delivered = [self._told(queue.partition, each) for each in batch]
+        now_ns = self._context.runtime.now_ns()
+        delivered = [self._told(queue.partition, each, now_ns) for each in batch]
         self._listening[queue.partition] += 1
         self.watchers.before(queue.partition, delivered)
         begun_ns, raised = self._context.runtime.now_ns(), False
@@ -120,9 +121,9 @@ class ConsumeLoop:
         self.watchers.after(handled, handling)
         return said
 
-    def _told(self, partition: Partition, cached: Cached) -> Delivered:
+    def _told(self, partition: Partition, cached: Cached, now_ns: int) -> Delivered:
         record, offset, attempt = cached.entry.record, cached.entry.offset, cached.failed + 1
-        op_id = self._context.observer.start(**self._columns(partition, record, offset, attempt))
+        op_id = self._context.observer.start(**self._columns(partition, record, offset, attempt), time_ns=now_ns)
         return Delivered(record=record, offset=offset, attempt=attempt, op_id=op_id)
 
     def _columns(self, partition: Partition, record: Record, offset: int, attempt: int) -> dict[str, Any]:

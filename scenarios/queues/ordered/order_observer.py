@@ -32,7 +32,8 @@ class OrderObserver:
         self._history.end(call, time_ns=self._runtime.now_ns(), outcome=cast(Outcome, outcome), **columns)
 
     def start(self, **columns: Any) -> int:
-        return self._history.start(time_ns=self._runtime.now_ns(), zone=self._zone, **columns)
+        columns.setdefault("time_ns", self._runtime.now_ns())
+        return self._history.start(zone=self._zone, **columns)
 
     def note(self, kind: str, /, **columns: Any) -> None:
         self._history.note(OrderKind(kind), time_ns=self._runtime.now_ns(), zone=self._zone, **columns)

@@ -10,7 +10,7 @@ from analysis.checkers.order.properties import Property
 from scenarios.spec.reading import load_scenario
 
 SHORT = ("load.duration_s=4", "load.rate_per_s=15")
-CRASH = ("faults[0].at_s=2", "faults[0].for_s=0.5")
+CRASH = "faults=[{kind: consumer_crash, zone: b, at_s: 2, for_s: 0.5}]"
 
 
 @pytest.mark.parametrize("mode", ["rocketmq-4.9", "rocketmq-5.3"])
@@ -24,7 +24,7 @@ def test_without_a_fault_every_order_goes_through_its_states_once(mode):
 
 def test_what_a_dead_consumer_had_not_committed_reaches_a_naive_sink_twice_and_a_fenced_one_once():
     naive, fenced = (
-        run_in_memory(load_scenario("order-states", overrides=[*SHORT, *CRASH, f"sink.fenced={told}"]))[2]
+        run_in_memory(load_scenario("order-states", overrides=[*SHORT, CRASH, f"sink.fenced={told}"]))[2]
         for told in ("false", "true")
     )
     assert naive.valid is False
