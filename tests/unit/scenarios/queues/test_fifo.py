@@ -9,7 +9,7 @@ from support.scenarios.sim_runs import run_in_memory
 from analysis.checkers.order.properties import Property
 from scenarios.spec.reading import load_scenario
 
-SHORT = ("load.duration_s=4", "load.rate_per_s=15")
+SHORT = ("load.duration_s=4", "load.rate_per_s=15", "consumers.processing=exponential:15ms")
 CRASH = "faults=[{kind: consumer_crash, zone: b, at_s: 2, for_s: 0.5}]"
 
 
