@@ -25,8 +25,8 @@ class Messages:
     """One row a message and place, sorted by unit, epoch and offset; -1 for what is unknown.
 
     ``appended_ns``: its append was confirmed. ``started_ns``, ``disposed_ns``: first begun; finished, or put aside:
-    the earliest moment at which that can have been; NEVER if it was not. ``starter``: the session that first began it.
-    ``before``: the row of the one in front of it in its unit, -1 if it is the first.
+    the earliest moment at which that can have been; NEVER if it was not. ``before``: the row of the one in front of it
+    in its unit, -1 if it is the first.
     """
 
     place: Ints
@@ -39,7 +39,6 @@ class Messages:
     appended_ns: Ints
     started_ns: Ints
     disposed_ns: Ints
-    starter: Ints
     before: Ints
 
     def __len__(self) -> int:
@@ -71,8 +70,6 @@ def messages_of(rows: Rows, log: Rows, books: Books, *, by_key: bool) -> Message
     unit = (known.group << BITS) + known.key + 1 if by_key else place
     order = np.lexsort((offset, known.epoch, unit))
     first = first_of_each(unit[order])
-    started_ns = least(starts.message, starts.time_ns, message[order], otherwise=NEVER)
-    begun = latest_before(starts.message, -starts.time_ns, -starts.time_ns, message[order], -started_ns)
     return Messages(
         place=place[order],
         group=known.group[order],
@@ -82,9 +79,8 @@ def messages_of(rows: Rows, log: Rows, books: Books, *, by_key: bool) -> Message
         key=known.key[order],
         unit=unit[order],
         appended_ns=least(produced.spot, produced.time_ns, known.spot[order], otherwise=-1),
-        started_ns=started_ns,
+        started_ns=least(starts.message, starts.time_ns, message[order], otherwise=NEVER),
         disposed_ns=least(disposed, disposed_ns, message[order], otherwise=NEVER),
-        starter=np.where(begun >= 0, starts.session[begun], -1) if len(starts) else begun,
         before=np.where(first, -1, np.arange(len(order)) - 1),
     )
 

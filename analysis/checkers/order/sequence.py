@@ -28,14 +28,9 @@ def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: Findings
 
 
 def check_strict_order(rows: Rows, messages: Messages, first: Ints, findings: Findings) -> None:
-    """I4: the first start of a message lies behind the disposal of the one in front of it in its unit.
-
-    Or both were handed to one program in one batch.
-    """
-    before = messages.before
-    follows = (before >= 0) & (messages.started_ns < NEVER)
-    batched = (messages.started_ns == messages.started_ns[before]) & (messages.starter == messages.starter[before])
-    judged = follows & ~batched & (messages.offset[messages.before] >= first[messages.before])
+    """I4: the first start of a message lies behind the disposal of the one in front of it in its unit."""
+    follows = (messages.before >= 0) & (messages.started_ns < NEVER)
+    judged = follows & (messages.offset[messages.before] >= first[messages.before])
     findings.exercised(Property.STRICT_ORDER, judged.sum())
     early = np.flatnonzero(judged & (messages.started_ns < messages.disposed_ns[messages.before]))
     starts = _apart(rows, messages, _first_starts(rows, messages, early))

@@ -41,19 +41,6 @@ def test_a_replay_after_a_takeover_is_no_disorder() -> None:
     assert verdict.of(Property.REDELIVERY_IN_ORDER) == "holds"
 
 
-def test_what_is_handed_out_in_one_batch_is_no_disorder() -> None:
-    topic = Ordered()
-    for _ in range(2):
-        topic.produce()
-    owner = topic.grant("m-1")
-    batch = [owner.start(0)]
-    topic.now -= 1
-    batch.append(owner.start(1))
-    for start in batch:
-        owner.end(start)
-    assert Property.STRICT_ORDER not in topic.verdict().broken
-
-
 def test_a_busy_run_without_a_fault_of_its_own_is_valid() -> None:
     verdict = busy().verdict()
     assert (verdict.valid, verdict.broken) == (True, ())
