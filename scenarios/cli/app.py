@@ -58,7 +58,15 @@ for _heading, _verbs in {  # in the order in which --help lists them
         predictions.pbs,
         predictions.measure_lag,
     ),
-    "Look": (results.check, results.report, results.plot, results.compare, results.index, results.analyze),
+    "Look": (
+        results.check,
+        results.report,
+        results.partitions,
+        results.plot,
+        results.compare,
+        results.index,
+        results.analyze,
+    ),
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.monitor, session.heal, session.down, session.image),
 }.items():
     for _verb in _verbs:

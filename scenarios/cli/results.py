@@ -38,6 +38,16 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
     raise typer.Exit(EXITS[result.verdict.valid])
 
 
+def partitions(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Show where each group stands in each partition of ordered messages: owner, token, cursor, lag, standstills.
+
+    A run that goes on is told as far as it is on disk.
+    """
+    from scenarios.verbs.partitions import Partitions
+
+    show(Partitions.of(run_directory(run)), as_json=as_json)
+
+
 def compare(
     first: RunPath,
     second: Annotated[Path, typer.Argument(metavar="RUN", help="The run to compare with it.")],

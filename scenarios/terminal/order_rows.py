@@ -1,11 +1,16 @@
-"""What became of the order of messages, as rows of a table of results."""
+"""What became of the order of messages: rows of a table of results, and a table of partitions."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rich.table import Table
+
 from analysis.checkers.order.properties import LABELS, Property
 from analysis.checkers.order.verdict import OrderVerdict
+from analysis.checkers.order.waiting import Standstill
 from analysis.checkers.verdict import Verdict
+from analysis.runs.info import NANOSECONDS_PER_MS
+from analysis.summary.partitions import PartitionState
 
 
 def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[str]]]:
@@ -32,3 +37,30 @@ def _blocked(order: OrderVerdict | None) -> str:
         return "no order"
     causes = Counter(one.cause for one in order.blocked)
     return ", ".join(f"{count:,} {cause}" for cause, count in causes.items()) or "none"
+
+
+def partition_table(states: Sequence[PartitionState], *, title: str) -> Table:
+    """A row for each group and partition; the longest standstill is told, and how many there were."""
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for heading in ("group", "partition", "owner", "token"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("cursor", "end of log", "lag"):
+        table.add_column(heading, justify="right")
+    table.add_column("stood still", overflow="fold")
+    for state in states:
+        token = "–" if state.token is None else ".".join(map(str, state.token))
+        cursor = "–" if state.cursor is None else f"{state.cursor:,}"
+        where = (state.group, state.partition, state.owner or "none", token)
+        table.add_row(*where, cursor, f"{state.log_end:,}", f"{state.lag:,}", _stood(state.standstills))
+    return table
+
+
+def _stood(standstills: Sequence[Standstill]) -> str:
+    if not standstills:
+        return "no"
+    longest = standstills[0]
+    begun_s = longest.begin_ns / NANOSECONDS_PER_MS / 1000
+    lasted = "to the end" if longest.end_ns is None else f"for {longest.lasted_ns / NANOSECONDS_PER_MS:,.0f} ms"
+    behind = f"{longest.messages:,} messages, {longest.keys:,} other keys behind"
+    more = f"; {len(standstills) - 1:,} more" if len(standstills) > 1 else ""
+    return f"{longest.cause}: offset {longest.offset:,} from {begun_s:.2f} s {lasted}, {behind}{more}"
