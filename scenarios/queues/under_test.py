@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from analysis.runs.order import OrderHistory
 from cluster.testbed import Testbed
 from cluster.votes.levels import Level, Setting
 from engine.common.lifecycle import Startable
@@ -12,6 +11,9 @@ from engine.fifo.consumer.listener import Listener
 from engine.fifo.events import Observer
 from engine.ports import Clock, Connection, Runtime
 from engine.queue import Queue
+
+if TYPE_CHECKING:
+    from analysis.runs.order import OrderHistory
 
 Wrap = Callable[[Connection], Connection]
 
@@ -106,7 +108,7 @@ class Ordered(Protocol):
     def commit_every(self) -> int | None:
         """Listeners commit by hand after so many messages of a partition; None: what succeeded is committed."""
 
-    def record(self, history: OrderHistory) -> None:
+    def record(self, history: "OrderHistory") -> None:
         """What programs do from now on goes into ``history``."""
 
     def observer(self, zone: str) -> Observer:

@@ -47,7 +47,7 @@ class Observed:
         self.history.end(call, time_ns=self._runtime.now_ns(), outcome=outcome, **columns)
 
     def start(self, **columns):
-        return self.history.start(time_ns=self._runtime.now_ns(), **columns)
+        return self.history.start(**{"time_ns": self._runtime.now_ns(), **columns})
 
     def note(self, kind, /, **columns):
         self.history.note(OrderKind(kind), time_ns=self._runtime.now_ns(), **columns)

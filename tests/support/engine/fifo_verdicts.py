@@ -36,7 +36,7 @@ class Recorded(Told):
         super().end(call, outcome=outcome, **columns)
 
     def start(self, **columns):
-        op_id = self._history.start(time_ns=self._runtime.now_ns(), **columns)
+        op_id = self._history.start(**{"time_ns": self._runtime.now_ns(), **columns})
         self._keep("start", op_id=op_id, **columns)
         return op_id
 
