@@ -1,5 +1,5 @@
-"""Goal: every engine of the catalogue that is popped, in each of its modes, keeps its promises where nothing goes wrong,
-and the state machine that drives it notices what it loses. Method: ``EngineMachine``; searches have fixed seeds.
+"""Goal: every engine of the catalogue that is popped, in each of its modes, keeps its promises where nothing goes
+wrong, and the state machine that drives it notices what it loses. Method: ``EngineMachine``; searches have fixed seeds.
 """
 
 from dataclasses import replace
