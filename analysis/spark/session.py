@@ -241,6 +241,7 @@ def _end_jvm(gateway: JavaGateway) -> None:
     """
     SparkContext._gateway = None
     SparkContext._jvm = None
+    SparkContext._active_spark_context = None  # which stays if Java died: nothing could begin after it
     gateway.shutdown()
     if gateway.proc is None:
         return

@@ -243,6 +243,8 @@ def dying() -> None:
 
 
 @pytest.mark.java
-def test_java_that_dies_in_the_middle_is_one_line() -> None:
+def test_java_that_dies_in_the_middle_is_one_line_and_another_may_begin() -> None:
     with pytest.raises(SparkFailed, match=r"^Java ended in the middle of the work: .+$"):
         dying()
+    with spark_session(master="local[1]", brief=True) as session:
+        assert session.sql("SELECT 1").count() == 1
