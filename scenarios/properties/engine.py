@@ -10,7 +10,7 @@ from engine.queue import Queue
 from scenarios.properties.machine import QueueMachine
 from scenarios.queues.catalogue import queue_under_test
 from scenarios.queues.under_test import QueueUnderTest, RunsServices, Wrap
-from scenarios.spec.engines import queue_settings, shipped
+from scenarios.spec.engines import ENGINES, queue_settings, shipped
 from scenarios.spec.scenario import Load, Scenario
 from scenarios.spec.topology import Topology
 
@@ -20,6 +20,7 @@ class EngineMachine(QueueMachine):
 
     Its services run beside the programs and are not interrupted. They leave no moment at rest, so the drain alone
     judges whether everything is kept; it waits for leases that a hardened program extends while it stands idle.
+    Raises ``ValueError`` for an engine whose messages are handed to listeners instead of popped.
     """
 
     engine: ClassVar[str] = "dyno"
@@ -31,6 +32,15 @@ class EngineMachine(QueueMachine):
         compat = self.mode == "compat"
         mode = "default" if compat else self.mode
         queue = queue_settings(self.engine, unack_ms=self.lease_ms, compat=compat, mode=mode)
+        promised = shipped(queue).features
+        if promised.order:
+            popped = [
+                name for name, one in ENGINES.items() if not all(mode.features.order for mode in one.modes.values())
+            ]
+            raise ValueError(
+                f"EngineMachine.engine: got {self.engine!r}, whose messages are handed to listeners; accepted: "
+                f"{', '.join(popped)}"
+            )
         self._scenario = Scenario(
             name=f"{self.engine}-{self.mode}",
             level=self.level,
@@ -38,7 +48,6 @@ class EngineMachine(QueueMachine):
             queue=queue,
             load=Load(duration_s=1),
         )
-        promised = shipped(queue).features
         self.early_tolerance_ms, self.leases = promised.early_ms_max, promised.leases  # type: ignore[misc]
         self._services: list[Startable] = []
 

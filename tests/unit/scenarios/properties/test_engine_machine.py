@@ -29,6 +29,13 @@ def test_an_engine_keeps_its_promises_where_nothing_goes_wrong(engine, mode):
     assert search(machine(engine, mode), examples=4, steps=20) is None
 
 
+def test_an_engine_that_is_not_popped_is_refused():
+    with pytest.raises(
+        ValueError, match="got 'fifo', whose messages are handed to listeners; accepted: dyno, dyno-v2,"
+    ):
+        machine("fifo", "rocketmq-5.3")()
+
+
 @pytest.mark.parametrize("engine", ["gmq", "youzan"])
 def test_jobs_that_a_consumer_took_with_it_are_noticed(engine):
     """It died between taking one from the list and writing its lease."""
