@@ -7,7 +7,11 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from hypothesis import settings
 from support.compose import answers, compose_command
+
+settings.register_profile("zonelab", settings(), deadline=None)  # how long an example takes is up to the machine
+settings.load_profile("zonelab")
 
 PROBES: dict[str, tuple[Callable[[], bool], str]] = {
     "docker": (lambda: answers("docker", "info"), "no Docker daemon answers"),
