@@ -32,9 +32,9 @@ class Readings(Generic[T]):
         self.latest: dict[str, Reading[T]] = {}
         """Of each source that ever answered."""
 
-    async def look(self, *, within_s: float) -> dict[str, Reading[T]]:
-        """Ask all whose reading is older than ``SHARED_S``; returns what is fresh after ``within_s`` at most."""
-        oldest_ns = self._now_ns() - round(SHARED_S * 1e9)
+    async def look(self, *, within_s: float, shared_s: float = SHARED_S) -> dict[str, Reading[T]]:
+        """Ask all whose reading is older than ``shared_s``; returns what is fresh after ``within_s`` at most."""
+        oldest_ns = self._now_ns() - round(shared_s * 1e9)
         for name in self._sources:
             known = self.latest.get(name)
             if name not in self._asking and (known is None or known.time_ns < oldest_ns):

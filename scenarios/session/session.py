@@ -210,7 +210,7 @@ async def _recorded_end(made: Session, sampling: "asyncio.Task[None]", directory
     await made.queues.close()
     await made.board.close()
     with contextlib.suppress(Exception):  # what cannot be asked any more has its last answer
-        await made.recording.sample(await made.sampler.ask())
+        await made.recording.sample(await made.sampler.ask(shared_s=0))
     for zone in made.coordinators:
         made.recording.log(f"coordinator {zone}", (directory / f"coordinator-{zone}.log").read_text(errors="replace"))
     made.recording.close(coordinators=made.sampler.latest, error=error)

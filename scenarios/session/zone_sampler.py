@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.admin.rates import PERIOD_S, Counted, rates
 from cluster.real.zones.zone_set import ZoneSet
-from scenarios.monitor.readings import Reading, Readings
+from scenarios.monitor.readings import SHARED_S, Reading, Readings
 from scenarios.session.coordinator_process import CALL_S, CoordinatorProcess
 from scenarios.session.recording import Recording
 
@@ -40,9 +40,9 @@ class Sampler:
             next_s = max(next_s + PERIOD_S, loop.time())
             await asyncio.sleep(next_s - loop.time())
 
-    async def ask(self) -> list[dict[str, Any]]:
-        """One round."""
-        fresh = await self.answers.look(within_s=CALL_S)
+    async def ask(self, *, shared_s: float = SHARED_S) -> list[dict[str, Any]]:
+        """One round, with answers that are no older than ``shared_s``."""
+        fresh = await self.answers.look(within_s=CALL_S, shared_s=shared_s)
         return [self._row(zone, fresh.get(zone)) for zone in self._coordinators]
 
     def _row(self, zone: str, fresh: Reading[dict[str, Any]] | None) -> dict[str, Any]:

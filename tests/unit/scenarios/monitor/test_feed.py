@@ -94,6 +94,8 @@ def test_two_who_ask_at_nearly_the_same_time_cost_one_question():
         clock.now_ns += 1
         second = await readings.look(within_s=5)
         assert (first["a"].value, second["a"].value, second["a"].time_ns) == (1, 2, clock.now_ns)
+        clock.now_ns += 1
+        assert (await readings.look(within_s=5, shared_s=0))["a"].value == 3
 
     asyncio.run(looked())
 
