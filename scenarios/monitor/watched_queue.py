@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.ports import Command, Connection, PortError, ServerError
-from scenarios.monitor.readings import WAIT_S, Reading, Readings
+from scenarios.monitor.readings import SHARED_S, WAIT_S, Reading, Readings
 from scenarios.queues.places import LISTED_MAX, Kind, Place
 
 KEYS_MAX = 200
@@ -56,8 +56,8 @@ class WatchedQueue:
         sources = {node: self._reader(node) for node in self.servers}
         self._readings = Readings(sources, now_ns=time.monotonic_ns)
 
-    async def look(self, *, within_s: float = WAIT_S) -> None:
-        await self._readings.look(within_s=within_s)
+    async def look(self, *, within_s: float = WAIT_S, shared_s: float = SHARED_S) -> None:
+        await self._readings.look(within_s=within_s, shared_s=shared_s)
 
     def close(self) -> None:
         self._readings.close()

@@ -61,7 +61,7 @@ def watched(**servers):
 
 def told_by(queue):
     async def looked():
-        await queue.look(within_s=5)
+        await queue.look(within_s=5, shared_s=0)
         return queue.told()
 
     return asyncio.run(looked())
@@ -90,8 +90,7 @@ def test_a_zone_of_several_servers_is_their_sum_as_old_as_the_oldest():
     assert (zone["due"], zone["in_flight"], zone["read_ms"]) == (1, 1, (SERVER_S - 5) * 1_000)
 
 
-def test_a_server_that_does_not_answer_keeps_its_last_figures_and_their_time(monkeypatch):
-    monkeypatch.setattr("scenarios.monitor.readings.SHARED_S", 0)
+def test_a_server_that_does_not_answer_keeps_its_last_figures_and_their_time():
     server = PlayedServer(**{WAITING: {"m1": 1}})
     queue = watched(a=server)
     first = told_by(queue)["zones"]
@@ -101,8 +100,7 @@ def test_a_server_that_does_not_answer_keeps_its_last_figures_and_their_time(mon
     assert told_by(unknown)["zones"] == [{"zone": "a", "read_ms": None}]
 
 
-def test_ids_that_a_zone_lacks_are_counted_and_those_that_stay_so_apart(monkeypatch):
-    monkeypatch.setattr("scenarios.monitor.readings.SHARED_S", 0)
+def test_ids_that_a_zone_lacks_are_counted_and_those_that_stay_so_apart():
     one, other = PlayedServer(**{WAITING: {"m1": 1, "m2": 2}}), PlayedServer(**{WAITING: {"m1": 1}})
     queue = watched(a=one, b=other)
 
