@@ -7,7 +7,7 @@ here has one key, its first argument, or goes by it, as in Dynomite (``redis_par
 
 from collections.abc import Callable, Sequence
 
-from cluster.commands.list_replies import elements, reply_of
+from cluster.commands.list_replies import parts_of, reply_of
 from cluster.commands.routes import LOCAL_READS, upper
 from engine.ports import Argument, Command, Reply
 
@@ -79,7 +79,7 @@ def _text(argument: Argument) -> str:
 def rearranged(replies: Sequence[Reply], positions: Sequence[Sequence[int]]) -> Reply:
     joined: list[Reply] = [None] * sum(map(len, positions))
     for reply, its_positions in zip(replies, positions, strict=True):
-        for position, element in zip(its_positions, elements(reply), strict=True):
+        for position, element in zip(its_positions, parts_of(reply), strict=True):
             joined[position] = element
     return reply_of(joined, like=replies[0])
 

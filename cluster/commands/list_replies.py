@@ -8,7 +8,7 @@ _CRLF = b"\r\n"
 _DOLLAR = ord("$")
 
 
-def elements(reply: Reply) -> Sequence[Reply]:
+def parts_of(reply: Reply) -> Sequence[Reply]:
     """The elements of a list, or of an array as a RESP port passes it on: bulk strings and nils."""
     if isinstance(reply, list):
         return reply

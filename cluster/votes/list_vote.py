@@ -8,7 +8,7 @@ reply's at DC_QUORUM; at the safe levels the whole command fails.
 
 from collections.abc import Sequence
 
-from cluster.commands.list_replies import elements, reply_of
+from cluster.commands.list_replies import parts_of, reply_of
 from cluster.connections.failures import NO_QUORUM, ZoneFailure
 from cluster.votes.levels import Level
 from cluster.votes.vote import Decision, Vote
@@ -25,7 +25,7 @@ class ElementVote(Vote):
             return super()._decide(decision, answer)
         if not self.complete:
             return False
-        rows = [elements(reply) for reply in self._good]
+        rows = [parts_of(reply) for reply in self._good]
         rows.insert(0, rows.pop(self._first(self._good_zones)))
         if len(dict.fromkeys(map(len, rows))) != 1:
             return super()._decide(decision, answer)

@@ -90,8 +90,8 @@ def _own_reads(key: str, own: Sequence[Access], versions: Versions, tally: _Tall
     for read in reads:
         latest, span = earlier.before(read.begin), spans[read.op]
         if latest is not None and span is not None:
-            witness = latest[1] if span[1] < latest[0] else _left_and_returned(read, seen)
-            tally.count(Anomaly.MONOTONIC_READS, key, witness or latest[1], read, broken=witness is not None)
+            newer = latest[1] if span[1] < latest[0] else _left_and_returned(read, seen)
+            tally.count(Anomaly.MONOTONIC_READS, key, newer or latest[1], read, broken=newer is not None)
         seen.append(read)
 
 
@@ -122,11 +122,11 @@ def _order_of_writes(key: str, accesses: Sequence[Access], versions: Versions, t
         writer = versions.writer(read.result)
         if writer is None or not writer.ok or writer.process not in soonest:
             continue
-        begins, witnesses = soonest[writer.process]
+        begins, shown_by = soonest[writer.process]
         place = bisect_left(begins, (writer.end or 0) + 1)
-        witness = witnesses[place] if place < len(witnesses) else None
-        if witness is not None and (witness.end or 0) < read.begin:
-            tally.count(Anomaly.MONOTONIC_WRITES, key, witness, read, broken=True)
+        earlier = shown_by[place] if place < len(shown_by) else None
+        if earlier is not None and (earlier.end or 0) < read.begin:
+            tally.count(Anomaly.MONOTONIC_WRITES, key, earlier, read, broken=True)
         elif place < len(begins):
             tally.count(Anomaly.MONOTONIC_WRITES, key, writer, read, broken=False)
 
@@ -136,11 +136,11 @@ def _soonest_seen(
 ) -> tuple[list[int], list[Access | None]]:
     """Begins of a client's writes, and for each the read that first showed it or any later one of them."""
     ordered = sorted(own, key=lambda one: one.begin)
-    witnesses: list[Access | None] = []
+    shown_by: list[Access | None] = []
     soonest: Access | None = None
     for one in reversed(ordered):
         shown = first_seen.get(one.argument)
         if shown is not None and (soonest is None or (shown.end or 0) < (soonest.end or 0)):
             soonest = shown
-        witnesses.append(soonest)
-    return [one.begin for one in ordered], witnesses[::-1]
+        shown_by.append(soonest)
+    return [one.begin for one in ordered], shown_by[::-1]

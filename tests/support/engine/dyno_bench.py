@@ -9,7 +9,7 @@ LEASE_MS = 1000
 X = Message(id="x", payload="p", priority=7)
 
 
-class Bench(OnServer):
+class DynoBench(OnServer):
     """A V1 queue with the shards a, b and c that serves a and, unless told otherwise, pushes there."""
 
     def __init__(self, lab, **settings):

@@ -89,12 +89,12 @@ async def test_a_paused_server_answers_nothing_and_everything_when_it_goes_on(la
 
 @on_site()
 async def test_what_a_client_sent_to_a_paused_server_is_executed_although_it_hung_up(lab):
-    client, witness = await lab.connected(), await lab.connected()
+    client, reader = await lab.connected(), await lab.connected()
     await lab.zone.pause()
     client.send(SET)
     client.upstream.close()
     await lab.zone.resume()
-    assert await witness.ask(GET) == [b"v"]
+    assert await reader.ask(GET) == [b"v"]
     assert client.events == []
 
 
@@ -109,8 +109,8 @@ async def test_a_killed_server_drops_what_waits_and_closes_its_connections(lab):
     await lab.runtime.sleep(MS)
     assert client.events == [(killed + 100, "closed")]
     await lab.zone.restart(Restart.KEEP)
-    witness = await lab.connected()
-    assert await witness.ask(GET) == [None]
+    reader = await lab.connected()
+    assert await reader.ask(GET) == [None]
 
 
 @pytest.mark.parametrize(("after_ns", "done"), [(50, 0), (1050, 0), (1150, 1), (2150, 2), (3090, 2)])
@@ -123,8 +123,8 @@ async def test_a_pipeline_that_a_kill_cuts_has_executed_a_prefix(lab, after_ns, 
     await lab.runtime.sleep(MS)
     assert client.answers == ["closed"]
     await lab.zone.restart(Restart.KEEP)
-    witness = await lab.connected()
-    assert await witness.ask(("LLEN", "l")) == [done]
+    reader = await lab.connected()
+    assert await reader.ask(("LLEN", "l")) == [done]
 
 
 @on_site(request_ns=100, service_ns=10, reply_ns=1000, persistence=Persistence.AOF_NO)
@@ -136,8 +136,8 @@ async def test_a_reply_that_is_on_its_way_when_the_server_dies_is_lost_but_its_e
     await lab.runtime.sleep(MS)
     assert client.answers == ["closed"]
     await lab.zone.restart(Restart.KEEP)
-    witness = await lab.connected()
-    assert await witness.ask(GET) == [b"v"]
+    reader = await lab.connected()
+    assert await reader.ask(GET) == [b"v"]
 
 
 @on_site(request_ns=0, service_ns=10, reply_ns=0, fsync_ns=5000, persistence=Persistence.AOF_ALWAYS)

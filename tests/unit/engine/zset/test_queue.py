@@ -13,7 +13,7 @@ from engine.ports import Indeterminate
 from engine.zset import ZsetQueue, id_of
 
 
-class Bench(OnServer):
+class ZsetBench(OnServer):
     def __init__(self, lab):
         super().__init__(lab, compat=False)
         self.key = fresh_name()
@@ -34,7 +34,7 @@ class Bench(OnServer):
 
 @pytest.fixture
 def bench(lab):
-    return Bench(lab)
+    return ZsetBench(lab)
 
 
 def test_a_message_comes_when_it_is_due_and_once(bench):

@@ -148,7 +148,7 @@ def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:
     assert len(page.splitlines()) < 60
 
 
-def test_a_witness_changes_nothing_and_sees_every_answer() -> None:
+def test_a_command_log_changes_nothing_and_sees_every_answer() -> None:
     scenario = HuntTarget(scenario=small(faults=[{"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}])).run_of(3)
     log = CommandLog()
     seen, unseen = attempt(scenario, observe=log.testbed), attempt(scenario)

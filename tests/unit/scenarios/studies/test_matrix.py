@@ -7,7 +7,7 @@ import pytest
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from engine.dyno.hardened.upkeep import replica_repair as mending
+from engine.dyno.hardened.upkeep import replica_repair
 from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, classes_of, scenario_of_class
 from scenarios.run.trial import attempt
 from scenarios.spec.engines import ENGINES
@@ -88,7 +88,7 @@ def test_a_retried_push_that_zones_keep_in_different_shards_is_found_by_the_matr
     scenario = cell(FaultClass.ANY_OF_ONE_ZONE, level=level, mode=EngineMode.HARDENED).scenario(54)
     assert scenario.load.retries > 0
     assert attempt(scenario).violated == ()
-    monkeypatch.setattr(mending, "_move", lambda there, *, zones: None)
+    monkeypatch.setattr(replica_repair, "_move", lambda there, *, zones: None)
     assert attempt(scenario).violated == (MessageClass.STUCK,)
     assert attempt(scenario.model_copy(update={"load": scenario.load.model_copy(update=UNRETRIED)})).violated == ()
 

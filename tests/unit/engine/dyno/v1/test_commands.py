@@ -8,7 +8,7 @@ in that order, and serves a, where everything is pushed. Lines that hold in one 
 
 import pytest
 from support.engine.dyno import EPOCH_MS
-from support.engine.dyno_bench import Bench
+from support.engine.dyno_bench import DynoBench
 
 from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from engine.message import Message
@@ -25,7 +25,7 @@ EVERYWHERE = "5 H Q:b U:b Q:a U:a"
 
 
 def place(lab, *, compat):
-    return Bench(lab, compat=compat, shards=("b", "a"), unack_ms=LEASE_MS)
+    return DynoBench(lab, compat=compat, shards=("b", "a"), unack_ms=LEASE_MS)
 
 
 def sent(bench, operation):

@@ -8,7 +8,7 @@ docs/dyno-windows.md has what three zones do when a program ends so, in simulati
 
 import pytest
 from support.engine.dyno import CuttingConnection
-from support.engine.dyno_bench import LEASE_MS, Bench
+from support.engine.dyno_bench import LEASE_MS, DynoBench
 
 from engine.dyno import LocalOnly, PushFailure
 from engine.message import Message
@@ -20,7 +20,7 @@ APPLIED = {"not applied": None, "applied": 1, "lost": 0}
 """Of the command that fails; ``lost``: the client sent it, but it never arrived."""
 
 
-class BreakingBench(Bench):
+class BreakingBench(DynoBench):
     """A queue that serves shard b, and a way to break its next operation."""
 
     def __init__(self, lab, **settings):

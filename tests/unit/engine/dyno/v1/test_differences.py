@@ -8,7 +8,7 @@ what comes of it in both modes. ``pytest -k`` with the name of a row plays one. 
 import pytest
 from support.engine.differences import MODES, Differences
 from support.engine.dyno import EPOCH_MS, Interceptor, content
-from support.engine.dyno_bench import LEASE_MS, Bench, X, consume, ids, messages
+from support.engine.dyno_bench import LEASE_MS, DynoBench, X, consume, ids, messages
 
 from engine.dyno import DynoSettings, RoundRobin
 from engine.message import Message
@@ -37,7 +37,7 @@ def test_the_page_has_these_rows_and_no_other():
 @pytest.mark.parametrize("name", V1.rows)
 def test_a_row_is_as_the_page_says(lab, name, mode):
     row = V1.rows[name]
-    bench = Bench(lab, compat=MODES[mode], poll_interval_ms=1, **row.settings)
+    bench = DynoBench(lab, compat=MODES[mode], poll_interval_ms=1, **row.settings)
     assert row.course(bench) == row.comes_of[mode]
 
 

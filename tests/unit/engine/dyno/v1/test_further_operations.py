@@ -6,7 +6,7 @@ and U:x (leased in shard x). The conformance suite has each operation on three z
 
 import pytest
 from support.engine.dyno import EPOCH_MS, Interceptor
-from support.engine.dyno_bench import LEASE_MS, Bench, X, ids, messages
+from support.engine.dyno_bench import LEASE_MS, DynoBench, X, ids, messages
 
 from engine.dyno import LocalOnly
 from engine.message import Message
@@ -138,7 +138,7 @@ def test_atomic_remove_removes_a_message_whatever_its_state(either, prepare):
 
 @pytest.mark.parametrize("single_ring", [False, True])
 def test_the_handler_uses_the_script_if_there_is_a_single_ring(lab, single_ring):
-    bench, scripts = Bench(lab, unack_interval_ms=5, single_ring=single_ring), []
+    bench, scripts = DynoBench(lab, unack_interval_ms=5, single_ring=single_ring), []
 
     async def note():
         scripts.append("EVAL")

@@ -6,7 +6,7 @@ time of the simulation, and a connection that takes its time and fails when told
 
 import pytest
 from support.engine.dyno import SettableClock, make_queue
-from support.engine.dyno_bench import LEASE_MS, Bench
+from support.engine.dyno_bench import LEASE_MS, DynoBench
 
 from cluster.sim.runtime import SimRuntime
 from engine.dyno import UnackResult
@@ -36,7 +36,7 @@ def test_a_requeued_message_with_an_unreadable_payload_is_not_dropped(bench):
 
 def test_what_a_lagging_local_replica_still_lists_is_not_requeued_twice_in_a_run(lab):
     """Otherwise a consumer's new lease, taken since, would be removed under it."""
-    bench = Bench(lab, unack_batch=2)
+    bench = DynoBench(lab, unack_batch=2)
     bench.lease("u", "v", "w")
     bench.clock.advance(LEASE_MS)
     lagging = Frozen(bench.direct)
@@ -141,7 +141,7 @@ def test_a_defect_ends_the_handler_and_is_raised():
 
 
 def test_the_handler_brings_messages_back_while_the_program_goes_on(lab):
-    bench = Bench(lab, unack_interval_ms=5)
+    bench = DynoBench(lab, unack_interval_ms=5)
 
     async def wait_for_redelivery():
         async with bench.queue:
