@@ -15,16 +15,18 @@ class Batch:
 
     ``writes``: any of them may change something. ``packed``: the wire form of all of them. Without it, the first real
     connection that needs it fills it in for all zones. ``prepared``: what the first simulated server that executes the
-    batch keeps for the others.
+    batch keeps for the others. ``first_replies``: what the first server said that is reached by bytes, as it came and
+    cut into replies, so that the same from another one need not be cut once more.
     """
 
-    __slots__ = ("commands", "packed", "prepared", "writes")
+    __slots__ = ("commands", "first_replies", "packed", "prepared", "writes")
 
     def __init__(self, commands: Sequence[Command], *, writes: bool, packed: bytes | None = None) -> None:
         self.commands = commands
         self.writes = writes
         self.packed = packed
         self.prepared: Any = None
+        self.first_replies: tuple[bytes, list[Reply]] | None = None
 
 
 class Channel(Protocol):

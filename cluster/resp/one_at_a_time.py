@@ -21,12 +21,14 @@ It is one no more as soon as anything else happens, until it has once more had a
 class OneAtATime(EndingClient):
     """A client as long as it sends its next command when it has the answer to the last one."""
 
-    __slots__ = ("_in_flight", "_single")
+    __slots__ = ("_in_flight", "_single", "_single_slot")
 
     def __init__(self, host: PortHost) -> None:
         super().__init__(host)
         self._in_flight = 0
         self._single = NO
+        self._single_slot: ReplySlot | None = None
+        """The place of the one command, as good as new when that has gone the short way."""
 
     def data_received(self, data: bytes) -> None:
         if self._single == QUIET and len(data) <= SINGLE_BYTES_MAX:
@@ -44,10 +46,13 @@ class OneAtATime(EndingClient):
         self._single = ASKED
         self.commands += 1
         self._in_flight = 1
-        self._slots.append(ReplySlot(self, 1))
+        slot = self._single_slot
+        if slot is None:
+            slot = self._single_slot = ReplySlot(self, 1)
+        self._slots.append(slot)
         host.until_sample -= 1
         done = self._single_done if host.until_sample else host.sampler(level, kind.reads, self._single_done)
-        host.turn.gather(kind, level, self.protocol, raw, 1, done, ordered=False)
+        host.turn.gather_single(kind, level, self.protocol, raw, done)
 
     def _single_done(self, outcome: Outcome) -> None:
         """``outcome`` is that of the oldest command; if nothing came after it, there is no more to do than to write."""
@@ -56,8 +61,10 @@ class OneAtATime(EndingClient):
             self._slots.clear()
             self._in_flight = 0
             self._single = QUIET
-            self.write(outcome[0])  # type: ignore[arg-type]
+            if not (self.closing or self.lost):
+                self._transport.write(outcome[0])  # type: ignore[arg-type, union-attr]
         elif self._slots:
+            self._single_slot = None
             self._slots[0](outcome)
 
     @abstractmethod

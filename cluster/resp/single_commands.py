@@ -57,11 +57,12 @@ class SingleCommands:
     def add(self, client: SingleClient, data: bytes) -> None:
         """Take this together with what others send, at the end of the turn."""
         clients = self._clients
-        if not clients and len(self._connected) > 1:
-            self._loop.call_soon(self.take)
         clients.append(client)
         self._received.append(data)
-        if len(clients) >= _TOGETHER_MAX or len(self._connected) == 1:
+        count = len(clients)
+        if count == 1 and len(self._connected) > 1:
+            self._loop.call_soon(self.take)
+        elif count == 1 or count == _TOGETHER_MAX:
             self.take()
 
     def take(self) -> None:

@@ -17,11 +17,12 @@ _GATHERED_MAX = 128
 class _Run:
     """Commands of one kind that can travel together, and whose they are."""
 
-    __slots__ = ("count", "level", "members", "packed", "protocol")
+    __slots__ = ("count", "level", "members", "packed", "protocol", "single")
 
-    def __init__(self, level: Level, protocol: int) -> None:
+    def __init__(self, kind: Kind, level: Level, protocol: int) -> None:
         self.level = level
         self.protocol = protocol
+        self.single = kind.run(1, protocol)
         self.members: list[Member] = []
         self.packed: list[bytes] = []
         self.count = 0
@@ -54,16 +55,37 @@ class TurnBatch:
         if run is None or run.level is not level or run.protocol != protocol or (ordered and len(self._runs) > 1):
             if ordered or run is not None:
                 self.depart()
-            run = self._runs[kind] = _Run(level, protocol)
-            if not self.departs_soon:
-                self.departs_soon = True
-                self._loop.call_soon(self.depart)
+            run = self._begin(kind, level, protocol)
         run.members.append((kind.run(count, protocol), done))
         run.packed.append(packed)
         run.count += count
         self._count += count
         if self._count > _GATHERED_MAX:
             self.depart()
+
+    def gather_single(self, kind: Kind, level: Level, protocol: int, packed: bytes, done: Done) -> None:
+        """The same for one command of a client of which nothing else is among what has been gathered."""
+        run = self._runs.get(kind)
+        if run is None or run.level is not level or run.protocol != protocol:
+            if len(self._clients) == 1 and not self._runs:
+                self._coordinator.submit(level, kind.run(1, protocol), done, packed=packed)
+                return
+            if run is not None:
+                self.depart()
+            run = self._begin(kind, level, protocol)
+        run.members.append((run.single, done))
+        run.packed.append(packed)
+        run.count += 1
+        self._count += 1
+        if self._count > _GATHERED_MAX:
+            self.depart()
+
+    def _begin(self, kind: Kind, level: Level, protocol: int) -> _Run:
+        run = self._runs[kind] = _Run(kind, level, protocol)
+        if not self.departs_soon:
+            self.departs_soon = True
+            self._loop.call_soon(self.depart)
+        return run
 
     def depart(self) -> None:
         """Submit what has been gathered."""

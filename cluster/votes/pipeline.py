@@ -92,7 +92,7 @@ class UniformPipeline(Batch):
         self.commands = commands  # without a call of the base class: this runs once a command
         self.writes = not rule.reads
         self.packed = packed
-        self.prepared = None
+        self.prepared = self.first_replies = None
         self._rule = rule
         self._tally = tally
         self._done = done

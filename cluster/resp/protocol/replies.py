@@ -62,6 +62,21 @@ class ReplyCutter:
         found: list[bytes] = []
         return found[0] if self.take(1, found) else None
 
+    @property
+    def position(self) -> int:
+        """Up to where what arrived last has been taken."""
+        return self._pos
+
+    def taken_since(self, position: int) -> bytes:
+        return self._data[position : self._pos]
+
+    def pass_over(self, replies: bytes) -> bool:
+        """True if ``replies``, which are whole ones, come next; then they have been taken."""
+        if self._rest is not None or not self._data.startswith(replies, self._pos):
+            return False
+        self._pos += len(replies)
+        return True
+
     def take(self, count: int, replies: list[bytes]) -> bool:
         """Append the next ``count`` replies to ``replies``, as far as they are there; True if they were.
 

@@ -19,6 +19,9 @@ from engine.ports import Command, Reply, ServerError
 _PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
 _NOTHING = wire.command(b"PING")
 _ERROR = ord("-")
+_REMEMBERED_BYTES_MAX = 16 * 1024
+"""So much of what the first server says to a batch is kept for the others; of larger replies cutting is the least."""
+
 _OnReplies = Callable[[list[Reply]], None]
 
 
@@ -122,7 +125,7 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
             packed = batch.packed = b"".join(map(pack, batch.commands))
         commands = batch.commands
         if type(commands) is not WireCommands or (commands.plain and commands.protocol == protocol.version):
-            protocol.send(packed, len(commands), on_replies)
+            protocol.send(packed, len(commands), on_replies, batch)
         else:
             protocol.send_marked(packed, commands, on_replies)
 
@@ -141,8 +144,9 @@ class _RawProtocol(ServerProtocol):
         self._backlog_bytes = backlog_bytes
         self._greeting = greeting
         self._cutter = ReplyCutter()
-        self._waiting: deque[tuple[int, _OnReplies | None]] = deque()
+        self._waiting: deque[tuple[int, _OnReplies | None, Batch | None]] = deque()
         self._replies: list[Any] = []
+        self._within = False  # part of the oldest batch's replies, or of one reply, is there
         self.version = 2
         self._watching: tuple[int, int] | None = None
 
@@ -154,10 +158,11 @@ class _RawProtocol(ServerProtocol):
         self._waiting.clear()
         super().abort()
 
-    def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None) -> None:
+    def send(self, packed: bytes, replies: int, on_replies: _OnReplies | None, batch: Batch | None = None) -> None:
+        """``batch``: what is sent, if each of its commands has one reply and other servers are sent the same."""
         assert self._transport is not None
         self._write(self._transport, packed)
-        self._waiting.append((replies, on_replies))
+        self._waiting.append((replies, on_replies, batch))
 
     def send_marked(self, packed: bytes, commands: WireCommands, on_replies: _OnReplies) -> None:
         if commands.protocol != self.version:
@@ -187,11 +192,21 @@ class _RawProtocol(ServerProtocol):
 
     def data_received(self, data: bytes) -> None:
         waiting = self._waiting
-        if waiting and waiting[0][0] == 1 and not self._cutter.held and is_one_reply(data):
-            on_replies = waiting.popleft()[1]  # as below, for the usual answer to one command
-            if on_replies is not None:
-                on_replies([data])
-            return
+        if waiting and not self._within:  # the usual case, as below in fewer steps
+            count, on_replies, batch = waiting[0]
+            first = None if batch is None else batch.first_replies
+            if first is not None and first[0] == data:
+                waiting.popleft()
+                on_replies(first[1])  # type: ignore[misc]  # who sends a batch wants its replies
+                return
+            if count == 1 and is_one_reply(data):
+                waiting.popleft()
+                replies: list[Reply] = [data]
+                if batch is not None and first is None and len(data) <= _REMEMBERED_BYTES_MAX:
+                    batch.first_replies = data, replies
+                if on_replies is not None:
+                    on_replies(replies)
+                return
         try:
             self._cutter.feed(data)
             self._hand_out()
@@ -201,19 +216,27 @@ class _RawProtocol(ServerProtocol):
 
     def _hand_out(self) -> None:
         cutter = self._cutter
-        take = cutter.take
         waiting = self._waiting
+        self._within = False
         while waiting:
-            count, on_replies = waiting[0]
-            replies = self._replies
-            if not take(count - len(replies), replies):
-                return
+            count, on_replies, batch = waiting[0]
+            first = None if batch is None or self._replies else batch.first_replies
+            if first is not None and cutter.pass_over(first[0]):
+                replies = first[1]
+            else:
+                begin, replies = cutter.position, self._replies
+                beginning = not replies
+                if not cutter.take(count - len(replies), replies):
+                    self._within = bool(replies or cutter.held)
+                    return
+                self._replies = []
+                if cutter.errors:
+                    cutter.errors = False
+                    replies = _with_errors(replies)
+                elif beginning and batch is not None and cutter.position - begin <= _REMEMBERED_BYTES_MAX:
+                    batch.first_replies = cutter.taken_since(begin), replies
             waiting.popleft()
-            self._replies = []
-            if cutter.errors:
-                cutter.errors = False
-                replies = _with_errors(replies)
             if on_replies is not None:
                 on_replies(replies)
-        if self.alive and self._cutter.held:
+        if self.alive and cutter.held:
             raise BrokenReplyError("a reply that nobody asked for would pass for the answer to the next command")
