@@ -24,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from cluster.admin.exposition import MEDIA_TYPE
 from cluster.admin.guard import Guard, refused
 from cluster.admin.links import LinkState
 from cluster.admin.metrics import exposition
@@ -37,7 +38,6 @@ from cluster.zone import ClusterError
 
 BODY_BYTES_MAX = 64 * 1024
 _LINKS = TypeAdapter(dict[str, LinkState])
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 _Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -63,7 +63,7 @@ def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
         return JSONResponse(view.statistics())
 
     async def metrics(_: Request) -> Response:
-        return Response(exposition(view), media_type=_PROMETHEUS)
+        return Response(exposition(view), media_type=MEDIA_TYPE)
 
     async def links(request: Request) -> Response:
         view.links.apply(_LINKS.validate_json(await body_of(request)))

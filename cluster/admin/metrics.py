@@ -1,13 +1,12 @@
-"""The figures of a coordinator in the form that Prometheus reads (https://prometheus.io/docs/concepts/data_model/)."""
+"""The figures of a coordinator as metrics of Prometheus."""
 
 import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
 
+from cluster.admin.exposition import exposed
 from cluster.admin.latency import BUCKETS, PER_OCTAVE, Histogram, upper_bound_s
 
 if TYPE_CHECKING:
@@ -16,26 +15,20 @@ if TYPE_CHECKING:
 _PORT_GAUGES = ("clients", "held_bytes")
 
 
-class _GatewayCollector(Collector):
-    def __init__(self, view: "GatewayView") -> None:
-        self._view = view
-
-    def collect(self) -> Iterator[Metric]:
-        figures, zone = self._view.statistics(), self._view.zone
-        yield from _of_port(figures["port"], zone)
-        yield from _of_levels(figures["levels"], zone)
-        yield _failures(figures["zone_failures"], zone)
-        done = [((zone, what), count) for what, count in figures["options"].items()]
-        yield _counter("zonelab_options", "What options beyond the defaults have done.", ["zone", "what"], done)
-        yield from _of_links(figures, zone)
-        yield _latency(self._view.probe.histograms, zone)
-
-
 def exposition(view: "GatewayView") -> bytes:
     """All metrics as text."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_GatewayCollector(view))
-    return generate_latest(registry)
+    return exposed(_families(view))
+
+
+def _families(view: "GatewayView") -> Iterator[Metric]:
+    figures, zone = view.statistics(), view.zone
+    yield from _of_port(figures["port"], zone)
+    yield from _of_levels(figures["levels"], zone)
+    yield _failures(figures["zone_failures"], zone)
+    done = [((zone, what), count) for what, count in figures["options"].items()]
+    yield _counter("zonelab_options", "What options beyond the defaults have done.", ["zone", "what"], done)
+    yield from _of_links(figures, zone)
+    yield _latency(view.probe.histograms, zone)
 
 
 def _of_port(counts: dict[str, int], zone: str) -> Iterator[Metric]:

@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from cluster.admin.app import in_words
+from cluster.admin.exposition import MEDIA_TYPE
 from cluster.admin.guard import refused
 from scenarios.monitor.feed import Feed, event
-from scenarios.monitor.metrics import MEDIA_TYPE, exposition
+from scenarios.monitor.metrics import exposition
 from scenarios.monitor.page import PAGE_PATH, page, policy
 
 METRICS_PATH = "/metrics"

@@ -7,13 +7,11 @@ shards, which clients may choose, by ``SHARDS_MAX`` of a queue: all further ones
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
+from cluster.admin.exposition import exposed
 from scenarios.monitor.watched_queue import added, earliest
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARDS_MAX = 30
 OTHER = "other"
 
@@ -30,25 +28,18 @@ _TOTALS = {
 }
 
 
-class _Figures(Collector):
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self._told = told
-
-    def collect(self) -> Iterator[Metric]:
-        told = self._told
-        yield from _of_zones(told.get("zones", ()))
-        yield from _of_links(told.get("links", ()))
-        yield from _of_faults(told.get("faults", ()))
-        yield from _of_queues(told.get("queues", ()))
-        if "run" in told:
-            yield from _of_run(told["run"])
-
-
 def exposition(told: Mapping[str, Any]) -> bytes:
     """Of a reading of a page, as text."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(told))
-    return generate_latest(registry)
+    return exposed(_families(told))
+
+
+def _families(told: Mapping[str, Any]) -> Iterator[Metric]:
+    yield from _of_zones(told.get("zones", ()))
+    yield from _of_links(told.get("links", ()))
+    yield from _of_faults(told.get("faults", ()))
+    yield from _of_queues(told.get("queues", ()))
+    if "run" in told:
+        yield from _of_run(told["run"])
 
 
 def _of_zones(zones: Any) -> Iterator[Metric]:

@@ -1,14 +1,13 @@
-"""The figures of the service in the form that Prometheus reads (https://prometheus.io/docs/concepts/data_model/).
+"""The figures of the service as metrics of Prometheus.
 
 No label is of a client's choosing: topics are shown by name if the settings name them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
 
+from cluster.admin.exposition import exposed
 from cluster.admin.metrics import cumulative
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.pipelines import read
@@ -25,20 +24,10 @@ _GAUGES = {
 }
 
 
-class _Families(Collector):
-    def __init__(self, families: Sequence[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._families
-
-
 async def exposition(figures: Figures, connection: Connection, keys: GmqKeys) -> bytes:
     """All metrics as text. What the server holds is left out while it does not answer."""
-    registry = CollectorRegistry(auto_describe=False)
     stored = await _stored(figures, connection, keys)
-    registry.register(_Families([*_of_process(figures), *stored]))
-    return generate_latest(registry)
+    return exposed([*_of_process(figures), *stored])
 
 
 def _of_process(figures: Figures) -> Iterator[Metric]:

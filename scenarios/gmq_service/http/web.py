@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from cluster.admin.exposition import MEDIA_TYPE
 from cluster.admin.guard import Guard
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.pipelines import read
@@ -34,7 +35,6 @@ LIMIT_MAX = 10_000
 """Jobs of one answer; the original has no bound."""
 
 _KEYS_MAX = 10_000
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _COLOURS = {
     Status.DEFAULT: ("cyan", "default"),
     Status.DELAY: ("orange", "delay"),
@@ -142,7 +142,7 @@ class Web:
         return rows
 
     async def _metrics(self, _: Request) -> Response:
-        return Response(await exposition(self._figures, self._connection, self._keys), media_type=_PROMETHEUS)
+        return Response(await exposition(self._figures, self._connection, self._keys), media_type=MEDIA_TYPE)
 
     async def _health(self, _: Request) -> Response:
         well = self._figures.connected
