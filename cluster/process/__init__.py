@@ -1,4 +1,4 @@
-"""What the programs that serve a zone (``cluster.resp``, ``cluster.admin``) have in common when they start.
+"""What programs have in common that serve something: their file of settings, and locks on files.
 
-Imports little: both stand above it.
+Imports little: ``cluster.resp``, ``cluster.admin`` and the programs of ``scenarios`` stand above it.
 """

@@ -3,7 +3,6 @@
 JSON, one line each: first the fingerprint of the experiment and its environment, then a line a task that has a result.
 """
 
-import fcntl
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Generic, Self
 
+from cluster.process.file_lock import locked
 from scenarios.errors import NotAccepted
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.task import Finished, Key, Result
@@ -83,9 +83,7 @@ class RunState(Generic[Result]):
 
 def _locked(path: Path) -> BinaryIO:
     file = path.open("a+b")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not locked(file.fileno()):
         file.close()
-        raise NotAccepted(f"{path}: another zonelab is writing it; accepted: when that has ended") from None
+        raise NotAccepted(f"{path}: another zonelab is writing it; accepted: when that has ended")
     return file

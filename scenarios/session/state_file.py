@@ -1,12 +1,11 @@
 """Where the cluster of a manual session is found again: one file in a directory that only its owner can read.
 
 The directory is ``$ZONELAB_STATE``, else ``zonelab`` in ``$XDG_STATE_HOME``, else ``~/.local/state/zonelab``. The
-supervisor of a cluster holds a lock on the directory (flock(2)), which the kernel takes back however the supervisor
-ends; so a directory has one cluster at most, and a file whose supervisor is gone is known as left over.
+supervisor of a cluster holds a lock on the directory; so a directory has one cluster at most, and a file whose
+supervisor is gone is known as left over.
 """
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from cluster.process.file_lock import locked_at
 from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 
@@ -102,7 +102,7 @@ class StateDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                if self._taken(descriptor):
+                if locked_at(descriptor, self.path):
                     yield
                     return
             finally:
@@ -114,10 +114,3 @@ class StateDirectory:
     def _supervisor_lives(self) -> bool:
         session = self.read()
         return session is not None and not session.supervisor.is_gone()
-
-    def _taken(self, descriptor: int) -> bool:
-        """Whether the lock is ours, and what was locked is still the directory: another may have removed it before."""
-        with contextlib.suppress(BlockingIOError, FileNotFoundError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return os.path.samestat(os.fstat(descriptor), self.path.stat())
-        return False

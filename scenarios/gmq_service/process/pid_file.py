@@ -1,11 +1,10 @@
 """The pid file: the number of the process and nothing else, as gmq writes it; beside it, in JSON, where it serves.
 
-Who serves holds a lock on the file (flock(2)), which the kernel takes back however the process ends. So a file that a
-killed process left behind is known for what it is, whoever has its number now.
+Who serves holds a lock on the file. So a file that a killed process left behind is known for what it is, whoever has
+its number now.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cluster.process.file_lock import locked, locked_at
 from cluster.zone import ClusterError
 
 PATIENCE_S = 0.5
@@ -35,7 +35,7 @@ class PidFile:
     def pid(self) -> int | None:
         """Of the service that runs; None if none does, whatever the file says."""
         with self._opened() as descriptor:
-            if descriptor is None or _locked(descriptor, fcntl.LOCK_SH):
+            if descriptor is None or locked(descriptor, shared=True):
                 return None
             text = os.pread(descriptor, 32, 0).strip()
             return int(text) if text.isdigit() else None
@@ -76,18 +76,12 @@ class PidFile:
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except OSError as error:
                 raise ClusterError(f"the pid file {self.path} cannot be written: {error.strerror}") from error
-            if _locked(descriptor, fcntl.LOCK_EX) and self._is_there(descriptor):
+            if locked_at(descriptor, self.path):
                 return descriptor
             os.close(descriptor)
             if time.monotonic() > deadline_s:
                 raise Serving(f"a service runs already (pid {self.pid()}, {self.path}); zonelab gmq stop ends it")
             time.sleep(_POLL_S)
-
-    def _is_there(self, descriptor: int) -> bool:
-        """Whether another process has not removed what was opened."""
-        with contextlib.suppress(FileNotFoundError):
-            return os.path.samestat(os.fstat(descriptor), self.path.stat())
-        return False
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int | None]:
@@ -100,12 +94,3 @@ class PidFile:
             yield descriptor
         finally:
             os.close(descriptor)
-
-
-def _locked(descriptor: int, kind: int) -> bool:
-    """Whether the lock of this kind is ours now."""
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
