@@ -217,6 +217,7 @@ class _RawProtocol(ServerProtocol):
     def _hand_out(self) -> None:
         cutter = self._cutter
         waiting = self._waiting
+        replies: list[Any]
         self._within = False
         while waiting:
             count, on_replies, batch = waiting[0]
