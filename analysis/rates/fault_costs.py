@@ -1,15 +1,12 @@
 """What one fault of a class costs: at its edges, however long it lasts, and for each message while it lasts."""
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import DUPLICATES, LOSSES, UNAVAILABLE, Figure
+from analysis.rates.precision import runs_needed
 from analysis.rates.samples import Estimate
-
-PRECISION = 0.2
-"""A figure is known well if its interval reaches so far to both sides, as a part of it."""
 
 _FIGURES = tuple(map(Figure.parsed, (LOSSES, DUPLICATES, UNAVAILABLE)))
 
@@ -62,7 +59,7 @@ def fault_costs(measured: Measured) -> list[FaultCost]:
                         whole=whole,
                         clump=max(float(sample.clump) for sample in samples),
                         runs=runs,
-                        runs_needed=_needed(whole, runs),
+                        runs_needed=runs_needed(whole, runs),
                     )
                 )
     return found
@@ -70,14 +67,6 @@ def fault_costs(measured: Measured) -> list[FaultCost]:
 
 def _divided(estimate: Estimate, by: float) -> Estimate:
     return Estimate(estimate.value / by, estimate.low / by, estimate.high / by)
-
-
-def _needed(whole: Estimate, runs: int) -> int | None:
-    value = float(whole.value)
-    half = max(float(whole.high) - value, value - float(whole.low))
-    if not value or half <= PRECISION * value or half == float("inf"):
-        return None
-    return ceil(runs * (half / (PRECISION * value)) ** 2)
 
 
 def _finite(value: float) -> float | None:

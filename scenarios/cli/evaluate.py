@@ -66,7 +66,7 @@ def evaluate(
     from scenarios.durations import parse_duration_s
     from scenarios.evaluate.evaluation import Budget
     from scenarios.evaluate.rollout import Rollout
-    from scenarios.evaluate.template import TEMPLATE, overrides_of
+    from scenarios.evaluate.template import plain_rollout
     from scenarios.verbs.evaluate import Confirm, evaluate_command, run_evaluation
     from scenarios.verbs.judged.studies import evaluation_suite
 
@@ -79,7 +79,7 @@ def evaluate(
     if confirm_runs is not None and confirm is None:
         raise NotAccepted("--confirm-runs: got no --confirm; accepted: with it only")
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
-    where, overrides = where_of(jobs, master, conf), [*overrides_of(zones=zones, lag=lag, rate=rate), *(set_ or [])]
+    where = where_of(jobs, master, conf)
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
@@ -87,7 +87,10 @@ def evaluate(
     command = evaluate_command(
         words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real, limit_seeds=limit
     )
-    rollout = Rollout.load(file or str(TEMPLATE), overrides=overrides)
+    if file is None:
+        rollout = plain_rollout(zones=zones, lag=lag, rate=rate, overrides=set_ or ())
+    else:
+        rollout = Rollout.load(file, overrides=set_ or ())
     if real is not None:
         real.check(rollout)
     done = run_evaluation(

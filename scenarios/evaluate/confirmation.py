@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.comparison.confirmation import Confirmed, MedianPair
 from scenarios.arms import ZoneKind
+from scenarios.sweep.settings import lines_of
 from scenarios.terminal.console import print_rows
 
 HEADINGS = ("setting", "runs with", "median of", "predicted, ms", "measured, ms", "apart", "")
@@ -36,7 +37,7 @@ class ConfirmedRow:
 
     def lines(self) -> Iterator[tuple[str, ...]]:
         """A line a median; the first one has the rest."""
-        named = (self.setting.replace(" ", "\n"), self.kind)
+        named = (lines_of(self.setting), self.kind)
         verdict = f"{self.status}: {self.why}" if self.why else str(self.status)
         for pair in self.pairs:
             yield *named, str(pair.operation), str(pair.predicted), str(pair.measured), pair.difference, verdict

@@ -11,6 +11,7 @@ from analysis.rates.decisions import LOOKS_MAX, Status, error_at
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import Objective
 from analysis.rates.outcomes import Outcomes, RunOutcome
+from analysis.rates.precision import rates_given_faults
 from analysis.rates.recommendation import Recommendation, recommend
 from analysis.rates.year import Cell
 from scenarios.errors import NotAccepted
@@ -31,6 +32,9 @@ LEAST = 4
 FLOOR = 1.0
 """All kinds together get the say of so many objectives, however little they seem to matter."""
 
+KNOWN_PART = 2 / 3
+"""Of all runs, at most, are placed where they let rates given a fault be known well."""
+
 _LEAST_S = 1e-3
 
 _CODEC = Codec(to_json=asdict, from_json=lambda told: RunOutcome(**told))
@@ -47,7 +51,10 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluated:
-    """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it."""
+    """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it.
+
+    ``seconds_a_run``: by the clock, of the runs that were made now, in as many processes as there were; None: none was.
+    """
 
     measured: Mapping[str, Measured]
     found: Recommendation
@@ -56,6 +63,7 @@ class Evaluated:
     known: int
     failures: Mapping[str, str]
     complete: bool
+    seconds_a_run: float | None = None
 
 
 @dataclass(slots=True)
@@ -91,7 +99,8 @@ class Evaluation:
         begin_s, known = self.now_s(), len(state.results)
         done, look = self._round(state, environment), 1
         while True:
-            each_s = (self.now_s() - begin_s) / max(1, len(state.results) - known)
+            made = len(state.results) - known
+            each_s = (self.now_s() - begin_s) / max(1, made)
             left_s = (budget.seconds or 0.0) * look / LOOKS_MAX - (self.now_s() - begin_s)
             total = self._total(budget, look, more=max(0, round(left_s / max(each_s, _LEAST_S))))
             if done.complete and self._allot(total, self._measured(done), look):
@@ -109,6 +118,7 @@ class Evaluation:
             known=known,
             failures={f"{name}, seed {seed}": why for (name, seed), why in done.failures.items()},
             complete=done.complete,
+            seconds_a_run=each_s if made else None,
         )
 
     def _afford(self, budget: Budget, *, known: bool) -> None:
@@ -137,12 +147,32 @@ class Evaluation:
         return sum(self._counts.values()) + more // len(self.rollout.settings)
 
     def _allot(self, total: int, measured: Mapping[str, Measured], look: int) -> bool:
-        """More runs of each kind, ``total`` of all kinds; False if there are none to be made."""
-        shares = self._shares(measured, self._decided(measured, look))
-        wanted = {cell: max(self._counts[cell], round(total * share)) for cell, share in shares.items()}
-        more = wanted != self._counts
+        """More runs of each kind, ``total`` of all kinds; False if there are none to be made.
+
+        Some are placed where they let rates given a fault be known well, the rest where objectives are open.
+        """
+        shares, needed = self._shares(measured, self._decided(measured, look)), self._needed(measured)
+        known = min(1.0, total * KNOWN_PART / max(1, sum(needed.values())))
+        rest = total - known * sum(needed.values())
+        open_ = {
+            cell: max(0.0, needed.get(cell, 0) * known + rest * share - self._counts[cell])
+            for cell, share in shares.items()
+        }
+        more = max(0, total - sum(self._counts.values())) / max(sum(open_.values()), 1e-300)
+        wanted = {cell: self._counts[cell] + round(more * part) for cell, part in open_.items()}
+        changed = wanted != self._counts
         self._counts = wanted
-        return more
+        return changed
+
+    def _needed(self, measured: Mapping[str, Measured]) -> Mapping[Cell, int]:
+        """How many runs of a kind let every setting know its rates, of those that are to be known well."""
+        needed: dict[Cell, int] = {}
+        for one in measured.values():
+            for rate in rates_given_faults(one):
+                if rate.is_wanted and rate.runs_needed is not None:
+                    for cell in self.rollout.year.fault(rate.fault).cells:
+                        needed[cell] = max(needed.get(cell, 0), ceil(self._counts[cell] * rate.runs_needed / rate.runs))
+        return needed
 
     def _shares(self, measured: Mapping[str, Measured], found: Recommendation) -> Mapping[Cell, float]:
         """By weight and spread (Neyman 1934); for all settings the same, so their runs are pairs.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from analysis.rates.recommendation import Change, Row
 from analysis.rates.samples import Estimate
 from scenarios.evaluate.confirmation import Confirmation
 from scenarios.evaluate.evaluation import Evaluated
+from scenarios.evaluate.given_faults import HEADINGS as RATE_HEADINGS
+from scenarios.evaluate.given_faults import RatesGivenFaults
 from scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from scenarios.limit.limits import LimitRow
 from scenarios.limit.result import HEADINGS, MEANS, limit_cells
+from scenarios.sweep.settings import lines_of
 from scenarios.terminal.console import console, print_rows
 
 PERCENTILES = ("p50", "p99", "p99.9")
@@ -108,6 +112,7 @@ class EvaluationResult:
             "looks": self.done.looks,
             "objectives": [str(one) for one in self.rollout.evaluate.objectives],
             "settings": [self._row_json(row) for row in found.rows],
+            "seconds_a_run": self.done.seconds_a_run,
             "changes": [str(change) for change in self.changes],
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
@@ -123,13 +128,18 @@ class EvaluationResult:
     def print(self) -> None:
         rows = self.done.found.rows
         objectives = self.rollout.evaluate.objectives
-        decided = ([row.setting.replace(" ", "\n"), *map(_told, row.judged)] for row in rows)
+        decided = ([lines_of(row.setting), *map(_told, row.judged)] for row in rows)
         print_rows(("setting", *map(str, objectives)), decided, ())
         console().print("The year, with 95 % intervals. Times are in milliseconds.\n", highlight=False)
         times = (cells for row in rows for cells in self._times(row.setting))
         print_rows(("setting", "", *PERCENTILES), times, ())
         headings = ("setting", "losses a million", "duplicates a million", UNAVAILABLE, "commands a message")
         print_rows(headings, (self._counts(row.setting) for row in rows), ())
+        if rates := list(self._given_faults.rows()):
+            console().print(
+                "Given a fault, in the runs with it; from the least to the largest of the settings.\n", highlight=False
+            )
+            print_rows(RATE_HEADINGS, rates, ())
         if self.limits:
             print_rows(HEADINGS, limit_cells(self.limits), (MEANS,))
         if self.confirmation is not None:
@@ -146,7 +156,7 @@ class EvaluationResult:
         if self.changes:
             yield "\nWhat would change the answer, the estimates taken as true:"
             yield from (f"  {change}" for change in self.changes)
-        yield from self.doubts
+        yield from (*self.doubts, *self._given_faults.sentences())
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
         yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
         yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."
@@ -174,6 +184,10 @@ class EvaluationResult:
     def _version(self) -> str:
         return f"{self.environment['zonelab']}, sources {self.environment['sources']}"
 
+    @cached_property
+    def _given_faults(self) -> RatesGivenFaults:
+        return RatesGivenFaults.of(self.done)
+
     def _row(self, name: str) -> Row:
         return next(row for row in self.done.found.rows if row.setting == name)
 
@@ -184,6 +198,7 @@ class EvaluationResult:
             "status": str(row.status),
             "binding": None if row.binding is None else str(row.binding.objective),
             "objectives": [one.to_json() for one in row.judged],
+            "rates": self._given_faults.to_json(row.setting),
             "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
             "year": {str(figure): _json(value) for figure, value in values.items()},
             "told": {str(figure): _between(figure, value) for figure, value in values.items()},
@@ -205,7 +220,7 @@ class EvaluationResult:
             return "\n".join([_between(*values[whole]), *seen])
 
         counted = [cases(LOSSES), cases(DUPLICATES), _between(*values[UNAVAILABLE]), _between(*values[COMMANDS])]
-        return [name.replace(" ", "\n"), *counted]
+        return [lines_of(name), *counted]
 
 
 def of_year(measured: Mapping[str, Measured]) -> dict[str, dict[Figure, Estimate]]:

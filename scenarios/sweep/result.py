@@ -8,6 +8,7 @@ from typing import Any
 from analysis.proportions import Interval
 from scenarios.sweep.one_run import DUPLICATES, QUANTILES
 from scenarios.sweep.rows import Difference, Estimate, Row
+from scenarios.sweep.settings import lines_of
 from scenarios.terminal.console import console, milliseconds, print_rows
 
 _PROBLEMS_SHOWN = 5
@@ -92,7 +93,7 @@ def _known(row: Row) -> list[str]:
     undecided = f"\n{len(row.undecided)} undecided" if row.undecided else ""
     failing = f"{row.failing} of {judged}\n{row.share.low:.1%} to {row.share.high:.1%}{undecided}"
     cases = "\n".join(f"{name} {count:,} ({row.runs_with[name]})" for name, count in row.cases.items())
-    return [row.setting.replace(" ", "\n"), f"{row.runs:,}", failing, cases or "none"]
+    return [lines_of(row.setting), f"{row.runs:,}", failing, cases or "none"]
 
 
 def _share(difference: Difference) -> str:

@@ -12,6 +12,8 @@ from scenarios.spec.scenario import Scenario
 _WHOLE = re.compile(r"""\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'""")
 """Commas within brackets or quotes belong to a value."""
 
+_NEXT_PATH = re.compile(r" (?=[\w.\[\]]+=)")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
@@ -19,6 +21,11 @@ class Setting:
 
     name: str
     scenario: Scenario
+
+
+def lines_of(name: str) -> str:
+    """The name of a setting, with a line for each path; a value may have spaces."""
+    return _NEXT_PATH.sub("\n", name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,13 +21,14 @@ def print_table(table: Table) -> None:
 
 
 def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str]) -> None:
-    """A table on the terminal, and the sentences about it."""
+    """A table on the terminal, and the sentences about it. What names a row is kept whole where that leaves room."""
+    out, told = console(), list(rows)
+    longest = max((len(line) for row in told for line in row[0].splitlines()), default=0)
     table = Table(show_edge=False, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", no_wrap=place == 0 and longest <= out.width // 3)
+    for row in told:
         table.add_row(*row)
-    out = console()
     out.print(table, "")
     for sentence in sentences:
         out.print(sentence, highlight=False, soft_wrap=True)

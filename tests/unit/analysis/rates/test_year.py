@@ -14,6 +14,7 @@ from analysis.rates.fault_costs import fault_costs
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import YEAR_S, Figure, Operation
 from analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
+from analysis.rates.precision import rates_given_faults
 from analysis.rates.samples import Sample, Weighted, weighted_sum
 from analysis.rates.year import NO_FAULT, FaultClass, Year
 
@@ -165,3 +166,23 @@ def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
     assert cost.clump == pytest.approx(9.5, rel=0.02)
     assert cost.runs_needed is not None
     assert cost.runs_needed > cost.runs
+
+
+@pytest.mark.parametrize("clump", [1, 5])
+def test_how_well_a_rate_given_a_fault_is_known_depends_on_how_its_cases_come(clump: int):
+    """5 % of messages, one by one or five at a time: of as many runs the interval is wider by the root of five."""
+    rng = np.random.default_rng(5)
+
+    def run(cell, seed):
+        return RunOutcome(messages=100, cases={"lost": clump * int(rng.poisson(5 / clump))})
+
+    few, many = (rates_given_faults(Measured(outcomes(run, runs=runs), YEAR)) for runs in (10, 160))
+    assert [(one.fault, one.figure) for one in few] == [("down", "lost")], "a sum of one class is not told beside it"
+    assert few[0].design_effect == pytest.approx(clump, rel=0.5)
+    assert many[0].design_effect == pytest.approx(clump, rel=0.15)
+    assert float(many[0].rate.low) < 0.05 < float(many[0].rate.high)
+    assert many[0].half_width == pytest.approx(1.96 * (clump / (480 * 5)) ** 0.5, rel=0.15)
+    assert (many[0].runs, many[0].runs_needed) == (480, None)
+    assert many[0].is_wanted == (clump == 1)
+    if clump == 5:
+        assert few[0].runs_needed == pytest.approx(30 * (few[0].half_width / 0.2) ** 2, abs=1)

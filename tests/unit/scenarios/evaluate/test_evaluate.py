@@ -5,10 +5,12 @@ Method: short runs through the command line; and planted outcomes in place of ru
 
 import json
 import re
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import yaml
 from support.project_files import ROOT
@@ -20,9 +22,10 @@ from analysis.rates.outcomes import RunOutcome
 from analysis.rates.year import NO_FAULT, Cell
 from scenarios.errors import NotAccepted
 from scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
+from scenarios.evaluate.given_faults import RatesGivenFaults
 from scenarios.evaluate.one_run import Evaluating
 from scenarios.evaluate.rollout import Rollout
-from scenarios.evaluate.template import TEMPLATE, overrides_of
+from scenarios.evaluate.template import TEMPLATE, plain_rollout
 from scenarios.many_runs.recorded import result_files
 from scenarios.spec.reading import dump_scenario, load_scenario
 
@@ -86,8 +89,9 @@ def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_hist
     assert 0.1 < hit.unavailable_s < 0.5, "one zone of three, for half a second"
 
 
-def carried_out(folder: Path, planted: Planted, budget: Budget):
-    evaluation = Evaluation(Rollout.load(str(file(folder))), workers=planted)
+def carried_out(folder: Path, planted: Planted, budget: Budget, **changes):
+    folder.mkdir(exist_ok=True)
+    evaluation = Evaluation(Rollout.load(str(file(folder, **changes))), workers=planted)
     environment = evaluation.environment()
     with evaluation.state(folder, environment) as state:
         return evaluation.run(budget, state=state, environment=environment)
@@ -105,6 +109,30 @@ def test_planted_outcomes_are_decided_by_the_door_of_runs(tmp_path: Path):
         name: {(cell, seed) for setting, cell, seed in planted.made if setting == name} for name, _, _ in planted.made
     }
     assert seeds["level=DC_ONE"] == seeds["level=DC_QUORUM"], "runs are pairs"
+
+
+def test_runs_go_where_a_rate_given_a_fault_is_not_known_well(tmp_path: Path):
+    """Two of 40 messages come again while a zone is down, or none does."""
+    rng = np.random.default_rng(1)
+
+    def made(twice: bool):
+        def make(setting: str, cell: Cell, seed: int) -> RunOutcome:
+            again = 2 if twice and cell.fault else 0
+            return replace(outcome(setting, cell, seed), cases={"redelivered": int(rng.poisson(again))})
+
+        name, objectives = f"twice-{twice}", ["unavailable < 1s/year"]
+        return carried_out(tmp_path / name, Planted(make), Budget(runs=60), objectives=objectives)
+
+    often, never = made(twice=True), made(twice=False)
+    faulty = [sum(count for cell, count in one.runs.items() if cell.fault) for one in (often, never)]
+    assert (faulty[0] >= 40, faulty[0] > faulty[1]) == (True, True)
+    assert sum(often.runs.values()) == pytest.approx(60, abs=4), "the budget is kept"
+    rates = RatesGivenFaults.of(replace(often, seconds_a_run=2.0))
+    (row,), (told,) = rates.rows(), rates.to_json("level=DC_ONE")
+    assert row[:2] == (DOWN, "redelivered")
+    assert told["budget_s"] is None or told["budget_s"] > 2.0 * 2 * 56
+    assert "known to ± 20%" in next(rates.sentences())
+    assert list(RatesGivenFaults.of(never).rows()) == []
 
 
 def test_ctrl_c_leaves_what_is_known_and_the_rest_is_made_later(tmp_path: Path):
@@ -214,10 +242,14 @@ def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(
     assert Rollout.load(str(tmp_path / "rollout.yaml")).settings == Rollout.load(str(TEMPLATE)).settings
     again = zonelab_here("new", "rollout", cwd=tmp_path)
     assert (again.returncode, "rollout.yaml: is there already" in again.stderr) == (64, True)
-    changed = Rollout.load(str(TEMPLATE), overrides=overrides_of(zones=2, lag="3ms", rate=7.0)).scenario
+    changed = plain_rollout(zones=2, lag="3ms", rate=7.0).scenario
     assert (changed.zones, changed.links.lag, changed.load.rate_per_s) == (("a", "b"), "3ms", 7.0)
-    plain = zonelab_here("evaluate", "--zones", "2", "--lag", "soon", "--runs", "99", cwd=tmp_path)
-    assert (plain.returncode, "links.lag: unknown lag 'soon'" in plain.stderr) == (64, True)
+    for option, words in (
+        ("--lag", ("--lag", "soon")),
+        ("--set: links.lag", ("--lag", "1ms", "--set", "links.lag=soon")),
+    ):
+        plain = zonelab_here("evaluate", "--zones", "2", *words, "--runs", "99", cwd=tmp_path)
+        assert (plain.returncode, plain.stderr.partition(": unknown lag")[0]) == (64, f"zonelab: {option}")
     both = zonelab_here("evaluate", "rollout.yaml", "--zones", "2", cwd=tmp_path)
     assert (both.returncode, "--zones: got a file, too" in both.stderr) == (64, True)
 

@@ -1,0 +1,95 @@
+"""How well the share of messages that a class of faults hits is known: half-width, design effect, runs for a fifth."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Any
+
+from analysis.rates.figures import Measured
+from analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
+from analysis.rates.samples import Estimate
+from analysis.rates.year import FaultClass
+
+PRECISION = 0.2
+"""A figure is known well if half of its interval is so much of it at most."""
+
+RATE_LEAST = 0.01
+DESIGN_EFFECT_MAX = 2.0
+"""From this rate on, and up to this effect, five minutes are to be enough for ``PRECISION``."""
+
+_FIGURES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateGivenFault:
+    """``rate``: cases a message in runs with ``fault``, its three lengths alike.
+
+    ``design_effect``: variance of a run's cases over their mean, which is 1 if each comes by itself. ``runs_needed``:
+    for ``PRECISION``; None if that is so.
+    """
+
+    fault: str
+    figure: str
+    rate: Estimate
+    design_effect: float
+    runs: int
+    runs_needed: int | None
+
+    @property
+    def half_width(self) -> float:
+        return half_width(self.rate)
+
+    @property
+    def is_wanted(self) -> bool:
+        """It is frequent, and its cases are no clumps, so it is to be known well."""
+        return float(self.rate.value) >= RATE_LEAST and self.design_effect <= DESIGN_EFFECT_MAX
+
+    def to_json(self) -> dict[str, Any]:
+        width = self.half_width
+        return {
+            "fault": self.fault,
+            "figure": self.figure,
+            **{end: float(getattr(self.rate, end)) for end in ("value", "low", "high")},
+            "half_width": width if isfinite(width) else None,
+            "design_effect": self.design_effect,
+            "runs": self.runs,
+            "runs_needed": self.runs_needed,
+        }
+
+
+def half_width(estimate: Estimate) -> float:
+    """Of the interval, as a part of the value."""
+    value = float(estimate.value)
+    return (float(estimate.high) - float(estimate.low)) / 2 / value if value else float("inf")
+
+
+def runs_needed(estimate: Estimate, runs: int) -> int | None:
+    """For ``PRECISION``, as intervals shrink with the root of the runs; None if that is so, or nothing was seen."""
+    width = half_width(estimate)
+    return None if width <= PRECISION or not isfinite(width) else ceil(runs * (width / PRECISION) ** 2)
+
+
+def rates_given_faults(measured: Measured) -> list[RateGivenFault]:
+    """Of every class of faults: losses, duplicates and their classes, those that runs show; a sum if it has several."""
+    return [found for fault in measured.year.faults for found in _of(measured, fault)]
+
+
+def _of(measured: Measured, fault: FaultClass) -> Iterator[RateGivenFault]:
+    each = dict.fromkeys(fault.cells, 1 / len(fault.cells))
+    messages = sum(float(measured.outcomes.messages(cell).mean) for cell in fault.cells) / len(fault.cells)
+    every = [run.cases for cell in fault.cells for run in measured.outcomes.runs[cell].values()]
+    seen = {name for cases in every for name, count in cases.items() if count}
+    for name in _FIGURES:
+        if len(seen.intersection(CASES[name])) < (2 if len(CASES[name]) > 1 else 1):
+            continue
+        samples = [measured.outcomes.counted(cell, name) for cell in fault.cells]
+        cases, runs = measured.summed(Figure.parsed(name), each), sum(sample.units for sample in samples)
+        rate = Estimate(cases.value / messages, cases.low / messages, cases.high / messages)
+        yield RateGivenFault(
+            fault=fault.name,
+            figure=name,
+            rate=rate,
+            design_effect=sum(float(one.variance) for one in samples) / sum(float(one.mean) for one in samples),
+            runs=runs,
+            runs_needed=runs_needed(rate, runs),
+        )
