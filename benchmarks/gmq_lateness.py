@@ -2,8 +2,10 @@
 
 One zone without lag. Each start of a mode begins at another point of the wall clock's second, which a timer that looks
 every so many whole seconds keeps. Lateness is from when a job was due to the end of the pop that delivered it first.
+``--pops`` bounds how many jobs a second all consumers take and acknowledge together, as a port does; without it they
+take a second's jobs at once.
 
-    .venv/bin/python benchmarks/gmq_lateness.py [--modes MODE ...] [--starts 5] [--seconds 60] [--delay-max 5]
+    .venv/bin/python benchmarks/gmq_lateness.py [--modes MODE ...] [--starts 5] [--seconds 60] [--pops 1600]
 """
 
 import argparse
@@ -28,7 +30,18 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 
-def scenario(mode: str, *, seed: int, seconds: float, rate_per_s: float, delay_max_s: int) -> dict[str, Any]:
+CONSUMERS = 30
+
+
+def consumers(pops_per_s: float | None) -> dict[str, Any]:
+    if pops_per_s is None:
+        return {"per_zone": CONSUMERS, "batch": 10, "wait_ms": 1_000, "processing": "0"}
+    return {"per_zone": CONSUMERS, "batch": 1, "wait_ms": 1_000, "processing": f"{CONSUMERS / pops_per_s * 1e3:.3f}ms"}
+
+
+def scenario(
+    mode: str, *, seed: int, seconds: float, rate_per_s: float, delay_max_s: int, pops_per_s: float | None
+) -> dict[str, Any]:
     delays = [f"{1 / delay_max_s}*constant:{delay_s}s" for delay_s in range(1, delay_max_s + 1)]
     return {
         "name": "gmq-lateness",
@@ -38,7 +51,7 @@ def scenario(mode: str, *, seed: int, seconds: float, rate_per_s: float, delay_m
         "persistence": "none",
         "queue": {"engine": "gmq", "unack_ms": 30_000, **({"compat": True} if mode == "compat" else {"mode": mode})},
         "load": {"duration_s": seconds, "rate_per_s": rate_per_s, "delay": " + ".join(delays)},
-        "consumers": {"per_zone": 30, "batch": 10, "wait_ms": 1_000, "processing": "0"},
+        "consumers": consumers(pops_per_s),
         "drain": {"bound_s": 120},
     }
 
@@ -88,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=1_000, help="jobs per second")
     parser.add_argument("--delay-max", type=int, default=5, help="seconds")
+    parser.add_argument("--pops", type=float, help="jobs that all consumers take together, a second")
     options = parser.parse_args(arguments)
     print(json.dumps({"benchmark": "gmq_lateness", **vars(options), **environment()}))
     for mode in options.modes:
@@ -98,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 seconds=options.seconds,
                 rate_per_s=options.rate,
                 delay_max_s=options.delay_max,
+                pops_per_s=options.pops,
             )
             result = measure(told, (start - 1) / options.starts)
             print(json.dumps({"mode": mode, "start": start, **result}), flush=True)

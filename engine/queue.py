@@ -3,7 +3,7 @@
 Errors are those of ``engine.ports``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,7 +16,9 @@ class Features:
 
     ``time_unit_ms``: the step in which it counts delays and leases. ``early_ms_max``: how long before a message
     is due it may serve it, by its own clock. ``leases``: what a consumer did not finish is delivered again.
-    ``priorities``: of what falls due within one unit of time, the smaller number comes first.
+    ``priorities``: of what falls due within one unit of time, the smaller number comes first. ``delays``: a message may
+    be due later than its push. ``unique_ids``: a push of an id that is waiting is refused, by ``ServerError``; others
+    take it for the same message, or put it in twice.
 
     ``order``: messages of a partition, or with ``keys`` of a key, come out one at a time in the order in which they
     were put in. Such a queue hands them to listeners, members of ``groups`` that each get every message; a listener may
@@ -27,6 +29,8 @@ class Features:
     early_ms_max: int = 0
     leases: bool = True
     priorities: bool = True
+    delays: bool = True
+    unique_ids: bool = False
     order: bool = False
     keys: bool = False
     groups: bool = False
@@ -74,3 +78,56 @@ class ExtendsLeases(Protocol):
 
     def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
         """``heard`` is told of every confirmed one: message id and new end of its lease, in ms of the node's clock."""
+
+
+@runtime_checkable
+class GivingBack(Protocol):
+    """A queue whose leases can be ended without the work being done, so that somebody else can have the message now."""
+
+    async def give_back(self, delivery: Delivery, /) -> None: ...
+
+
+@runtime_checkable
+class Peeking(Protocol):
+    """A queue that shows what is due, up to ``count`` messages in order, without leasing it."""
+
+    async def peek(self, count: int, /) -> Sequence[Message]: ...
+
+
+@runtime_checkable
+class Getting(Protocol):
+    """A queue that shows a message, waiting or leased, by its id. None if there is none."""
+
+    async def get(self, message_id: str, /) -> Message | None: ...
+
+
+@runtime_checkable
+class Removing(Protocol):
+    """A queue that gives up a message, waiting or leased, by its id. False if there was none."""
+
+    async def remove(self, message_id: str, /) -> bool: ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A queue that counts its messages, waiting and delayed; leased ones are not counted."""
+
+    async def size(self) -> int: ...
+
+
+OPTIONAL: Mapping[str, type] = {
+    "repair": Repairing,
+    "extend": Extending,
+    "give back": GivingBack,
+    "peek": Peeking,
+    "get": Getting,
+    "remove": Removing,
+    "size": Sized,
+}
+"""What some queues offer beside ``Queue``, by the name that tables give it."""
+
+
+def offered(queue: object) -> tuple[str, ...]:
+    """The names of what ``queue``, an instance or its class, offers of ``OPTIONAL``."""
+    kind = queue if isinstance(queue, type) else type(queue)
+    return tuple(name for name, part in OPTIONAL.items() if issubclass(kind, part))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from engine.common.job_queue import MS_PER_S
+from engine.message import Message
 from engine.ports import Argument
 
 FIELDS = ("id", "topic", "delay", "TTR", "body", "status", "consume_num")
@@ -64,6 +66,16 @@ class Job:
             )
         except (KeyError, ValueError) as error:
             raise BrokenJob(f"a job of the fields {sorted(found)}") from error
+
+    def message(self) -> Message:
+        """The job as the contract of queues tells it."""
+        return Message(
+            id=self.id,
+            payload=self.body,
+            timeout_ms=self.delay_s * MS_PER_S,
+            topic=self.topic,
+            lease_ms=self.ttr_s * MS_PER_S,
+        )
 
     @property
     def leased(self) -> bool:

@@ -40,9 +40,13 @@ class GmqQueue(JobQueue):
         except BrokenJob:
             return False
 
-    async def get(self, job_id: str) -> Job | None:
-        """The job as the pool has it. Raises ``BrokenJob``."""
-        return await self._store.get(job_id)
+    async def get(self, job_id: str) -> Message | None:
+        """The job as it was pushed; None if there is none, or only a stub."""
+        try:
+            job = await self._store.get(job_id)
+        except BrokenJob:
+            return None
+        return None if job is None else job.message()
 
     async def _add(self, message: Message) -> Receipt:
         self._handover.ask_for_dispatcher()

@@ -3,7 +3,8 @@
 import json
 from dataclasses import asdict, dataclass
 
-from engine.common.job_queue import checked_seconds
+from engine.common.job_queue import MS_PER_S, checked_seconds
+from engine.message import Message
 from engine.youzan.settings import TTR_S_MAX
 
 DELAY_S_MAX = 2**31
@@ -24,6 +25,11 @@ class Job:
 
     def encode(self) -> str:
         return json.dumps(asdict(self))
+
+    def message(self, *, now_s: int) -> Message:
+        """The job as the contract of queues tells it."""
+        timeout_ms, lease_ms = max(0, self.due_s - now_s) * MS_PER_S, self.ttr_s * MS_PER_S
+        return Message(id=self.id, payload=self.body, timeout_ms=timeout_ms, topic=self.topic, lease_ms=lease_ms)
 
     @classmethod
     def decode(cls, raw: bytes) -> "Job":

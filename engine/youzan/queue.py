@@ -43,9 +43,10 @@ class YouzanQueue(JobQueue):
         """``finish`` under another name, as in both originals."""
         return await self.finish(job_id)
 
-    async def get(self, job_id: str) -> Job | None:
-        """The job as the pool has it."""
-        return await self._store.get(job_id)
+    async def get(self, job_id: str) -> Message | None:
+        """The job as the pool has it; its delay is what is left of it."""
+        job = await self._store.get(job_id)
+        return None if job is None else job.message(now_s=self._clock.now_ms() // 1_000)
 
     async def _add(self, message: Message) -> Receipt:
         now_ms = self._clock.now_ms()

@@ -1,7 +1,7 @@
 """The queue engines that a scenario can name: one entry each, and the only place where they are listed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -46,8 +46,9 @@ class Engine:
 
 _DYNO = Features(early_ms_max=1)
 _HARDENED = Shipped("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
-_GMQ_HARDENED = Features(early_ms_max=1, priorities=False)
+_GMQ_HARDENED = Features(early_ms_max=1, priorities=False, unique_ids=True)
 _ORDERED = Features(priorities=False, order=True, keys=True, groups=True, suspend=True, rollback=True, commit=True)
+_FENCED = replace(_ORDERED, delays=False)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
@@ -56,9 +57,9 @@ def _dyno(adapter: str) -> Mapping[str, Shipped]:
     return {"default": original, "compat": original, "hardened": _HARDENED}
 
 
-def _copy_in_seconds(make: str) -> Mapping[str, Shipped]:
+def _copy_in_seconds(make: str, *, unique_ids: bool) -> Mapping[str, Shipped]:
     """Of a queue that counts in whole seconds, rounded down, and serves the first topic that has any."""
-    original = Shipped(make, _SECONDS)
+    original = Shipped(make, replace(_SECONDS, unique_ids=unique_ids))
     return {"default": original, "compat": original}
 
 
@@ -72,14 +73,14 @@ ENGINES: Mapping[str, Engine] = {
     "gmq": Engine(
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
         {
-            **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest"),
+            **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest", unique_ids=True),
             "hardened": Shipped("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
         },
         GmqQueueSettings,
     ),
     "youzan": Engine(
         "job pool, buckets with timers, ready lists",
-        _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest"),
+        _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest", unique_ids=False),
         YouzanQueueSettings,
     ),
     "zset": Engine(
@@ -90,7 +91,7 @@ ENGINES: Mapping[str, Engine] = {
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
         {
             **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)),
-            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
+            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _FENCED),
         },
         FifoQueueSettings,
     ),

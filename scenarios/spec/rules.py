@@ -169,6 +169,8 @@ def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     """What the model of the engine cannot say, because other sections have a part in it."""
     queue, load = scenario.queue, scenario.load
     yield from _routed(scenario)
+    if not scenario.features.delays:
+        yield from _no_delays(scenario)
     longest_ms = queue.delay_ms_max
     if longest_ms is None:
         return
@@ -178,6 +180,19 @@ def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     for index, operation in enumerate(load.operations or ()):
         if operation.delay_ms > longest_ms:
             yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
+
+
+def _no_delays(scenario: Scenario) -> Iterator[Problem]:
+    queue, load = scenario.queue, scenario.load
+    accepted = f"0 with {queue.factory or f'queue.engine {queue.engine}, {queue.mode}'}, which has no delays"
+    if load.operations is None and load.delay not in _NO_DELAY:
+        yield Problem.of("load.delay", load.delay, accepted)
+    for index, operation in enumerate(load.operations or ()):
+        if operation.delay_ms:
+            yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
+
+
+_NO_DELAY = ("0", "0ms", "constant:0ms")
 
 
 def _routed(scenario: Scenario) -> Iterator[Problem]:

@@ -15,14 +15,25 @@ from scenarios.terminal.run_table import COLOURS
 def engine_table(engines: Mapping[str, Engine]) -> Table:
     """A row an engine, or several if its modes promise different things."""
     table = Table(show_edge=False, pad_edge=False)
-    for heading in ("engine", "modes", "counts in", "early by at most", "leases", "priorities", "about"):
+    for heading in (
+        "engine",
+        "modes",
+        "counts in",
+        "early by at most",
+        "leases",
+        "priorities",
+        "delays",
+        "unique ids",
+        "about",
+    ):
         table.add_column(heading, overflow="fold")
     for name, engine in engines.items():
         alike: dict[Features, list[str]] = {}
         for mode, one in engine.modes.items():
             alike.setdefault(one.features, []).append(mode)
         for promised, modes in alike.items():
-            answers = ("yes" if each else "no" for each in (promised.leases, promised.priorities))
+            told = (promised.leases, promised.priorities, promised.delays, promised.unique_ids)
+            answers = ("yes" if each else "no" for each in told)
             times = f"{promised.time_unit_ms} ms", f"{promised.early_ms_max} ms"
             table.add_row(name, ", ".join(modes), *times, *answers, engine.about)
     return table

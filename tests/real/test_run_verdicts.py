@@ -67,6 +67,8 @@ def test_the_run_directory_is_complete_and_says_how_to_repeat_the_run(tmp_path: 
         "time_unit_ms": 1,
         "leases": True,
         "priorities": True,
+        "delays": True,
+        "unique_ids": False,
         **dict.fromkeys(("order", "keys", "groups", "suspend", "rollback", "commit"), False),
     }
     assert told["command"] == "zonelab run short.yaml"

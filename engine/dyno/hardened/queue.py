@@ -228,9 +228,14 @@ class HardenedQueue(BackgroundQueue):
         raw = await self._steps.payload(message_id)
         return None if raw is None else decode(raw, message_id=message_id)
 
+    async def remove(self, message_id: str) -> bool:
+        """Take the message out of the queue, whoever has it. False if it was not in it."""
+        (removed,) = await self.remove_all([message_id])
+        return removed
+
     @timed("remove")
-    async def remove(self, message_ids: Sequence[str]) -> list[bool]:
-        """Take messages out of the queue, whoever has them; true for those that were in it.
+    async def remove_all(self, message_ids: Sequence[str]) -> list[bool]:
+        """``remove`` for a batch; true for those that were in the queue.
 
         Raises ``Indeterminate`` where an error comes after the first 500: those are removed already.
         """

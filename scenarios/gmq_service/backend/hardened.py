@@ -101,7 +101,7 @@ class HardenedJobs:
 
     async def remove(self, job_id: str) -> bool:
         self._held.pop(job_id, None)
-        removed = [(await queue.remove([job_id]))[0] for queue in list(self._topics.values())]
+        removed = [await queue.remove(job_id) for queue in list(self._topics.values())]
         return any(removed)
 
     async def get(self, job_id: str) -> Job | None:

@@ -32,24 +32,11 @@ def _times(queue: FifoQueueSettings) -> Iterator[Problem]:
 
 
 def _not_fenced(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:
-    yield from _no_delays(scenario)
     for name, few in (("resizes", queue.resizes), ("more_groups", queue.more_groups)):
         if few:
             yield Problem.of(f"queue.{name}", len(few), "none with queue.mode fenced")
     if queue.sharing is not Sharing.CLUSTERING:
         yield Problem.of("queue.sharing", str(queue.sharing), "clustering with queue.mode fenced")
-
-
-def _no_delays(scenario: Scenario) -> Iterator[Problem]:
-    accepted = "0 with queue.mode fenced, which has no delays"
-    if scenario.load.operations is None and scenario.load.delay not in _NONE:
-        yield Problem.of("load.delay", scenario.load.delay, accepted)
-    for index, operation in enumerate(scenario.load.operations or ()):
-        if operation.delay_ms:
-            yield Problem.of(f"load.operations[{index}].delay_ms", operation.delay_ms, accepted)
-
-
-_NONE = ("0", "0ms", "constant:0ms")
 
 
 def _groups(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:

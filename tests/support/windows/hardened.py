@@ -116,15 +116,15 @@ async def ack_reply_lost(stage: HardenedStage) -> str:
 
 async def remove_dies(stage: HardenedStage) -> str:
     await push(stage)
-    await death(stage.hardened(wrap=dies("EVAL")).remove(["x"]))
-    (again,) = await stage.hardened().remove(["x"])
+    await death(stage.hardened(wrap=dies("EVAL")).remove_all(["x"]))
+    (again,) = await stage.hardened().remove_all(["x"])
     return f"removed by its one command; again: {said(again)}; {await stage.drain()}"
 
 
 async def remove_leased(stage: HardenedStage) -> str:
     await push(stage)
     consumer, got = await stage.pop()
-    (removed,) = await stage.hardened("b").remove(["x"])
+    (removed,) = await stage.hardened("b").remove_all(["x"])
     return f"remove: {said(removed)}; the consumer's ack: {said(await consumer.ack(got[0]))}; {await stage.drain()}"
 
 

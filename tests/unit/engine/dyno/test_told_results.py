@@ -42,7 +42,7 @@ async def test_an_extension_that_the_zones_refuse_is_told_as_refused(zones):
     """The holder's own notes say that the lease lasts; only the answer tells that the message is gone."""
     holder = zones.queue()
     delivery = await leased(holder)
-    assert await zones.queue().remove(["m"]) == [True]
+    assert await zones.queue().remove_all(["m"]) == [True]
     assert await holder.extend(delivery, lease_ms=LEASE_MS) is False
     assert holder.counters.refused == 1
 

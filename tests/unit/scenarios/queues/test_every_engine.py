@@ -18,12 +18,16 @@ every_engine = pytest.mark.parametrize(
 )
 
 
+def features_of(engine, mode):
+    return ENGINES[engine].modes[mode].features
+
+
 def scenario(engine, mode, **changes):
     chosen = {"compat": True} if mode == "compat" else {"mode": mode}
     return small(
         topology={"zones": ["a"]},
         queue={"engine": engine, "unack_ms": LEASE_MS, **chosen},
-        **{"load": {"rate_per_s": 30, **({"delay": "0"} if mode == "fenced" else {})}, **changes},
+        **{"load": {"rate_per_s": 30, **({} if features_of(engine, mode).delays else {"delay": "0"})}, **changes},
     )
 
 
@@ -47,7 +51,5 @@ def test_whoever_promises_leases_delivers_again_what_killed_its_consumer_and_nob
     told = {"rate_per_s": 0, "operations": [{"at_ms": 0, "zone": "a", "id": "poison", "poison": True}]}
     _, _, verdict = run_in_memory(scenario(engine, mode, load=told, consumers={"batch": 1}, drain={"bound_s": 10}))
     assert verdict.totals.delivered == 1
-    assert (verdict.counts[MessageClass.REDELIVERED] > 0) == ENGINES[engine].modes[mode].features.leases
-    assert (verdict.valid is True) == (
-        not ENGINES[engine].modes[mode].features.leases
-    )  # or the poison is still there in the end
+    assert (verdict.counts[MessageClass.REDELIVERED] > 0) == features_of(engine, mode).leases
+    assert (verdict.valid is True) == (not features_of(engine, mode).leases)  # or the poison is still there in the end

@@ -18,7 +18,7 @@ async def test_a_tombstone_does_not_grow_young_by_being_copied(lab, removed):
     own = queues[0]
     await own.push([message()])
     if removed:
-        assert await own.remove(["m"]) == [True]
+        assert await own.remove_all(["m"]) == [True]
     else:
         (delivery,) = await own.pop(1)
         assert await own.ack(delivery) is True
@@ -75,7 +75,7 @@ async def test_a_dead_letter_that_cannot_be_read_does_not_hide_the_others(lab):
     (dead,) = await queue.dead_letters(5)
     assert (dead.id, dead.payload) == ("m", "no JSON")
     assert await queue.dead_letters(0) == await queue.dead_letters(-1) == []
-    assert await queue.remove([dead.id]) == [True]
+    assert await queue.remove_all([dead.id]) == [True]
     assert await queue.dead_letters(5) == []
 
 

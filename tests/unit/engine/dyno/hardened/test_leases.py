@@ -131,7 +131,7 @@ async def test_given_back_is_ready_at_once_and_removed_is_gone_even_while_leased
     await lab.sleep(1)  # versions are times: a newer lease ends later
     (again,) = await queue.pop(1)
     assert await queue.ack(delivery) is False
-    assert await queue.remove(["m", "unknown"]) == [True, False]
+    assert await queue.remove_all(["m", "unknown"]) == [True, False]
     assert await queue.ack(again) is False
     await lab.sleep(250)
     assert await queue.pop(1) == []

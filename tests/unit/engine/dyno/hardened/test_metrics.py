@@ -38,7 +38,7 @@ async def use(queue):
     assert await queue.ack(second) is False
     assert (await queue.get("z")).payload == "work"
     assert await queue.size() == 1
-    assert await queue.remove(["z"]) == [True]
+    assert await queue.remove_all(["z"]) == [True]
     assert await queue.pop(5) == []
 
 

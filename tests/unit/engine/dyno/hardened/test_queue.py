@@ -88,7 +88,7 @@ async def test_a_message_is_set_aside_after_so_many_deliveries(lab, without, end
     assert (await queue.get("m")).payload == "work"
     if ends:
         assert await lab.statuses("m") == ["x", "x", "x"]
-        assert await queue.remove(["m"]) == [True]
+        assert await queue.remove_all(["m"]) == [True]
         assert await queue.dead_letters(5) == []
 
 
@@ -219,7 +219,7 @@ async def test_late_writes_of_a_cut_link_change_nothing(lab):
     assert await queue.ack(delivery) is True
     assert await queue.ack(lost) is False
     other = lab.queue("b")
-    await other.remove(["m"])  # its tombstone reaches zone c before everything else
+    await other.remove_all(["m"])  # its tombstone reaches zone c before everything else
     await lab.sleep(50)
     link.mend()
     await lab.sleep(300)

@@ -57,9 +57,9 @@ async def test_many_messages_are_removed_in_steps_of_500(lab):
     queue = lab.queue()
     await queue.push([Message(id=one, payload="work") for one in IDS])
     sent = commands_of(queue)
-    assert await queue.remove(IDS) == [True] * MANY
+    assert await queue.remove_all(IDS) == [True] * MANY
     assert scripts(sent) == [500, 500, 203]
-    assert await queue.remove([]) == []
+    assert await queue.remove_all([]) == []
     assert await queue.size() == 0
 
 
@@ -80,7 +80,7 @@ async def test_a_removal_that_fails_after_its_first_step_is_in_doubt(lab, error,
     for plan["fails_at"], raised in ((1, type(error)), (3, Indeterminate)):
         calls.clear()
         with pytest.raises(raised, match=str(error)):
-            await queue.remove(IDS)
+            await queue.remove_all(IDS)
     assert await queue.size() == MANY - 2 * STEP_MAX
 
 
