@@ -79,7 +79,7 @@ ORDER = pa.schema(
 
 FINAL_ORDER = pa.schema(
     [
-        pa.field("place", _CATEGORY, nullable=False),  # log, cursor, dead, parked or sink
+        pa.field("place", _CATEGORY, nullable=False),  # one of ``PLACES``
         pa.field("zone", _CATEGORY),  # whose server was read; null: outside the zones
         pa.field("group", _CATEGORY),  # null in a log
         pa.field("partition", _CATEGORY, nullable=False),
@@ -94,7 +94,8 @@ FINAL_ORDER = pa.schema(
     ]
 )
 
-PLACES = ("log", "cursor", "dead", "parked", "sink")
+PLACES = ("log", "cursor", "dead", "parked", "sink", "inbox")
+"""``inbox``: a record that has no offset yet; its ``offset`` is -1."""
 
 Outcome = Literal["ok", "fail", "info"]
 

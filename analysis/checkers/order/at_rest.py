@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.checkers.order.intervals import first_of_each
+from analysis.checkers.order.log import same_records
 from analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Names, Rows, ballots
 from analysis.runs.order import PLACES
 
@@ -24,7 +25,7 @@ FINAL_COLUMNS = (
     "producer",
 )
 FINAL_COLUMNS_MORE = ("sequence", "position")
-LOG, CURSOR, DEAD, PARKED, SINK = range(len(PLACES))
+LOG, CURSOR, DEAD, PARKED, SINK, INBOX = range(len(PLACES))
 _PLAIN = ("offset", *FINAL_COLUMNS_MORE)
 FINAL_EVENTS = pa.schema(
     [
@@ -58,7 +59,8 @@ class OrderDivergence:
 
 @dataclass(frozen=True, slots=True)
 class AtRest:
-    """``log``: one row a decided offset. ``cursors``: one row a place. ``sinks``: what they hold.
+    """``log``: one row a decided offset. ``cursors``: one row a place. ``sinks``: what they hold. ``waiting``: records
+    that a majority has, in its logs or without an offset.
 
     ``divergence``: partition → offsets and divergent offsets.
     """
@@ -66,6 +68,7 @@ class AtRest:
     log: Rows
     cursors: Rows
     sinks: Rows
+    waiting: Rows
     divergence: Mapping[int, tuple[int, int]]
 
     @classmethod
@@ -76,7 +79,8 @@ class AtRest:
         logged = place == LOG
         log, divergence = _decided_log(rows.where(logged), zone[logged], zones)
         cursors = _decided_cursors(rows.where(place == CURSOR), zones)
-        return cls(log, cursors, rows.where(place == SINK), divergence)
+        waiting = _held_by_most(rows.where(logged | (place == INBOX)), zone[logged | (place == INBOX)], zones)
+        return cls(log, cursors, rows.where(place == SINK), waiting, divergence)
 
 
 def _rows(table: pa.Table, texts: Mapping[str, Names]) -> Rows:
@@ -101,6 +105,15 @@ def _decided_log(rows: Rows, zone: Ints, zones: int) -> tuple[Rows, dict[int, tu
     alike = dict(zip(*(one.tolist() for one in np.unique(all_alike >> BITS, return_counts=True)), strict=True))
     divergence = {one: (count, count - alike.get(one, 0)) for one, count in zip(*(a.tolist() for a in at), strict=True)}
     return contents.where(holders > zones // 2), divergence
+
+
+def _held_by_most(rows: Rows, zone: Ints, zones: int) -> Rows:
+    """One row a record that a majority has, at whatever offset, or without one."""
+    records, _ = same_records(rows, rows.where(np.arange(0)))
+    pairs = np.unique(np.stack([records, zone]), axis=1)
+    known, holders = np.unique(pairs[0], return_counts=True)
+    kept = np.isin(records, known[holders > zones // 2])
+    return rows.where(np.flatnonzero(kept)[np.unique(records[kept], return_index=True)[1]])
 
 
 def _decided_cursors(rows: Rows, zones: int) -> Rows:

@@ -1,15 +1,70 @@
-"""Whether logs have what producers were told, in the order in which they were told it: I1 and I2."""
+"""Whether logs have what producers were told, in the order in which they were told it: I1 and I2.
+
+Appends that were confirmed before they had an offset are judged by where they came to stand: ``placed``.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 
 from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import dense, first_of_each, latest_before
+from analysis.checkers.order.intervals import dense, first_of_each, latest_before, least
 from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, OK, Ints, Rows
+from analysis.checkers.order.rows import BITS, OK, Bools, Ints, Rows
 from analysis.runs.order import OrderKind
 
 ROUNDING_NS = 2_000_000
 """Due times are whole milliseconds of a clock that the lab's own time differs from."""
+
+
+_RECORD = ("partition", "message_id", "producer", "sequence")
+"""What tells one record from another, whatever its offset."""
+
+
+def placed(rows: Rows, log: Rows) -> Rows:
+    """``rows``; a confirmed append without offset has the first one at which its message was begun.
+
+    If it never was, the one at which the decided ``log`` at rest has its record, else still none. It began when its
+    record was first sent, perhaps by a push that failed. Delayed messages, which go into the log when they are due,
+    are left as they are.
+    """
+    at = np.flatnonzero(_unplaced(rows))
+    if not len(at):
+        return rows
+    starts, produced = rows.of_kind(OrderKind.START), rows.where(at)
+    begun = least(_message(starts), starts.offset, _message(produced), otherwise=-1)
+    known, wanted = same_records(log, produced)
+    sent = rows.of_kind(OrderKind.PRODUCE)
+    known_sent, wanted_sent = same_records(sent, produced)
+    offset, invoke_ns = rows.offset.copy(), rows.invoke_ns.copy()
+    invoke_ns[at] = least(known_sent, sent.invoke_ns, wanted_sent, otherwise=-1)
+    offset[at] = np.where(begun >= 0, begun, least(known, log.offset, wanted, otherwise=-1))
+    return replace(rows, offset=offset, invoke_ns=invoke_ns)
+
+
+def unplaced(rows: Rows, waiting: Rows) -> Rows:
+    """Of what ``placed`` gave: confirmed appends that are nowhere, not even ``waiting`` for an offset at rest."""
+    produced = rows.where(_unplaced(rows))
+    known, wanted = same_records(waiting, produced)
+    return produced.where(~np.isin(wanted, known))
+
+
+def same_records(one: Rows, other: Rows) -> tuple[Ints, Ints]:
+    """A number for each row of both; records that are the same have the same."""
+    columns = [np.concatenate([getattr(one, name), getattr(other, name)]) for name in _RECORD]
+    order = np.lexsort(columns)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(first_of_each(*(column[order] for column in columns)))
+    return numbers[: len(one)], numbers[len(one) :]
+
+
+def _unplaced(rows: Rows) -> Bools:
+    found: Bools = (rows.offset < 0) & (rows.until_ns < 0) & (rows.partition >= 0)
+    return found & np.isin(rows.index, rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,)).index)
+
+
+def _message(rows: Rows) -> Ints:
+    return rows.partition << BITS | rows.message_id
 
 
 def check_produced_in_order(rows: Rows, findings: Findings) -> None:
@@ -76,8 +131,11 @@ def check_due_in_order(rows: Rows, findings: Findings) -> None:
     findings.add(Property.PRODUCED_IN_ORDER, "in front of one due earlier", starts.where(found))
 
 
-def check_log(rows: Rows, log: Rows, findings: Findings, *, idempotent: bool, log_known: bool) -> None:
-    """I2. ``log``: decided at rest; only what lies in front of its first offset may have been trimmed."""
+def check_log(rows: Rows, log: Rows, waiting: Rows, findings: Findings, *, idempotent: bool, log_known: bool) -> None:
+    """I2. ``log``: decided at rest; only what lies in front of its first offset may have been trimmed.
+
+    ``waiting``: what is there at rest, though it may have no offset yet.
+    """
     produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
     produced = produced.where(produced.offset >= 0)
     by_spot = produced.where(np.lexsort((produced.index, produced.message_id, produced.spot)))
@@ -88,7 +146,9 @@ def check_log(rows: Rows, log: Rows, findings: Findings, *, idempotent: bool, lo
     if not log_known:
         return
     kept = produced.where(produced.offset >= _first_offset(log, produced.partition))
-    findings.exercised(Property.ONE_LOG, len(kept))
+    nowhere = unplaced(rows, waiting)
+    findings.exercised(Property.ONE_LOG, len(kept) + len(nowhere))
+    findings.add(Property.ONE_LOG, "confirmed and lost", nowhere)
     found = _content_at(log, kept.spot)
     findings.add(Property.ONE_LOG, "confirmed and lost", kept.where(found < 0))
     other = (found >= 0) & (found != kept.message_id)

@@ -19,7 +19,7 @@ from analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergenc
 from analysis.checkers.order.exclusion import check_exclusion, check_owners
 from analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
 from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order
+from analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
 from analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
 from analysis.checkers.order.properties import FORBIDDEN
 from analysis.checkers.order.retries import check_retries
@@ -45,6 +45,9 @@ ROWS_PER_PART = 250_000
 PARTS_MAX = 64
 
 FAULTS_NAME = "faults"
+
+_HELD = pa.array(["log", "sink"])
+"""What is at rest of a key."""
 
 _KEYED = tuple(str(one) for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK))
 _ASIDE = tuple(str(one) for one in (OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP))
@@ -156,16 +159,16 @@ class _Check:
         for batch in self._run.at_rest or ():
             coded = encode_final(batch, self._books, self._zones)
             _add(rest, coded, batch["partition"], parts)
-            sinks = pc.equal(batch["place"].cast(pa.string()), "sink")
-            _add(held, coded.filter(sinks), batch["key"].filter(sinks), parts)
+            keyed = pc.and_(pc.is_valid(batch["key"]), pc.is_in(batch["place"].cast(pa.string()), _HELD))
+            _add(held, coded.filter(keyed), batch["key"].filter(keyed), parts)
 
     def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
-        rows = Rows.of(events, texts)
-        self._findings.judging(texts["message_id"])
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
-        known = self._run.at_rest is not None
-        check_log(rows, rest.log, self._findings, idempotent=self._rules.idempotent, log_known=known)
+        rows = placed(Rows.of(events, texts), rest.log)
+        self._findings.judging(texts["message_id"])
+        known, idempotent = self._run.at_rest is not None, self._rules.idempotent
+        check_log(rows, rest.log, rest.waiting, self._findings, idempotent=idempotent, log_known=known)
         messages = messages_of(rows, rest.log, self._books, by_key=self._by_key)
         self._note_first(rows)
         first = self._first_of(messages)
@@ -185,9 +188,9 @@ class _Check:
 
     def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
-        rows = Rows.of(events, texts)
+        rest = AtRest.of(final, texts, zones=self._number_of_zones)
+        rows, held = placed(Rows.of(events, texts), rest.log), rest.sinks
         self._findings.judging(texts["message_id"])
-        held = AtRest.of(final, texts, zones=self._number_of_zones).sinks
         check_produced_in_order(rows, self._findings)
         check_due_in_order(rows, self._findings)
         check_finished_in_order(rows, self._findings)

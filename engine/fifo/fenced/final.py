@@ -20,14 +20,15 @@ PLACES = {"dead_letter": "dead", "park": "parked"}
 async def final_rows(
     zone_alone: Connection, keys: FencedKeys, partition: Partition, groups: Sequence[str], *, zone: str
 ) -> list[dict[str, Any]]:
-    """Raises what the port raises. Records that have no offset yet are no part of the log."""
+    """Raises what the port raises. Records that have no offset yet are in the place ``inbox``."""
     commands: list[Command] = [
         ("HGET", keys.meta(partition), "era"),
         ("HGETALL", keys.log(partition)),
         ("HMGET", keys.registers(partition), *map(group_register, groups)),
         ("HGETALL", keys.aside(partition)),
+        ("ZRANGE", keys.inbox(partition), 0, -1),
     ]
-    era, log, registers, aside = await read(zone_alone, commands)
+    era, log, registers, aside, inbox = await read(zone_alone, commands)
     generation = generation_of((era or b"").decode())
     common = {"zone": zone, "partition": partition.name}
     rows: list[dict[str, Any]] = []
@@ -35,6 +36,8 @@ async def final_rows(
         under, _, text = stored.partition(" ")
         record = Record.parse(text)
         rows.append({**common, "place": "log", "offset": at, "token": int(under), **_of(record)})
+    waits = (Record.parse(text.decode()) for text in inbox)
+    rows += [{**common, "place": "inbox", "offset": -1, **_of(record)} for record in waits]
     for group, register in zip(groups, registers, strict=True):
         view = RegisterView.parse(register)
         if view.state:

@@ -138,8 +138,8 @@ class Producer:
         now_ms = None if self._clock is None else self._clock.now_ms()
         due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
         due_ns = None if due_ms is None else self._runtime.now_ns() + message.timeout_ms * NS_PER_MS
-        told = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
-        call = self._observer.begin("produce", **told)
+        named = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
+        call = self._observer.begin("produce", partition=partition.name, epoch=epoch, **named)
         try:
             appended = await self._tried(partition, record, due_ms)
         except COMMAND_FAILURES as error:
@@ -154,8 +154,8 @@ class Producer:
                 if len(self._given_up) > GIVEN_UP_MAX:
                     self._given_up.pop(next(iter(self._given_up)))
             raise
-        where = {"partition": partition.name, "offset": appended.offset, "epoch": epoch, "until_ns": due_ns}
-        self._observer.end(call, outcome="ok", **where, status="duplicate" if appended.duplicate else None)
+        told = {"offset": appended.offset, "until_ns": due_ns, "status": "duplicate" if appended.duplicate else None}
+        self._observer.end(call, outcome="ok", **told)
         return Placed(partition, appended.offset, due_ms)
 
     def _next(self, partition: Partition, message: Message, key: str, epoch: int) -> Record:
