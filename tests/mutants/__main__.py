@@ -81,7 +81,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--only", nargs="+", default=(), metavar="AREA|ID", help="these areas and mutants")
     parser.add_argument("--reach", type=Path, help="a folder that keeps which tests run which lines")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.only if name not in AREAS and all(name != one.id for one in MUTANTS)]
+    if unknown:
+        parser.error(f"--only: got {', '.join(map(repr, unknown))}; accepted: ids of mutants, and {', '.join(AREAS)}")
+    return options
 
 
 def _chosen(names: Sequence[str]) -> tuple[Mutant, ...]:

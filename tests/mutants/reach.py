@@ -46,7 +46,7 @@ def measure(copy: Copy, *, jobs: int, keep: Path | None = None) -> Reach:
     options += ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 else []
     run = run_tests(copy, ["tests"], first_failure=False, options=options, COVERAGE_FILE=str(data_file))
     if not run.passed:
-        raise SuiteError(f"without a mutant these fail: {', '.join(run.failed) or run.output}")
+        raise SuiteError(run.unsound)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         shutil.copy2(data_file, keep / COVERAGE)

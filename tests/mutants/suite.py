@@ -126,7 +126,7 @@ class Suite:
             self._told(f"{len(tests)} killing tests without a mutant …")
             run = run_tests(self._copies[0], tests, first_failure=False)
             if not run.passed:
-                raise SuiteError(f"without a mutant these fail: {', '.join(run.failed) or run.output}")
+                raise SuiteError(run.unsound)
             self._seconds = run.seconds
 
     def _prepare_runs(self) -> None:

@@ -28,6 +28,11 @@ class TestsRun:
     seconds: dict[str, float] = field(default_factory=dict)
     output: str = ""
 
+    @property
+    def unsound(self) -> str:
+        """What is to be said of a run that fails without a mutant. The reason may be no test, but a missing package."""
+        return f"without a mutant these fail: {', '.join(self.failed) or 'none by name'}\n{self.output}"
+
 
 def run_tests(
     copy: Copy,
