@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from mutants.catalogue import (
     checkers,
+    checkers_order,
     clients,
     coordinators,
+    engine_fenced,
     engine_gmq,
     engine_hardened,
     engine_v1,
@@ -13,6 +15,7 @@ from mutants.catalogue import (
     engines_simple,
     gmq_service,
     links,
+    monitor,
     sim,
     strict,
     votes,
@@ -25,6 +28,7 @@ AREAS: Mapping[str, Sequence[Mutant]] = {
     "engine hardened": engine_hardened.MUTANTS,
     "engine gmq": engine_gmq.MUTANTS,
     "gmq as a service": gmq_service.MUTANTS,
+    "engine fifo, fenced": engine_fenced.MUTANTS,
     "engines youzan and zset": engines_simple.MUTANTS,
     "votes": votes.MUTANTS,
     "coordinators": coordinators.MUTANTS,
@@ -32,7 +36,9 @@ AREAS: Mapping[str, Sequence[Mutant]] = {
     "links": links.MUTANTS,
     "simulated Redis": sim.MUTANTS,
     "checkers": checkers.MUTANTS,
+    "checker of order": checkers_order.MUTANTS,
     "clients": clients.MUTANTS,
+    "live page": monitor.MUTANTS,
 }
 
 MUTANTS = tuple(mutant for area in AREAS.values() for mutant in area)

@@ -2,6 +2,8 @@
 
 from mutants.mutant import Mutant
 
+_HARDENED = "scenarios.gmq_service.backend.hardened"
+
 MUTANTS = (
     Mutant(
         id="gmq-service-reply-of-another",
@@ -82,5 +84,77 @@ MUTANTS = (
         old="if self._token is None and self._open_without_token:",
         new="if self._open_without_token:",
         breaks="Who has no token may do everything at the HTTP endpoints.",
+    ),
+    Mutant(
+        id="gmq-service-refused-ack-is-done",
+        module=_HARDENED,
+        function="HardenedJobs.ack",
+        old="else Ack.READY_AGAIN",
+        new="else Ack.DONE",
+        breaks="An ack that came after the lease's end is told as done.",
+    ),
+    Mutant(
+        id="gmq-service-unknown-ack-forgotten",
+        module=_HARDENED,
+        function="HardenedJobs.ack",
+        old="self._held[job_id] = queue, delivery\n            raise",
+        new="raise",
+        breaks="A job whose ack failed cannot be acknowledged again.",
+    ),
+    Mutant(
+        id="gmq-service-unwanted-job-kept",
+        module=_HARDENED,
+        function="HardenedJobs._delivered",
+        old="await queue.give_back(delivery)",
+        new="pass",
+        breaks="A job taken for a client that left waits for the end of its lease.",
+    ),
+    Mutant(
+        id="gmq-service-job-of-refused-ack-delivered",
+        module=_HARDENED,
+        function="HardenedJobs._delivered",
+        old="return job if await queue.ack(delivery) else None",
+        new="return job if await queue.ack(delivery) or True else None",
+        breaks="A job without TTR is delivered though its lease was lost before.",
+    ),
+    Mutant(
+        id="gmq-service-held-job-forgotten",
+        module=_HARDENED,
+        function="HardenedJobs._forget_ended",
+        old="if delivery.lease_end_ms >= now_ms:",
+        new="if delivery.lease_end_ms < now_ms:",
+        breaks="A leased job cannot be acknowledged, for its lease is forgotten.",
+    ),
+    Mutant(
+        id="gmq-service-known-id-replaced",
+        module=_HARDENED,
+        function="HardenedJobs.replace",
+        old="if not await self.push(job):",
+        new="if not await self.push(job) and False:",
+        breaks="A replacement that nobody stored is confirmed.",
+    ),
+    Mutant(
+        id="gmq-service-one-topic-more",
+        module=_HARDENED,
+        function="HardenedJobs._made",
+        old="len(self._topics) >= self._topics_max",
+        new="len(self._topics) > self._topics_max",
+        breaks="There is a topic more than there may be.",
+    ),
+    Mutant(
+        id="gmq-service-unknown-write-not-applied",
+        module="scenarios.gmq_service.backend.pool",
+        function="answered",
+        old="(Indeterminate if any(map(is_write, commands)) else Unavailable)",
+        new="(Unavailable)",
+        breaks="A write that zones may have carried out is told as certainly not applied.",
+    ),
+    Mutant(
+        id="gmq-service-zone-answer-is-a-reply",
+        module="scenarios.gmq_service.backend.pool",
+        function="answered",
+        old="str(reply) in _OF_NO_SERVER",
+        new="str(reply) in ()",
+        breaks="What a zone's port says in place of a server is taken for the server's answer.",
     ),
 )
