@@ -134,12 +134,4 @@ MUTANTS = (
         new='not link["link"].startswith(f"{zone}>")',
         breaks="A link is shown as the coordinator at its target has it.",
     ),
-    Mutant(
-        id="monitor-run-ends-silently",
-        module="scenarios.monitor.run_page",
-        function="RunPage.served",
-        old='self._feed.end({"words": "The run has ended; its verdict is where it was started, and in its report."})',
-        new="self._feed.close()",
-        breaks="The page of a run is not told of its end.",
-    ),
 )

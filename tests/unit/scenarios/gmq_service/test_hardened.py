@@ -2,8 +2,16 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
+import pytest
 from support.scenarios.gmq_service import ModelServer, service_bench
+
+from engine.gmq.jobs import Job
+from engine.gmq.served_jobs import Ack
+from engine.ports import Unavailable
+from scenarios.gmq_service.backend import hardened
+from scenarios.gmq_service.backend.jobs import Refused
 
 
 def call(method, argument):
@@ -55,3 +63,70 @@ def test_the_next_service_has_the_jobs_of_one_that_ended():
             return await said(bench.client(), call("Pop", ["sms"]), call("Pop", ["mail"]))
 
     assert [job["id"] for job in asyncio.run(exchange())] == ["2", "1"]
+
+
+class PlayedQueue:
+    """Of one topic: ``acks`` are the outcomes of the next ones; an id is stored once."""
+
+    def __init__(self, *_, **__):
+        self.server, self.messages, self.given_back, self.acks = self, {}, [], []
+
+    def start(self):
+        pass
+
+    async def push_new(self, messages):
+        new = {one.id: None if one.id in self.messages else 1 for one in messages}
+        self.messages |= {one.id: one for one in messages}
+        return new
+
+    async def pop(self, count):
+        *_, message = self.messages.values()
+        return [SimpleNamespace(message=message, lease_end_ms=2**60)]
+
+    async def give_back(self, delivery):
+        self.given_back.append(delivery.message.id)
+
+    async def ack(self, delivery):
+        outcome = self.acks.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+class PlayedConnection:
+    async def execute(self, *commands):
+        return [1 for _ in commands]
+
+
+def test_what_the_queue_refuses_is_told_as_that_and_what_nobody_knows_can_be_asked_again(monkeypatch):
+    async def started():
+        pass
+
+    queue = PlayedQueue()
+    monkeypatch.setattr(hardened, "HardenedQueue", lambda *_, **__: queue)
+    monkeypatch.setattr(hardened, "HardenedDispatcher", lambda *_: SimpleNamespace(start=started))
+    monkeypatch.setattr(hardened, "HardenedContext", SimpleNamespace(of=lambda *_, **__: None))
+    clock = SimpleNamespace(now_ms=lambda: 0)
+    jobs = hardened.HardenedJobs(
+        **{"runtime": None, "clock": clock, "connection": PlayedConnection(), "prefix": "gmq", "instance": "one"},
+        **{"topics_max": 3, "on_ready": lambda _: None},
+    )
+    job, once = (
+        Job(id=job_id, topic="mail", delay_s=0, ttr_s=ttr_s, body="b") for job_id, ttr_s in (("1", 5), ("2", 0))
+    )
+
+    async def exchange():
+        await jobs.push(job)
+        assert await jobs.pop(["mail"], lambda: False) is None
+        assert queue.given_back == ["1"]
+        assert await jobs.pop(["mail"], lambda: True) == job
+        queue.acks = [Unavailable("gone"), False, False]
+        with pytest.raises(Unavailable):
+            await jobs.ack("1")
+        assert await jobs.ack("1") is Ack.READY_AGAIN
+        await jobs.push(once)
+        assert await jobs.pop(["mail"], lambda: True) is None
+        with pytest.raises(Refused, match="is there, or was within the last day"):
+            await jobs.replace(job)
+
+    asyncio.run(exchange())

@@ -63,6 +63,10 @@ def test_the_events_end_when_reading_fails_or_the_feed_is_closed():
         await anext(events)
         feed.close()
         assert len([one async for one in events]) <= 1
+        events = feed.events()
+        await anext(events)
+        feed.end({"words": "over"})
+        assert told([one async for one in events][-1]) == ("end", {"words": "over"})
 
     asyncio.run(looked())
 

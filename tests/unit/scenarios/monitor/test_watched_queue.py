@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from engine.ports import Unavailable
+from engine.ports import ServerError, Unavailable
 from scenarios.errors import NotAccepted
 from scenarios.monitor.queue_request import QueueRequest
 from scenarios.monitor.watched_queue import WatchedQueue
@@ -88,6 +88,8 @@ def test_a_zone_of_several_servers_is_their_sum_as_old_as_the_oldest():
     other.time = [b"%d" % (SERVER_S - 5), b"0"]
     (zone,) = told_by(watched(a1=one, a2=other))["zones"]
     assert (zone["due"], zone["in_flight"], zone["read_ms"]) == (1, 1, (SERVER_S - 5) * 1_000)
+    other.away = True
+    assert told_by(watched(a1=one, a2=other))["zones"] == [{"zone": "a", "read_ms": None}]  # no sum of some
 
 
 def test_a_server_that_does_not_answer_keeps_its_last_figures_and_their_time():
@@ -115,20 +117,22 @@ def test_ids_that_a_zone_lacks_are_counted_and_those_that_stay_so_apart():
     assert counts(2) == (3, 2, 1)
     other.keys[WAITING].update(m2=2, m3=3)
     assert counts(3) == (3, 0, 0)
+    assert counts(-60) is None
     one.keys[WAITING] = {f"m{number}": number for number in range(LISTED_MAX + 1)}
     assert counts(4) is None
 
 
 def test_a_message_is_found_with_its_due_time_its_lease_and_its_payload():
     one = PlayedServer(**{WAITING: {"m1": 7}, PAYLOADS: {"m1": 0}})
-    other, away = PlayedServer(**{LEASES: {"m1": 9}}), PlayedServer()
-    away.away = True
-    found = asyncio.run(watched(a=one, b=other, c=away).find("m1"))
+    other, away, wrong = PlayedServer(**{LEASES: {"m1": 9}}), PlayedServer(), PlayedServer()
+    away.away, wrong.reply = True, lambda *_: ServerError("WRONGTYPE")
+    found = asyncio.run(watched(a=one, b=other, c=away, d=wrong).find("m1"))
     assert [(each["zone"], each.get("holds"), each.get("at_ms"), each.get("error")) for each in found] == [
         ("a", "queue", 7, None),
         ("a", "payload", None, None),
         ("b", "unack", 9, None),
         ("c", None, None, "gone"),
+        ("d", None, None, "WRONGTYPE"),
     ]
     assert asyncio.run(watched(a=one).find("m2"))[0]["holds"] is None
 

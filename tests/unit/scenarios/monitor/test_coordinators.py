@@ -1,0 +1,47 @@
+"""Goal: figures of a coordinator that falls silent keep their time, and a link is shown as its source has it.
+
+Method: an administration that the test plays, and its clock.
+"""
+
+import asyncio
+import time
+
+import httpx
+
+from scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
+from scenarios.monitor.readings import Reading
+
+S = 1_000_000_000
+STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures")}
+STATISTICS |= dict.fromkeys(("peers", "remote", "divergence", "server_troubles", "repairs", "options"), 0)
+STATISTICS |= {"port": {"clients": 1, "commands": 7, "error_replies": 0}, "latency": {"quantiles_ms": {}}, "links": []}
+
+
+def test_a_coordinator_that_falls_silent_is_said_to_and_its_figures_keep_their_time(monkeypatch):
+    now_ns, status, client = 100 * S, 200, httpx.AsyncClient
+    played = httpx.MockTransport(lambda _: httpx.Response(status, json=STATISTICS))
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **_: client(transport=played))
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns)
+
+    async def looked():
+        nonlocal now_ns, status
+        page = CoordinatorsPage({"a": "http://a"}, {})
+        while (before := (await page.read())["zones"][0])["read_ms"] is None:
+            pass
+        now_ns, status = now_ns + round((ASK_S + 1) * S), 500
+        return before, (await page.read())["zones"][0]
+
+    before, after = asyncio.run(looked())
+    assert (before["coordinator"]["state"], before["read_ms"]) == ("running", 100_000)
+    assert (after["coordinator"]["state"], after["read_ms"]) == ("silent", 100_000)
+    assert after["statistics"]["commands"] == 7
+
+
+def test_a_link_is_shown_as_its_source_has_it_with_what_is_under_way_in_both():
+    def reading(lag):
+        return Reading({"links": [{"link": "a>b", "lag": lag, "in_flight": 2}]}, 5 * S)
+
+    for zones in ("ab", "ba"):
+        readings = {zone: reading(f"as {zone} has it") for zone in zones}
+        (link,) = links_of(readings, lambda time_ns: time_ns // 1_000_000)
+        assert link == {"link": "a>b", "lag": "as a has it", "in_flight": 4, "read_ms": 5_000}
