@@ -11,6 +11,7 @@ from typing import Any
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.busy_poll import BusyPoll
 from cluster.resp.commands.command_table import CommandTable, Kind
+from cluster.resp.gradual_freeing import GradualFreeing
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import Unpacker
@@ -87,6 +88,7 @@ class PortHost:
             loop=self.loop,
             on_closed=self._count_over_memory,
         )
+        self.freeing = GradualFreeing(self.loop)
         self.turns = TurnShares(self.loop)
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._clients: dict[Client, None] = {}

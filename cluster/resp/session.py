@@ -73,6 +73,8 @@ class Session(OneAtATime):
         self._single = NO
         self._slots.clear()
         self._scanner.clear()
+        if self.queued:
+            self.host.freeing.add(self.queued)
         self.queued = None
         self._known()
         if self._task is not None:
