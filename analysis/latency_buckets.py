@@ -44,11 +44,6 @@ def bucket_sql(value: str) -> str:
     return f"IF({value} < 0, -1L, 1L) * ({shift} * {_HALF}L + shiftright(abs({value}), {shift}))"
 
 
-def bucket_counts(values_ns: Iterable[int]) -> list[BucketCount]:
-    """The values, counted, in the order of the buckets."""
-    return merged([[BucketCount(bucket_of(value), 1, value) for value in values_ns]])
-
-
 def merged(parts: Iterable[Iterable[BucketCount]]) -> list[BucketCount]:
     """All counts of ``parts`` together, in the order of the buckets."""
     together: dict[int, BucketCount] = {}

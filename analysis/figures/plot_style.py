@@ -57,7 +57,6 @@ _METADATA: Mapping[str, Mapping[str, str | None]] = {
 }
 """By format: no dates, so that equal figures are equal files."""
 
-FORMATS = tuple(_METADATA)
 _FILES: Any = {"svg.hashsalt": "zonelab", "svg.fonttype": "none", "pdf.fonttype": 42}
 """Ids do not depend on chance; text stays text."""
 

@@ -41,9 +41,6 @@ FINAL_VALUES = pa.schema(
     ]
 )
 
-CONDITIONAL = ("cas", "create", "acquire")
-"""Operations that take effect or not, depending on what they find."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Access:

@@ -44,9 +44,6 @@ class OrderKind(StrEnum):
     RESIZE = "resize"
 
 
-MOMENTS = (OrderKind.MEMBER, OrderKind.ASSIGN, OrderKind.START, OrderKind.END, OrderKind.RESIZE)
-"""Events without an outcome."""
-
 ORDER = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),  # position in this table, from 0

@@ -12,18 +12,6 @@ from analysis.checkers.order.log import same_records
 from analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Names, Rows, ballots
 from analysis.runs.order import PLACES
 
-FINAL_COLUMNS = (
-    "place",
-    "zone",
-    "group",
-    "partition",
-    "offset",
-    "generation",
-    "token",
-    "key",
-    "message_id",
-    "producer",
-)
 FINAL_COLUMNS_MORE = ("sequence", "position")
 LOG, CURSOR, DEAD, PARKED, SINK, INBOX = range(len(PLACES))
 _PLAIN = ("offset", *FINAL_COLUMNS_MORE)

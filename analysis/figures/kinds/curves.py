@@ -50,11 +50,6 @@ class Curve:
         return self.name if self.runs == 1 else f"{self.name} ({self.runs} runs)"
 
 
-def without_interval(name: str, x: Floats, y: Floats, *, n: int) -> Curve:
-    nothing = np.full(len(x), np.nan)
-    return Curve(name=name, x=x, y=y, low=nothing, high=nothing, n=n)
-
-
 def median_of_runs(name: str, x: Floats, rows: Sequence[Floats], *, n: int) -> Curve:
     """The median of ``rows``, a row a run, at each of ``x``; NaN in a row: this run has no value there."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(x))

@@ -2,6 +2,7 @@
 exact quantiles, every border of a bucket, and the same rule in Spark's SQL.
 """
 
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from analysis.latency_buckets import (
     ERROR_MAX,
     BucketCount,
-    bucket_counts,
     bucket_of,
     bucket_sql,
     merged,
@@ -23,6 +23,11 @@ from analysis.statistics import QUANTILES
 
 TO_P9999 = {**QUANTILES, "p9999": 0.9999}
 BORDERS = [sign * ((1 << power) + near) for sign in (1, -1) for power in range(1, 63) for near in (-1, 0, 1)]
+
+
+def bucket_counts(values: Iterable[int]) -> list[BucketCount]:
+    return merged([[BucketCount(bucket_of(value), 1, value)] for value in values])
+
 
 values_ns = st.lists(st.integers(-(10**9), 10**13), min_size=1, max_size=60)
 
