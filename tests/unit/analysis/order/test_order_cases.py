@@ -1,0 +1,48 @@
+"""Goal: the exact number of cases where what happened touches several properties. Method: short histories."""
+
+from dataclasses import replace
+
+from support.analysis.orders import LEASE_MS, MS, Ordered
+
+from analysis.checkers.order.order import order_verdict
+
+
+def produced(messages: int) -> Ordered:
+    topic = Ordered()
+    for _ in range(messages):
+        topic.produce()
+    return topic
+
+
+def test_messages_of_a_key_that_are_finished_out_of_order_are_found_whatever_else_is_in_doubt() -> None:
+    topic = produced(2)
+    owner = topic.grant("m-1")
+    first, second = owner.start(0), owner.start(1)
+    owner.end(second)
+    owner.end(first)
+    verdict = order_verdict(replace(topic.run(), at_rest=None))
+    assert (verdict.counts["I5"], verdict.valid) == (1, False)
+    topic.rows[-1]["time_ns"] -= 2 * MS
+    assert topic.verdict().counts["I5"] == 0
+
+
+def test_a_member_that_crashed_is_not_at_work_any_more() -> None:
+    topic = produced(1)
+    topic.grant("m-1").start(0)
+    topic.member("m-1", "crashed")
+    topic.now += 2 * LEASE_MS
+    topic.grant("n-1").work(0)
+    topic.rows = [row for row in topic.rows if row["kind"] != "sink"]
+    assert topic.verdict().sorts["I6"] == {}
+
+
+def test_a_cursor_that_one_zone_has_is_not_decided() -> None:
+    topic = produced(3)
+    owner = topic.grant("m-1")
+    for offset in range(3):
+        owner.work(offset)
+    topic.held = topic.at_rest()
+    for row in topic.held:
+        if row["place"] == "cursor" and row["zone"] != "a":
+            row["offset"] = 2
+    assert topic.verdict().sorts["I9"] == {"fell at rest": 1}
