@@ -7,6 +7,8 @@ from engine.fifo.partition import Partition
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FifoKeys:
+    """The keys of partitions and groups. ``prefix``: what every name begins with."""
+
     prefix: str = "fifo"
 
     def log(self, partition: Partition) -> str:

@@ -62,6 +62,7 @@ class LimitResult:
 
 
 def limit_cells(rows: Sequence[LimitRow]) -> Iterator[Sequence[str]]:
+    """A row a setting: the limit, its ratio to the first row's and to the given rate, and what fell behind."""
     first = rows[0].value_per_s
     for row in rows:
         value = row.value_per_s

@@ -44,6 +44,8 @@ class Monitored(Protocol):
 
 
 class Searched(Protocol):
+    """Queues in which a message can be looked for."""
+
     async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
         """Where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
 

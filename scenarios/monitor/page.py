@@ -15,6 +15,7 @@ def address_of(served_at: str, *, token: str) -> str:
 
 @cache
 def page() -> str:
+    """The HTML of the live page."""
     return environment().get_template("monitor.html").render(title="zonelab monitor", scripts=_scripts())
 
 

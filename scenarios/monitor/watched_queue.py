@@ -236,6 +236,7 @@ def added(one: int | None, other: int | None) -> int | None:
 
 
 def earliest(one: float | None, other: float | None) -> float | None:
+    """The smaller one; None is no time at all."""
     return min((each for each in (one, other) if each is not None), default=None)
 
 

@@ -116,6 +116,7 @@ def check_order(path: Path) -> OrderVerdict:
 
 
 def order_verdict(run: OrderRun) -> OrderVerdict:
+    """Check every ordering property of ``run``. Its rows are divided into parts on disk, to bound the memory used."""
     check = _Check(run)
     parts = min(PARTS_MAX, 1 + run.rows // ROWS_PER_PART)
     with TemporaryDirectory(prefix="zonelab-order-") as directory, ExitStack() as spills:

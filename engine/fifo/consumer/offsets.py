@@ -14,6 +14,8 @@ from engine.fifo.settings import Order
 
 
 class Offsets:
+    """The cursors that one member has reached, kept in memory until ``flush`` writes them."""
+
     def __init__(self, context: MemberContext) -> None:
         self._context = context
         self._reached: dict[Partition, Progress] = {}

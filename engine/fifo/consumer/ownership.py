@@ -14,6 +14,8 @@ REFUSED = {"grant": "held", "renew": "fenced"}
 
 
 class Ownership:
+    """The partition locks of one member: asks the zones for them and judges whether it still holds them."""
+
     def __init__(self, context: MemberContext) -> None:
         self._context = context
         self._locks = context.zones.locks

@@ -22,6 +22,8 @@ GOES_ON = None
 
 
 class Results:
+    """Does what the user's handler has decided about a batch: commits it, repeats it, or sets it aside."""
+
     def __init__(self, context: MemberContext, offsets: Offsets) -> None:
         self._context, self._offsets = context, offsets
 
@@ -133,5 +135,6 @@ class Results:
 
 
 def columns_of(entry: Entry) -> dict[str, Any]:
+    """The columns of the order history that say which record an event is about."""
     record = entry.record
     return {"offset": entry.offset, "epoch": record.epoch, "message_id": record.id, "key": record.key}

@@ -23,6 +23,8 @@ async def send(connection: Connection, command: Command) -> None:
 
 
 class Copying:
+    """Copies a partition. ``views`` read it from each zone, ``sends`` writes to every zone."""
+
     def __init__(self, *, views: Views, sends: Connection, keys: FencedKeys) -> None:
         self._views, self._sends, self._keys = views, sends, keys
 

@@ -15,6 +15,8 @@ def group_register(group: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FencedKeys:
+    """The keys of fenced partitions. ``prefix``: what every name begins with."""
+
     prefix: str = "fifo"
 
     def meta(self, partition: Partition) -> str:

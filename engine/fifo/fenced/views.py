@@ -55,6 +55,7 @@ class ZoneView:
 
 
 def generation_of(era: str) -> int:
+    """The number that an era begins with; 0 for the empty era."""
     return int(era.partition("-")[0] or 0)
 
 

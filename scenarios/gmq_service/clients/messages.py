@@ -36,6 +36,7 @@ class PoppedJob:
 
 
 def request_line(method: str, argument: Any, request_id: int) -> bytes:
+    """A request of JSON-RPC 1.0 as one line."""
     return json.dumps({"method": f"Service.{method}", "params": [argument], "id": request_id}).encode() + b"\n"
 
 
@@ -80,6 +81,7 @@ def check_pushed(result: Any) -> None:
 
 
 def popped(result: Any) -> PoppedJob | None:
+    """The job in the answer to a pop; None if there was none."""
     if result is None:
         return None
     return PoppedJob(

@@ -6,5 +6,7 @@ from engine.fifo.partition import Partition
 
 
 class NoOffsets(Offsets):
+    """Keeps no cursor."""
+
     def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
         """A pull that finds nothing has nothing to tell."""

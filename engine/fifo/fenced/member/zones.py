@@ -137,6 +137,8 @@ class FencedLogs(PartitionLogs):
 
 
 class FencedParked(Parked):
+    """The keys whose messages wait, as the state of the cursor tells them that this member writes."""
+
     def __init__(self, tenures: Tenures, *, level: Connection, keys: FifoKeys) -> None:
         super().__init__(level=level, keys=keys)
         self._tenures = tenures
