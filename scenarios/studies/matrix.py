@@ -26,6 +26,7 @@ from scenarios.shrink.queue_run import shrink
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import dump_scenario
 from scenarios.spec.scenario import Scenario
+from scenarios.studies.standing import OrderShown, OrderTotals
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
 """What some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""
@@ -82,12 +83,16 @@ def chosen(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
-    """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false."""
+    """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false.
+
+    ``order``: None of a queue that keeps none.
+    """
 
     seed: int
     violated: Mapping[Broken, int]
     pushed: int
     problem: str | None
+    order: OrderShown | None = None
 
     @classmethod
     def of(cls, trial: QueueTrial) -> "Shown":
@@ -99,6 +104,7 @@ class Shown:
             violated={name: verdict.counts[name] for name in verdict.violated},
             pushed=verdict.begun,
             problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+            order=OrderShown.of(trial),
         )
 
 
@@ -118,6 +124,7 @@ class CellResult:
     problems: dict[int, str] = field(default_factory=dict)
     failing: dict[Broken, list[int]] = field(default_factory=dict)
     """Seeds by violated class, in order."""
+    order: OrderTotals | None = None
 
     def add(self, shown: Shown) -> None:
         self.runs += 1
@@ -125,6 +132,9 @@ class CellResult:
             self.problems[shown.seed] = shown.problem
         for name in shown.violated:
             self.failing.setdefault(name, []).append(shown.seed)
+        if shown.order is not None:
+            self.order = self.order or OrderTotals()
+            self.order.add(shown.seed, shown.order)
 
     @property
     def decided(self) -> int:
@@ -213,7 +223,8 @@ def matrix_state(path: Path) -> RunState[Shown]:
 
 def _shown(told: Mapping[str, Any]) -> Shown:
     violated = {broken_named(name): cases for name, cases in told["violated"].items()}
-    return Shown(**{**told, "violated": violated})
+    order = OrderShown.from_json(told["order"]) if told["order"] is not None else None
+    return Shown(**{**told, "violated": violated, "order": order})
 
 
 def fill(

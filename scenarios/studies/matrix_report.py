@@ -29,6 +29,7 @@ from scenarios.studies.matrix import (
     share_bound,
 )
 from scenarios.studies.page import effort, provenance, share
+from scenarios.studies.standing import HEADINGS, OrderTotals
 from scenarios.studies.study_report import StudyReport
 from scenarios.terminal.console import console
 
@@ -53,7 +54,7 @@ place, time and length.
 
 {matrix}
 
-{causes}## Classes of faults
+{order}{causes}## Classes of faults
 
 {faults}
 
@@ -125,6 +126,13 @@ class MatrixReport(StudyReport[Matrix]):
             table = self._table(mode)
             if table.row_count:
                 console().print(table, "")
+        for cell, order in self._orders():
+            if order.stood:
+                title = f"{cell.mode} at {cell.level}: partitions that stood still"
+                table = Table(*HEADINGS, title=title, title_justify="left", show_edge=False, pad_edge=False)
+                for row in order.rows():
+                    table.add_row(*row)
+                console().print(table, "")
         for sentence in self._sentences():
             console().print(sentence, highlight=False, soft_wrap=True)
 
@@ -139,6 +147,7 @@ class MatrixReport(StudyReport[Matrix]):
             modes=" or ".join(_MODES[mode] for mode in self._modes),
             times=_times_of(next(iter(self.study.cells))),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
+            order="".join(self._order_markdown()),
             causes=_CAUSES if self._engine in _WITH_CAUSES else "",
             faults="\n".join(f"- **{name}**: {ABOUT[name]}." for name in classes_of(self._engine)),
             violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in JUDGED),
@@ -166,6 +175,7 @@ class MatrixReport(StudyReport[Matrix]):
             "mode": cell.mode,
             "runs": result.runs,
             "decided": result.decided,
+            **({"opportunities": result.order.opportunities, "stood": result.order.to_json()} if result.order else {}),
             "classes": {str(name): self._class_json(cell, result, name) for name in named},
         }
 
@@ -214,6 +224,18 @@ class MatrixReport(StudyReport[Matrix]):
         lines += [f"| {name} | {' | '.join(texts)} |" for name, texts in self._rows(mode)]
         return "\n".join(lines)
 
+    def _orders(self) -> Iterator[tuple[Cell, OrderTotals]]:
+        for cell, result in self.study.cells.items():
+            if result.order is not None:
+                yield cell, result.order
+
+    def _order_markdown(self) -> Iterator[str]:
+        for cell, order in self._orders():
+            yield f"## Partitions that stood still: {cell.fault_class}, {cell.mode}, {cell.level}\n\n"
+            yield f"In {order.seeds:,} runs. {order.in_words()[0].upper()}{order.in_words()[1:]}.\n\n"
+            lines = [f"| {' | '.join(row)} |\n" for row in (HEADINGS, ("---",) * len(HEADINGS), *order.rows())]
+            yield "".join(lines) + "\n"
+
     def _details(self, path: Path) -> Iterator[str]:
         yield "| faults | level | mode | class | failing seeds | share (95 %) | first seed | file |"
         yield "|---" * 8 + "|"
@@ -231,6 +253,8 @@ class MatrixReport(StudyReport[Matrix]):
         matrix = self.study
         yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.study.known)}."
         yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
+        for cell, order in self._orders():
+            yield f"{cell.name}: {order.seeds:,} runs had partitions that stood still; {order.in_words()}."
         if not matrix.complete:
             yield "Broken off: the first seeds were run in every cell, or nearly so."
         if self.files:

@@ -5,10 +5,12 @@ Method: runs of the matrix, by seed.
 
 import pytest
 
+from analysis.checkers.order.properties import Blocked
 from cluster.votes.levels import Level
 from engine.fifo.fenced import register
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.run.trial import attempt
+from scenarios.studies.matrix import chosen, fill, matrix_state
 
 
 def drawn(seed, *, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
@@ -35,3 +37,20 @@ def test_a_renewal_without_the_effects_of_the_write_that_it_repeats_is_seen(monk
 
     monkeypatch.setattr(register.Register, "_write", without_effects)
     assert drawn(91).violated
+
+
+def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_path):
+    cells = chosen(
+        engine="fifo", modes=[EngineMode.FENCED], levels=[Level.DC_QUORUM], fault_classes=[FaultClass.ANY_OF_ONE_ZONE]
+    )
+    with matrix_state(tmp_path / "state") as state:
+        made = fill(cells, seeds=range(1, 7), state=state)
+    with matrix_state(tmp_path / "state") as state:
+        known = fill(cells, seeds=range(1, 7), state=state)
+    assert (known.known, known.cells) == (6, made.cells)
+    (result,) = made.cells.values()
+    assert all(result.order.opportunities[name] for name in ("I1", "I2", "I3", "I4", "I9", "I12", "I14"))
+    assert result.order.seeds >= 1
+    for row in result.order.rows():
+        assert row[0] in set(Blocked)
+    assert "opportunities: I1" in result.order.in_words()
