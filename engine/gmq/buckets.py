@@ -54,7 +54,10 @@ class Bucket:
         self._wake()
 
     async def write(self) -> None:
-        """Carry out what comes in, one by one, until the inbox is closed."""
+        """Carry out what comes in, one by one, until the inbox is closed.
+
+        With ``compat`` it never ends if the bucket is stopped while it writes a card for which its timer has to wake.
+        """
         await self._count()
         while True:
             item = await self.inbox.receive()
@@ -103,6 +106,8 @@ class Bucket:
         if not self._compat:
             self._reset(min(rest_ns, self._until_ns(due_s)))
         elif rest_ns - card.delay_s > NEAR_NS:  # the original takes the seconds of the delay for nanoseconds
+            if self._stopping:
+                await self._runtime.promise()  # the timer has ended, and waits for this loop: neither ever goes on (N2)
             self._reset(LOOK_NS)
 
     async def _count(self) -> None:

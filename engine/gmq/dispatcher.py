@@ -66,7 +66,10 @@ class GmqDispatcher(Startable):
         self._dispatching = self._spawn(self._dispatch(), "dispatcher")
 
     async def close(self) -> None:
-        """Stop: no card is taken any more; then the timers end after their scans, the buckets, and the dispatcher."""
+        """Stop: no card is taken any more; then the timers end after their scans, the buckets, and the dispatcher.
+
+        With ``compat`` it may never end (N2), so callers bound it.
+        """
         self._let_go(orderly=True)
         dispatching, self._dispatching = self._dispatching, None
         if dispatching is not None:

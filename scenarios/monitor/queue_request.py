@@ -45,4 +45,11 @@ class QueueRequest(BaseModel):
             wrong = error.errors(include_url=False)
             said = [explained({**one, "loc": ("queue", self.engine, *one["loc"])}) for one in wrong]
             raise NotAccepted("--set: " + "; ".join(f"{place}: {text}" for place, text in said)) from error
-        return places_of(settings, zones, name=self.name, prefix=self.prefix)
+        places = places_of(settings, zones, name=self.name, prefix=self.prefix)
+        if not places:
+            accepted = [
+                name for name, one in ENGINES.items() if not all(it.features.order for it in one.modes.values())
+            ]
+            told = f"got {self.engine!r}, whose partitions the page does not show; accepted: {', '.join(accepted)}"
+            raise NotAccepted(f"--engine: {told}")
+        return places

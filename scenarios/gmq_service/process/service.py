@@ -139,7 +139,7 @@ class Service:
                 await self.jobs.stop()
         except TimeoutError:
             done = False
-            LOG.error("jobs in hand could not be written within %d s: they are in the pool only", self.settings.stop_s)
+            LOG.error("the dispatcher did not end within %d s: jobs in hand are in the pool only", self.settings.stop_s)
         await self._end()
         LOG.info("stopped")
         return done

@@ -99,6 +99,25 @@ async def lease_refused(stage: GmqStage) -> str:
     return await _leased(stage, refused("add"))
 
 
+async def stopped_while_a_sleeping_bucket_writes(stage: GmqStage) -> str:
+    made: list[GmqDispatcher] = []
+    ended: list[bool] = []
+
+    async def close() -> None:
+        await made[0].close()
+        ended.append(True)
+
+    async def stop() -> None:
+        stage.cluster.runtime.spawn(close(), name="stop")
+
+    stage.set(buckets=1)
+    made.append(await stage.dispatcher(wrap=meanwhile("add", stop)))
+    await stage.sleep(3 * S)
+    await stage.push(delay_s=2)
+    await stage.sleep(20 * S)
+    return f"the stop {'ends' if ended else 'hangs'}; {await stage.state()}; {await stage.later()}"
+
+
 async def stopped_with_a_push_in_flight(stage: GmqStage) -> str:
     dispatcher = await stage.dispatcher()
     wrap = meanwhile("HMSET" if stage.compat else "push", dispatcher.close, after=True)
@@ -185,6 +204,7 @@ COURSES: dict[str, GmqCourse] = {
         stopped_during_a_scan,
         killed_before_it_writes_a_lease,
         lease_refused,
+        stopped_while_a_sleeping_bucket_writes,
         stopped_with_a_push_in_flight,
         stopped_with_a_pop_in_flight,
         scan_of_an_idle_bucket_fails,

@@ -144,6 +144,10 @@ def test_a_message_is_found_with_its_due_time_its_lease_and_its_payload():
         ({"engine": "zset", "mode": "hardened"}, "--mode: got 'hardened'; accepted of zset: default"),
         ({"options": {"buckets": 3}}, r"--set: queue\.buckets: unknown field, got 3; accepted fields: "),
         ({"engine": "gmq", "options": {"buckets": "x"}}, r"--set: queue\.buckets: got 'x'; accepted: an integer"),
+        (
+            {"engine": "fifo", "mode": "fenced"},
+            "got 'fifo', whose partitions the page does not show; accepted: dyno",
+        ),
     ],
 )
 def test_a_queue_that_cannot_be_is_told_with_what_can(asked, told):
