@@ -64,7 +64,8 @@ class WatchedQueue:
 
     def told(self) -> dict[str, Any]:
         """Figures of each zone, of each shard in a server, and of each key that is not empty everywhere."""
-        latest = self._readings.latest
+        answered = self._readings.latest
+        latest = {node: answered[node] for node in self.servers if node in answered}  # not as they first answered
         zones = dict.fromkeys(self.zone_of.values())
         return {
             "queue": self.name,

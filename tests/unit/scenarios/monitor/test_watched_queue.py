@@ -102,6 +102,16 @@ def test_a_server_that_does_not_answer_keeps_its_last_figures_and_their_time():
     assert told_by(unknown)["zones"] == [{"zone": "a", "read_ms": None}]
 
 
+def test_rows_are_in_the_order_of_servers_whichever_answers_first():
+    one, other = PlayedServer(**{WAITING: {"m1": 1}}), PlayedServer(**{WAITING: {"m1": 1}})
+    queue = watched(a=one, b=other)
+    one.away = True
+    told_by(queue)
+    one.away = False
+    rows = [(each["key"], each["zone"]) for each in told_by(queue)["keys"] if each["key"] == WAITING]
+    assert rows == [(WAITING, "a"), (WAITING, "b")]
+
+
 def test_ids_that_a_zone_lacks_are_counted_and_those_that_stay_so_apart():
     one, other = PlayedServer(**{WAITING: {"m1": 1, "m2": 2}}), PlayedServer(**{WAITING: {"m1": 1}})
     queue = watched(a=one, b=other)
