@@ -121,12 +121,19 @@ class FencedLog:
             await self.register.give_up()
 
     async def repair(self) -> None:
-        """Give zones the records that they missed. Raises what the port raises."""
+        """Give zones the records that they missed. Raises what the port raises.
+
+        Those of the last write go along: a zone that missed that, too, takes its state now, and must have all of it.
+        """
         missing = await self._missed()
         async with self._turn:
             if missing and self.writes:
-                records = [(entry.offset, entry.record.text()) for entry in missing]
-                await self.register.write(self._state.text(), Effects(records=records))
+                length = self._state.end - self._state.since
+                last = await self._stored(self._state.since, length)
+                if len(last) < length:
+                    return
+                records = {entry.offset: entry.record.text() for entry in (*missing, *last)}
+                await self.register.write(self._state.text(), Effects(records=sorted(records.items())))
 
     async def _take_in_a_while(self) -> None:
         now_ns = self._store.runtime.now_ns()

@@ -22,6 +22,10 @@ def drawn(seed, *, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
     [
         (91, "a zone that missed a write took its state, without its records, from a renewal"),
         (110, "a producer sent a message again as another record"),
+        (
+            3998,
+            "a zone that missed a write took its state, without its records, from a repair, and no owner gave offsets",
+        ),
     ],
 )
 def test_a_seed_that_once_broke_fenced_partitions_holds(seed, why):
