@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -50,11 +50,25 @@ class OperationFigures:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OrderFigures:
+    """Of a property of ordered messages: cases, opportunities to break it, and in how many of ``runs`` it is broken.
+
+    ``runs`` are those with ordered messages.
+    """
+
+    cases: int
+    chances: int
+    runs_with: int
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettingFigures:
     """All runs of one setting together; the counts mean what those of the checker's verdict mean.
 
     ``setting``: the level, and whatever else differs among all the runs given. ``runs_with``: in how many of ``runs``
     each class has a case. Messages of a run share its faults, so it is runs that can be counted as independent.
+    ``order``: by property, if any run has ordered messages.
     """
 
     setting: str
@@ -63,6 +77,7 @@ class SettingFigures:
     counts: Mapping[str, int]
     runs_with: Mapping[str, int]
     delivery: DeliveryFigures | None
+    order: Mapping[str, OrderFigures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

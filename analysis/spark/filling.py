@@ -13,10 +13,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
+from analysis.runs.errors import RunError
 from analysis.runs.settings import settings_of
 from analysis.spark import classes
 from analysis.spark.counts import count_query
 from analysis.spark.inputs import RunInput
+from analysis.spark.order.counts import OrderCount, order_counts
+from analysis.spark.order.queries import PROPERTIES
 from analysis.tables.folder import TABLES, RunEntry, TableFolder
 
 OPERATIONS = """
@@ -54,6 +57,12 @@ _QUERIES = {
     "latency_counts": LATENCY_COUNTS,
 }
 
+
+def chances_column(name: str) -> str:
+    """Opportunities to break a property."""
+    return f"{name}_chances"
+
+
 _VERDICTS = pa.schema(
     [
         ("run_id", pa.string()),
@@ -63,6 +72,7 @@ _VERDICTS = pa.schema(
         ("valid", pa.string()),
         ("forbidden", pa.list_(pa.string())),
         *((name, pa.int64()) for name in (*classes.TOTALS, *classes.CLASSES)),
+        *((column, pa.int64()) for name in PROPERTIES for column in (name, chances_column(name))),
     ]
 )
 
@@ -70,12 +80,14 @@ _VERDICTS = pa.schema(
 def fill(session: SparkSession, runs: Sequence[RunInput], folder: TableFolder) -> None:
     """Add ``runs``, of which the session has the views (``analysis.spark.queries``), to the tables."""
     counts = {row["run"]: row.asDict() for row in session.sql("SELECT * FROM run_counts").collect()}
+    order = order_counts(session, runs)
     with folder.staging() as staging:
         for table, query in _QUERIES.items():
             rows = session.sql(query).withColumn("part", sf.col("run_id"))
             rows.write.partitionBy("part").option("compression", "zstd").parquet(str(staging / table))
         for run in runs:
-            _write_verdict(_part(staging, "verdicts", run), _verdict(run, counts[run.place]))
+            row = _verdict(run, counts[run.place], order.get(run.place, {}))
+            _write_verdict(_part(staging, "verdicts", run), row)
         for run in runs:
             folder.add(_entry(run), {table: sorted(_part(staging, table, run).glob("*.parquet")) for table in TABLES})
 
@@ -96,17 +108,31 @@ def _entry(run: RunInput) -> RunEntry:
     )
 
 
-def _verdict(run: RunInput, counts: Mapping[str, Any]) -> dict[str, Any]:
+def _verdict(run: RunInput, counts: Mapping[str, Any], order: Mapping[str, OrderCount]) -> dict[str, Any]:
+    """``order``: of a run with ordered messages; what Spark does not judge of it is as its checker left it."""
     info = run.directory.info
+    broken, known_order = _order_of(run, order) if order else (False, True)
     judged = {name: counts[name] or 0 for name in (*classes.TOTALS, *classes.CLASSES)}
     forbidden = [str(name) for name in info.forbid if name not in info.queue.not_judged]
-    known = info.status == "complete" and run.directory.final_state_known and not info.unread_zones
-    if any(judged.get(name, 0) for name in forbidden):
+    known = info.status == "complete" and run.directory.final_state_known and not info.unread_zones and known_order
+    if broken or any(judged.get(name, 0) for name in forbidden):
         valid = "invalid"
     else:
         valid = "valid" if known and judged["pushed"] else "unknown"
     row = {"run_id": run.run_id, "place": run.place, "seed": info.seed, "status": info.status, "valid": valid}
-    return {**row, "forbidden": forbidden, **judged}
+    found = {name: one.cases for name, one in order.items()}
+    chances = {chances_column(name): one.chances for name, one in order.items()}
+    return {**row, "forbidden": forbidden, **judged, **found, **chances}
+
+
+def _order_of(run: RunInput, order: Mapping[str, OrderCount]) -> tuple[bool, bool]:
+    """Whether a forbidden property is broken, and whether all are known."""
+    try:
+        checked = run.directory.read_json("order_verdict.json")
+    except RunError:
+        return any(one.cases for one in order.values()), False
+    cases = {**checked["counts"], **{name: one.cases for name, one in order.items()}}
+    return any(cases[name] for name in checked["forbid"]), checked["valid"] != "unknown"
 
 
 def _write_verdict(folder: Path, row: Mapping[str, Any]) -> None:

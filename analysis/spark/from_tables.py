@@ -11,8 +11,11 @@ import pyarrow.parquet as pq
 from analysis.runs.errors import RunError
 from analysis.spark import classes
 from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
+from analysis.spark.filling import chances_column
 from analysis.spark.groups import grouped_settings
 from analysis.spark.inputs import LeftOut
+from analysis.spark.order.counts import OrderCount, order_figures
+from analysis.spark.order.queries import PROPERTIES
 from analysis.tables.folder import RunEntry, TableFolder
 
 COUNTS = pa.schema(
@@ -85,7 +88,17 @@ def _settings(folder: TableFolder, setting_of: Mapping[str, str], counted: Seque
             counts={name: sum(row[name] for row in rows.values()) for name in classes.CLASSES},
             runs_with={name: sum(row[name] > 0 for row in rows.values()) for name in classes.CLASSES},
             delivery=delivery_figures(one for one in counted if one["setting"] == setting),
+            order=order_figures(filter(None, map(_order_of, rows.values()))),
         )
+
+
+def _order_of(row: Mapping[str, Any]) -> Mapping[str, OrderCount]:
+    """Nothing of a run without ordered messages, or of one that an older zonelab added."""
+    return {
+        name: OrderCount(cases=row[name], chances=row[chances_column(name)])
+        for name in PROPERTIES
+        if row.get(name) is not None
+    }
 
 
 def _batches(folder: TableFolder, table: str) -> Iterator[pa.Table]:

@@ -18,7 +18,7 @@ from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import CutOff, RunError, TooNew
 from analysis.spark.storage import Storage
 
-_BESIDE = ("run.json", "scenario.yaml")
+_BESIDE = ("run.json", "scenario.yaml", "order_verdict.json")
 """Files of a run that are copied from storage which only Spark can read."""
 
 _NO_QUEUE = "no queue"

@@ -5,6 +5,7 @@ only, and no more of them than there are kinds and buckets.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +20,7 @@ from analysis.spark.filling import fill
 from analysis.spark.from_tables import aggregates_of
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote
+from analysis.spark.order.counts import order_counts, order_figures
 from analysis.spark.session import INTERPRETED, SparkFailed, spark_session
 from analysis.spark.storage import Storage
 from analysis.spark.views import FAULTS_OF_RUNS, create_views, optional_table
@@ -93,9 +95,17 @@ def _aggregate(session: SparkSession, found: Inputs) -> Aggregates:
     names, differs = grouped([run.directory for run in found.runs])
     create_views(session, found.runs, names)
     counted = _counted(session, "setting", "f", "zone")
+    order = order_counts(session, found.runs)
+    setting_of = {run.place: name for run, name in zip(found.runs, names, strict=True)}
     return Aggregates(
         operations=tuple(operation_figures(counted)),
-        settings=tuple(_setting(row.asDict(), counted) for row in session.sql(classes.SETTINGS).collect()),
+        settings=tuple(
+            replace(
+                _setting(row.asDict(), counted),
+                order=order_figures(one for place, one in order.items() if setting_of[place] == row["setting"]),
+            )
+            for row in session.sql(classes.SETTINGS).collect()
+        ),
         differs=differs,
         left_out=found.left_out,
     )

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
+from analysis.checkers.order.properties import LABELS, Property
 from analysis.proportions import proportion_interval
-from analysis.spark.aggregates import Aggregates, OperationFigures, SettingFigures
+from analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
 from analysis.spark.inputs import left_out_words
 from scenarios.terminal.console import milliseconds
 
@@ -32,7 +33,26 @@ def message_table(aggregates: Aggregates, *, title: str = "messages") -> Table:
     table.add_section()
     for name in first.counts:
         table.add_row(name, *(_cases(row, name) for row in aggregates.settings))
+    order = list(dict.fromkeys(name for row in aggregates.settings for name in row.order))
+    if order:
+        table.add_section()
+    for name in order:
+        label = f"{name} {LABELS[Property(name)]}"
+        table.add_row(label, *(_order_cases(row.order.get(name)) for row in aggregates.settings))
     return table
+
+
+def _order_cases(figures: OrderFigures | None) -> str:
+    """Cases and opportunities; without an opportunity there is nothing to say."""
+    if figures is None:
+        return "-"
+    if not figures.chances and not figures.cases:
+        return "not exercised"
+    found = f"{figures.cases:,} of {figures.chances:,}"
+    if figures.runs == 1:
+        return found
+    share = proportion_interval(figures.runs_with, figures.runs)
+    return f"{found} in {figures.runs_with} runs ({share.low:.1%} to {share.high:.1%})"
 
 
 def _cases(row: SettingFigures, name: str) -> str:

@@ -59,7 +59,7 @@ def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str
         checked.update(result.verdict.counts)
     spark: Counter[str] = Counter()
     for row in aggregates.settings:
-        spark.update({**row.totals, **row.counts})
+        spark.update({**row.totals, **row.counts, **{name: one.cases for name, one in row.order.items()}})
     return [
         f"{name}: Spark {spark[name]:,}, checker {checked[name]:,}" for name in spark if spark[name] != checked[name]
     ]

@@ -8,32 +8,26 @@ from analysis.checkers.order.findings import Findings
 from analysis.checkers.order.intervals import first_of_each, latest_before, least, still_open
 from analysis.checkers.order.messages import NEVER
 from analysis.checkers.order.properties import HARMLESS, Property
-from analysis.checkers.order.rows import BITS, FAIL, INFO, OK, Bools, Ints, Rows
+from analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
 from analysis.runs.order import OrderKind
 
 
-def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool) -> None:
-    """I6. ``gone``: members that crashed or left; nothing of theirs is at work afterwards.
+def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool, watched: bool) -> None:
+    """I6. ``gone``: members that crashed or left; nothing of theirs is at work afterwards. ``watched``: whether the
+    run has sinks on record, without which nobody knows that a zombie was harmless.
 
     Messages that were handed to one program in the same moment under the same token are one call.
     """
-    starts = rows.of_kind(OrderKind.START)
-    ends = rows.of_kind(OrderKind.END)
-    ended = least(ends.op_id, ends.time_ns, starts.op_id, otherwise=NEVER)
-    stopped = least(gone.session, gone.time_ns, starts.session, otherwise=NEVER)
-    ended = np.where((stopped >= starts.time_ns) & (stopped < ended), stopped, ended)
-    unit = (starts.group << BITS) + starts.key + 1 if by_key else starts.place
-    calls, end = _calls(starts, ended, unit)
-    unit = (calls.group << BITS) + calls.key + 1 if by_key else calls.place
+    calls, end = _calls(rows, gone, by_key=by_key)
+    unit = _unit(calls, by_key=by_key)
     other = still_open(unit, calls.time_ns, end)
     overlapped = (other >= 0) & (end[other] > calls.time_ns)
-    findings.exercised(Property.EXCLUSION, _takeovers_at_work(rows, calls, end))
     later, earlier = calls.where(overlapped), calls.where(other[overlapped])
     token = np.minimum(later.token, earlier.token)
     tokenless = (token < 0) & (later.session != earlier.session)
     zombie = (later.token != earlier.token) | tokenless
     old = np.where(earlier.token == token, earlier.op_id, later.op_id)
-    harmless = zombie & ~_took_effect(rows, old, later.time_ns)
+    harmless = zombie & ~_took_effect(rows, old, later.time_ns) if watched else np.zeros(len(later), dtype=np.bool_)
     for what, mask in (("same token", ~zombie), ("zombie", zombie & ~harmless), (HARMLESS, harmless)):
         findings.add(Property.EXCLUSION, what, later.where(mask), _beside(earlier.where(mask)))
 
@@ -42,29 +36,39 @@ def _beside(earlier: Rows) -> Callable[[int], str]:
     return lambda row: f"beside delivery {earlier.op_id[row]} of offset {earlier.offset[row]}"
 
 
-def _calls(starts: Rows, ended: Ints, unit: Ints) -> tuple[Rows, Ints]:
-    """One row a call, with its latest end."""
-    order = np.lexsort((-ended, starts.session, starts.token, starts.time_ns, unit))
+def _unit(starts: Rows, *, by_key: bool) -> Ints:
+    return (starts.group << BITS) + starts.key + 1 if by_key else starts.place
+
+
+def _calls(rows: Rows, gone: Rows, *, by_key: bool) -> tuple[Rows, Ints]:
+    """One row a call in the order of their begin, with the latest end of its messages."""
+    starts, ends = rows.of_kind(OrderKind.START), rows.of_kind(OrderKind.END)
+    ended = least(ends.op_id, ends.time_ns, starts.op_id, otherwise=NEVER)
+    stopped = least(gone.session, gone.time_ns, starts.session, otherwise=NEVER)
+    ended = np.where((stopped >= starts.time_ns) & (stopped < ended), stopped, ended)
+    unit = _unit(starts, by_key=by_key)
+    order = np.lexsort((starts.index, -ended, starts.session, starts.token, starts.time_ns, unit))
     starts, ended, unit = starts.where(order), ended[order], unit[order]
     first = first_of_each(unit, starts.time_ns, starts.token, starts.session)
-    return starts.where(first), ended[first]
+    calls, ended = starts.where(first), ended[first]
+    order = np.lexsort((calls.index, calls.time_ns))
+    return calls.where(order), ended[order]
 
 
-def _takeovers_at_work(rows: Rows, calls: Rows, end: Ints) -> int:
-    """Grants that came while another session had a message of the place in work."""
+def count_takeovers(rows: Rows, gone: Rows, findings: Findings) -> None:
+    """Opportunities to break I6: grants that came while another session had a message of the place in work."""
+    calls, end = _calls(rows, gone, by_key=False)
     grants = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
     latest = latest_before(calls.place, calls.time_ns, calls.index, grants.place, grants.time_ns)
     known = latest >= 0
     row = latest[known]
-    return int(((end[row] > grants.time_ns[known]) & (calls.session[row] != grants.session[known])).sum())
+    at_work = (end[row] > grants.time_ns[known]) & (calls.session[row] != grants.session[known])
+    findings.exercised(Property.EXCLUSION, at_work.sum())
 
 
 def _took_effect(rows: Rows, op_id: Ints, since_ns: Ints) -> Bools:
-    """Whether the sink took, or may have taken, something of each delivery since that time; True without a sink."""
-    sinks = rows.of_kind(OrderKind.SINK)
-    if not len(sinks):
-        return np.ones(len(op_id), dtype=np.bool_)
-    taken = sinks.where(sinks.outcome != FAIL)
+    """Whether the sink took, or may have taken, something of each delivery since that time."""
+    taken = rows.of_kind(OrderKind.SINK, outcomes=(OK, INFO))
     last = latest_before(taken.op_id, taken.time_ns * 0, taken.time_ns, op_id, np.ones(len(op_id), dtype=np.int64))
     return (last >= 0) & (taken.time_ns[last] > since_ns) if len(taken) else np.zeros(len(op_id), dtype=np.bool_)
 

@@ -56,9 +56,11 @@ class Messages:
         return np.where(known[at] == message, order[at], -1) if len(known) else np.full(len(message), -1)
 
 
-def messages_of(rows: Rows, log: Rows, books: Books, *, by_key: bool) -> Messages:
-    """``log``: the decided logs at rest. ``by_key``: messages are in order by key, not by partition."""
-    known = _known(rows, log)
+def messages_of(rows: Rows, log: Rows, places: Ints, books: Books, *, by_key: bool) -> Messages:
+    """``log``: the decided logs at rest. ``places``: of the run. ``by_key``: messages are in order by key, not by
+    partition.
+    """
+    known = _known(rows, log, places)
     place, offset = known.place, known.offset
     message = known.message
     produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
@@ -68,7 +70,7 @@ def messages_of(rows: Rows, log: Rows, books: Books, *, by_key: bool) -> Message
     disposed = np.concatenate([succeeded.message, aside.message])
     disposed_ns = np.concatenate([succeeded.time_ns, aside.invoke_ns])
     unit = (known.group << BITS) + known.key + 1 if by_key else place
-    order = np.lexsort((offset, known.epoch, unit))
+    order = np.lexsort((known.index, offset, known.epoch, unit))
     first = first_of_each(unit[order])
     return Messages(
         place=place[order],
@@ -85,21 +87,27 @@ def messages_of(rows: Rows, log: Rows, books: Books, *, by_key: bool) -> Message
     )
 
 
-def _known(rows: Rows, log: Rows) -> Rows:
+def _known(rows: Rows, log: Rows, places: Ints) -> Rows:
     """A row for every message that was confirmed, is in the log or was begun, for each place of its partition."""
-    of_log = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
-    parts = [rows.of_kind(OrderKind.START)]
-    grouped = rows.where(rows.place >= 0)
-    places, at = np.unique(grouped.place, return_index=True)
-    for place, row in zip(places.tolist(), at.tolist(), strict=True):
-        partition, group = int(grouped.partition[row]), int(grouped.group[row])
-        for one in (of_log, log):
-            own = one.where((one.partition == partition) & (one.offset >= 0))
-            own.place[:], own.group[:] = place, group
-            parts.append(own)
+    appended = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
+    parts = [rows.of_kind(OrderKind.START), _for_each_place(appended, places), _for_each_place(log, places)]
     together = Rows(*(np.concatenate([getattr(one, name) for one in parts]) for name in Rows.__slots__))
     _, kept = np.unique(together.message, return_index=True)
     return _with_epochs(together.where(kept))
+
+
+def _for_each_place(appended: Rows, places: Ints) -> Rows:
+    """A row for each place of the partition that a message was appended to."""
+    appended = appended.where(appended.offset >= 0)
+    groups, partitions = places >> BITS, places & ((1 << BITS) - 1)
+    order = np.argsort(partitions, kind="stable")
+    since, until = (np.searchsorted(partitions[order], appended.partition, side=side) for side in ("left", "right"))
+    times = until - since
+    copies = appended.where(np.repeat(np.arange(len(appended)), times))
+    nth = np.arange(len(copies)) - np.repeat(np.cumsum(times) - times, times)
+    place = order[np.repeat(since, times) + nth]
+    copies.place[:], copies.group[:] = place, groups[place]
+    return copies
 
 
 def _with_epochs(known: Rows) -> Rows:

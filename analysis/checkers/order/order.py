@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergence, cursor_by_place, encode_final
-from analysis.checkers.order.exclusion import check_exclusion, check_owners
+from analysis.checkers.order.exclusion import check_exclusion, check_owners, count_takeovers
 from analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
 from analysis.checkers.order.findings import Findings
 from analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
 from analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
 from analysis.checkers.order.properties import FORBIDDEN
 from analysis.checkers.order.retries import check_retries
-from analysis.checkers.order.rows import EVENTS, OK, TEXTS, Books, Ints, Names, Rows
+from analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Names, Rows, places_in
 from analysis.checkers.order.sequence import (
     check_duplicates,
     check_finished_in_order,
@@ -49,8 +49,7 @@ FAULTS_NAME = "faults"
 _HELD = pa.array(["log", "sink"])
 """What is at rest of a key."""
 
-_KEYED = tuple(str(one) for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK))
-_ASIDE = tuple(str(one) for one in (OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP))
+_KEYED = [KINDS[one] for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK, *PUT_ASIDE)]
 
 
 class Tables(Protocol):
@@ -146,16 +145,21 @@ class _Check:
         self._blocked: list[Standstill] = []
         self._divergence: list[OrderDivergence] = []
         self._last_ns = 0
+        self._watched = False
+        self._places: Ints = np.zeros(0, dtype=np.int64)
         self._number_of_zones = max(len(run.info.zone_names), 1)
 
     def divide(self, places: Spill, keys: Spill, rest: Spill, held: Spill, *, parts: int) -> None:
         for batch in self._run.events:
             coded = self._books.encode(batch)
             self._last_ns = max(self._last_ns, *coded["time_ns"].to_pylist()[-1:], 0)
+            self._places = np.union1d(self._places, places_in(coded))
             partitioned = pc.is_valid(batch["partition"])
-            self._members.append(coded.filter(pc.equal(batch["kind"].cast(pa.string()), str(OrderKind.MEMBER))))
+            kinds = coded["kind"].to_numpy()
+            self._members.append(coded.filter(pa.array(kinds == KINDS[OrderKind.MEMBER])))
+            self._watched |= bool((kinds == KINDS[OrderKind.SINK]).any())
             _add(places, coded.filter(partitioned), batch["partition"].filter(partitioned), parts)
-            keyed = pc.and_(pc.is_valid(batch["key"]), pc.is_in(batch["kind"].cast(pa.string()), _kinds()))
+            keyed = pc.and_(pc.is_valid(batch["key"]), pa.array(np.isin(kinds, _KEYED)))
             _add(keys, coded.filter(keyed), batch["key"].filter(keyed), parts)
         for batch in self._run.at_rest or ():
             coded = encode_final(batch, self._books, self._zones)
@@ -166,14 +170,15 @@ class _Check:
     def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
-        rows = placed(Rows.of(events, texts), rest.log)
+        rows = placed(Rows.of(events, texts, self._places), rest.log)
         self._findings.judging(texts["message_id"])
         known, idempotent = self._run.at_rest is not None, self._rules.idempotent
         check_log(rows, rest.log, rest.waiting, self._findings, idempotent=idempotent, log_known=known)
-        messages = messages_of(rows, rest.log, self._books, by_key=self._by_key)
+        messages = messages_of(rows, rest.log, self._places, self._books, by_key=self._by_key)
         self._note_first(rows)
         first = self._first_of(messages)
         check_gaps(messages, first, self._cursors(rows, rest, messages), self._findings)
+        count_takeovers(rows, self._gone(), self._findings)
         if not self._by_key:
             self._exclusion_and_order(rows, messages, first)
         check_redelivery(rows, self._findings, by_key=self._by_key)
@@ -190,14 +195,15 @@ class _Check:
     def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
-        rows, held = placed(Rows.of(events, texts), rest.log), rest.sinks
+        rows, held = placed(Rows.of(events, texts, self._places), rest.log), rest.sinks
         self._findings.judging(texts["message_id"])
         check_produced_in_order(rows, self._findings)
         check_due_in_order(rows, self._findings)
         check_finished_in_order(rows, self._findings)
         check_sinks(rows, held, self._findings)
         if self._by_key:
-            messages = messages_of(rows, rows.where(np.zeros(len(rows), dtype=np.bool_)), self._books, by_key=True)
+            nothing = rows.where(np.zeros(len(rows), dtype=np.bool_))
+            messages = messages_of(rows, nothing, self._places, self._books, by_key=True)
             self._exclusion_and_order(rows, messages, self._first_of(messages))
 
     def verdict(self) -> OrderVerdict:
@@ -214,14 +220,17 @@ class _Check:
 
     def _exclusion_and_order(self, rows: Rows, messages: Messages, first: Ints) -> None:
         check_strict_order(rows, messages, first, self._findings)
+        check_exclusion(rows, self._gone(), self._findings, by_key=self._by_key, watched=self._watched)
+
+    def _gone(self) -> Rows:
+        """Members that crashed or left."""
         members = self._all_members()
         ended = [self._books.code("status", one) for one in ("left", "crashed")]
-        gone = members.where(np.isin(members.status, ended))
-        check_exclusion(rows, gone, self._findings, by_key=self._by_key)
+        return members.where(np.isin(members.status, ended))
 
     def _all_members(self) -> Rows:
         table = pa.Table.from_batches(self._members, schema=EVENTS)
-        return Rows.of(table, {name: Names() for name in TEXTS})
+        return Rows.of(table, {name: Names() for name in TEXTS}, self._places)
 
     def _waiting(self, rows: Rows, messages: Messages) -> None:
         wait_ms, end_ns = self._rules.wait_ms, max(self._run.end_ns, self._last_ns)
@@ -254,10 +263,6 @@ def _of_places(messages: Messages, values: Mapping[tuple[int, int], int], *, oth
     _, at, back = np.unique(messages.place, return_index=True, return_inverse=True)
     whose = zip(messages.group[at].tolist(), messages.partition[at].tolist(), strict=True)
     return np.array([values.get(one, otherwise) for one in whose], dtype=np.int64)[back]
-
-
-def _kinds() -> pa.Array:
-    return pa.array([*_KEYED, *_ASIDE])
 
 
 def _add(spill: Spill, batch: pa.RecordBatch, ids: pa.Array, parts: int) -> None:

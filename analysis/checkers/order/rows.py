@@ -87,8 +87,8 @@ def ballots(batch: pa.RecordBatch) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Events as arrays of equal length. ``token``: of ``ballots``; ``key``, ``message_id``, ``place``: numbers within a
-    part; a place is a partition as one group sees it.
+    """Events as arrays of equal length. ``token``: of ``ballots``; ``key``, ``message_id``: numbers within a part;
+    ``place``: the number of its place in the run, -1 for none. A place is a partition as one group sees it.
     """
 
     index: Ints
@@ -115,12 +115,15 @@ class Rows:
     place: Ints
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Mapping[str, Names]) -> "Rows":
-        """``table``: as ``EVENTS``. ``texts``: the part's names of keys and messages, which grow."""
+    def of(cls, table: pa.Table, texts: Mapping[str, Names], places: Ints) -> "Rows":
+        """``table``: as ``EVENTS``. ``texts``: the part's names of keys and messages, which grow. ``places``: of
+        ``places_in``, those of the run.
+        """
         columns = {name: table[name].to_numpy() for name in EVENTS.names if name not in TEXTS}
         for name in TEXTS:
             columns[name] = texts[name].encode(table[name].combine_chunks())
-        return cls(**columns, place=_places(columns["group"], columns["partition"]))
+        both = _group_and_partition(columns["group"], columns["partition"])
+        return cls(**columns, place=np.where(both < 0, -1, np.searchsorted(places, both)))
 
     def where(self, mask: Bools | Ints) -> "Rows":
         return Rows(*(getattr(self, name)[mask] for name in self.__slots__))
@@ -144,7 +147,12 @@ class Rows:
         return len(self.index)
 
 
-def _places(group: Ints, partition: Ints) -> Ints:
-    both = np.where((group < 0) | (partition < 0), -1, group << BITS | partition)
-    known = np.unique(both[both >= 0])
-    return np.where(both < 0, -1, np.searchsorted(known, both))
+def places_in(table: pa.RecordBatch) -> Ints:
+    """The places that a batch of ``EVENTS`` names, each as one number, in order."""
+    both = np.unique(_group_and_partition(table["group"].to_numpy(), table["partition"].to_numpy()))
+    return both[both >= 0]
+
+
+def _group_and_partition(group: Ints, partition: Ints) -> Ints:
+    both: Ints = np.where((group < 0) | (partition < 0), -1, group << BITS | partition)
+    return both

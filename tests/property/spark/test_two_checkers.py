@@ -1,5 +1,6 @@
-"""Goal: the checker and Spark's SQL, which share no code, find the same cases in any history. Method: Hypothesis draws
-histories of queues that keep no rule, with gaps, and every case of every class must be the same, down to its event.
+"""Goal: the checkers and Spark's SQL, which share no code, find the same cases in any history. Method: Hypothesis draws
+histories of queues that keep no rule, with gaps, and every case of every class and of the five properties of order that
+Spark judges must be the same, down to its event.
 
 Mistakes planted into the queries must be noticed by the same comparison.
 """
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,10 +19,17 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from support.analysis.wild import wild_run
 
+from analysis.checkers.order.order import check_order
 from analysis.checkers.queue.queue import check
+from analysis.checkers.verdict import FIRST_OFFENDERS
 from analysis.message_classes import MessageClass
+from analysis.runs.order import ORDER_NAME
 from analysis.spark.classes import CLASSES, TOTALS
 from analysis.spark.inputs import RunInput, find_runs
+from analysis.spark.order import appended, cursors, exclusion, sequence
+from analysis.spark.order.counts import create_order_views
+from analysis.spark.order.queries import PROPERTIES
+from analysis.spark.order.queries import VIEWS as ORDER_VIEWS
 from analysis.spark.queries import VIEWS
 from analysis.spark.session import INTERPRETED, spark_session
 from analysis.spark.views import create_views
@@ -35,11 +44,18 @@ QUESTIONS = {
     "counts": f"SELECT run, stack({len(TOTALS) + len(CLASSES)}, {_COUNTED}) FROM run_counts",
     "events": "SELECT run, f, type, count(*) FROM operations GROUP BY run, f, type",
 }
+CASE = "run, property, what, part, index"
+ORDER_QUESTIONS = {
+    "order cases": f"SELECT {CASE} FROM order_cases",
+    "order chances": "SELECT run, property, chances FROM order_counts",
+}
 COMPILED = dict.fromkeys(INTERPRETED, "true") | {
     "spark.sql.codegen.factoryMode": "CODEGEN_ONLY",
     "spark.zonelab.keptAsRows": "false",
 }
 """The opposite: what a session has for millions of rows."""
+
+EVERY_QUESTION = (*QUESTIONS, *ORDER_QUESTIONS)
 
 Told = Mapping[str, Counter[tuple[object, ...]]]
 """Rows that answer each question."""
@@ -53,6 +69,14 @@ MISTAKES = {
     "doubt about a lease excuses nobody": ("cases", "swept", " AND doubts = 0", ""),
     "who holds a lease is in his own way": ("cases", "swept", "- held AS others", "AS others"),
     "all priorities of a group are alike": ("cases", "inversions", "bit, higher", "higher"),
+}
+ORDER_MISTAKES = {
+    "I1: judged by what was confirmed later": (appended, "order_following", "invoke_ns AS at_ns", "time_ns AS at_ns"),
+    "I3: a message put aside counts as lost": (sequence, "order_seen", "outcome <> 'fail'", "false"),
+    "I4: a batch is no call": (sequence, "order_begun_early", "f.start.time_ns", "f.start.time_ns + 1"),
+    "I6: who crashed is still at work": (exclusion, "order_work", "('left', 'crashed')", "('left')"),
+    "I9: a reset by hand is a fall": (cursors, "order_told", "status = 'reset'", "false"),
+    "a minority of zones decides the log": (sequence, "order_log", "2 * holders > zones", "holders > 0"),
 }
 
 
@@ -88,31 +112,61 @@ def checked(runs: Sequence[RunInput]) -> Told:
 
 
 def told_by_the_checker(runs: Sequence[RunInput]) -> Told:
-    told: Told = {question: Counter() for question in QUESTIONS}
+    told: Told = {question: Counter() for question in EVERY_QUESTION}
     for run in runs:
         name, verdict = run.place, check(run.directory.path)
         cases = pq.read_table(run.directory.path / "offenders.parquet").drop_columns("detail").to_pylist()
         told["cases"].update((name, *case.values()) for case in cases)
-        counts = {**dict(verdict.counts), **{total: getattr(verdict.totals, total) for total in TOTALS}}
+        counts = {
+            **{known: verdict.counts[known] for known in CLASSES},
+            **{total: getattr(verdict.totals, total) for total in TOTALS},
+        }
         told["counts"].update((name, *pair) for pair in counts.items())
         rows = (row for batch in run.directory.operations() for row in batch.to_pylist())
         events = Counter((f, kind) for _, f, kind in {(row["index"], row["f"], row["type"]) for row in rows})
         told["events"].update((name, *kind, count) for kind, count in events.items())
+        if run.files(ORDER_NAME):
+            _add_order(run, told)
     return told
+
+
+def _add_order(run: RunInput, told: Told) -> None:
+    """Of a sort of cases the checker tells the first ones, and how many there are."""
+    verdict = check_order(run.directory.path)
+    for name in PROPERTIES:
+        told["order chances"][run.place, name, verdict.opportunities[name]] += 1
+        if sum(verdict.sorts[name].values()) <= FIRST_OFFENDERS:
+            told["order cases"].update(
+                (run.place, name, one.what, one.partition, one.index) for one in verdict.cases.get(name, ())
+            )
+
+
+def _with_all_cases(found: Counter[tuple[object, ...]]) -> Counter[tuple[object, ...]]:
+    """Without the cases of properties of which a run has more than the checker tells."""
+    many = Counter((run, name) for run, name, *_ in found.elements())
+    return Counter({one: count for one, count in found.items() if many[one[0], one[1]] <= FIRST_OFFENDERS})
 
 
 def told_by_spark(
     session: SparkSession,
     runs: Sequence[RunInput],
-    questions: Collection[str] = tuple(QUESTIONS),
-    views: Mapping[str, str] = VIEWS,
+    questions: Collection[str] = EVERY_QUESTION,
+    wrong: Mapping[str, str] = MappingProxyType({}),
 ) -> Told:
-    create_views(session, runs, ["any"] * len(runs), views=views)
+    if set(questions) & set(QUESTIONS):
+        create_views(session, runs, ["any"] * len(runs), views={**VIEWS, **wrong})
+    if set(questions) & set(ORDER_QUESTIONS):
+        having = [run for run in runs if run.files(ORDER_NAME)]
+        create_order_views(session, having, {**ORDER_VIEWS, **wrong})
+    asked = {**QUESTIONS, **ORDER_QUESTIONS}
     try:
-        rows = {question: session.sql(QUESTIONS[question]).collect() for question in questions}
+        rows = {question: session.sql(asked[question]).collect() for question in questions}
     finally:
         session.catalog.clearCache()
-    return {question: Counter(tuple(row) for row in found) for question, found in rows.items()}
+    told = {question: Counter(tuple(row) for row in found) for question, found in rows.items()}
+    if "order cases" in told:
+        told["order cases"] = _with_all_cases(told["order cases"])
+    return told
 
 
 @pytest.mark.parametrize("plan", [INTERPRETED, COMPILED], ids=["interpreted", "compiled"])
@@ -122,7 +176,7 @@ def test_both_find_the_same_cases_in_any_history(plan: Mapping[str, str], sessio
     with tempfile.TemporaryDirectory() as folder, planned_with(session, plan):
         runs = wild_runs(Path(folder), first=first)
         checked, spark = told_by_the_checker(runs), told_by_spark(session, runs)
-    for question in QUESTIONS:
+    for question in EVERY_QUESTION:
         assert (checked[question] - spark[question], spark[question] - checked[question]) == ({}, {}), question
 
 
@@ -132,6 +186,9 @@ def test_the_histories_hold_cases_of_every_class_and_classes_that_are_not_judged
     found = Counter(case[1] for case in checked["cases"])
     assert {name: found[name] for name in MessageClass if found[name] < 3} == {}
     assert {len(run.directory.info.queue.not_judged) for run in runs} == {0, 1, 3}
+    sorts = Counter((name, what) for _, name, what, *_ in checked["order cases"])
+    assert len(sorts) == 12, sorts
+    assert min(sorts.values()) >= 3, sorts
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -140,5 +197,20 @@ def test_a_mistake_in_the_queries_is_noticed(
 ) -> None:
     question, view, text, wrong = MISTAKES[mistake]
     assert text in VIEWS[view]
-    views = {**VIEWS, view: VIEWS[view].replace(text, wrong)}
-    assert told_by_spark(session, runs, [question], views)[question] != checked[question]
+    told = told_by_spark(session, runs, [question], {view: VIEWS[view].replace(text, wrong)})
+    assert told[question] != checked[question]
+
+
+@pytest.mark.parametrize("mistake", ORDER_MISTAKES)
+def test_a_mistake_in_the_queries_of_order_is_noticed(
+    mistake: str, session: SparkSession, runs: Sequence[RunInput], checked: Told
+) -> None:
+    part, view, text, wrong = ORDER_MISTAKES[mistake]
+    assert text in ORDER_VIEWS[view]
+    having = [run for run in runs if run.files(ORDER_NAME)]
+    create_order_views(session, having, {**ORDER_VIEWS, view: ORDER_VIEWS[view].replace(text, wrong)})
+    found = Counter(tuple(row) for row in session.sql(f"SELECT {CASE} FROM ({part.CASES})").collect())
+    session.catalog.clearCache()
+    names = {name for _, name, *_ in found}
+    known = {one: count for one, count in checked["order cases"].items() if one[1] in names}
+    assert _with_all_cases(found) != known

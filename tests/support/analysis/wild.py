@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from support.analysis.plants import PLANTS
+from support.analysis.wild_order import add_wild_order
 
 from analysis.runs.builder import Pop, RunBuilder
 from analysis.runs.history import OPERATIONS
@@ -41,6 +42,8 @@ def wild_run(path: Path, *, seed: int) -> Path:
         (path / "final_state.parquet").unlink()
     if draw.random() < 0.5:
         _damage(segment_path(path, "operations", 1), draw)
+    if seed % 8:
+        add_wild_order(path, seed=seed)
     return path
 
 
