@@ -85,7 +85,7 @@ MUTANTS = (
     Mutant(
         id="order-gone-member-at-work",
         module=_EXCLUSION,
-        function="check_exclusion",
+        function="_calls",
         old="ended = np.where((stopped >= starts.time_ns) & (stopped < ended), stopped, ended)",
         new="",
         breaks="A member that crashed counts as at work for ever.",
