@@ -48,7 +48,7 @@ def _order_cases(figures: OrderFigures | None) -> str:
         return "-"
     if not figures.chances and not figures.cases:
         return "not exercised"
-    found = f"{figures.cases:,} of {figures.chances:,}"
+    found = f"{figures.cases:,}, {figures.chances:,} chances"
     if figures.runs == 1:
         return found
     share = proportion_interval(figures.runs_with, figures.runs)
