@@ -12,7 +12,7 @@ from scenarios.clients.consumers import WorkOf
 from scenarios.clients.program_crash import CrashSwitch
 from scenarios.clients.recorder import Actor, Recorder
 from scenarios.clients.recorder import Outcome as Fate
-from scenarios.clients.sinks import Effect, Sink
+from scenarios.clients.sinks import FENCED, Effect, Sink
 from scenarios.queues.under_test import Ordered
 from scenarios.spec import scenario as spec
 from scenarios.spec.ordered.keys import state_of
@@ -84,7 +84,8 @@ class ListeningProgram:
             self.switch.check()
             await self._work(delivered.record.id)
             self.switch.check()
-            self._affect(delivered, handling)
+            if not self._affect(delivered, handling):
+                return Outcome.SUSPEND
         return self._committed(handling, len(batch))
 
     def _committed(self, handling: Handling, number: int) -> Outcome:
@@ -99,9 +100,10 @@ class ListeningProgram:
     async def _sleep(self, message_id: str) -> None:
         await self._runtime.sleep(self._draw_work_ns())
 
-    def _affect(self, delivered: Delivered, handling: Handling) -> None:
+    def _affect(self, delivered: Delivered, handling: Handling) -> bool:
+        """Whether the message is done: not if the sink knows a newer token than that of this delivery."""
         if self._sink is None:
-            return
+            return True
         record, columns = delivered.record, self._observer.columns_of(delivered.op_id)
         told = {**columns, "op_id": delivered.op_id}
         call = self._observer.begin("sink", **told)
@@ -120,6 +122,7 @@ class ListeningProgram:
             self._observer.end(call, outcome="ok", position=answer.position)
         else:
             self._observer.end(call, outcome="fail", status=answer.refused)
+        return answer.refused != FENCED
 
 
 @dataclass(slots=True)

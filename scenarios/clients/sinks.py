@@ -13,6 +13,10 @@ Place = tuple[int, int]
 """(epoch, offset) of a message: partitions that a resize opened number theirs anew."""
 
 
+FENCED = "fenced"
+"""Why a sink refused what somebody with an older token than the newest wanted."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
     """Of one message. ``place``: its epoch and offset. ``state``: what it says of its key."""
@@ -55,7 +59,7 @@ class Sink:
         place, whose = (effect.group, effect.partition), (effect.group, effect.key)
         if self.fenced:
             if effect.ballot < self._newest.get(place, effect.ballot):
-                return Answer(None, "fenced")
+                return Answer(None, FENCED)
             self._newest[place] = effect.ballot
             if effect.place <= self._last.get(whose, (-1, -1)):
                 return Answer(None, "repeated")

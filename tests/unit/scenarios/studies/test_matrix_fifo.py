@@ -5,9 +5,10 @@ Method: runs of the matrix, by seed.
 
 import pytest
 
-from analysis.checkers.order.properties import Blocked
+from analysis.checkers.order.properties import Blocked, Property
 from cluster.votes.levels import Level
 from engine.fifo.fenced import register
+from engine.fifo.settings import Order
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.run.trial import attempt
 from scenarios.studies.matrix import chosen, fill, matrix_state
@@ -58,3 +59,12 @@ def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_pa
     for row in result.order.rows():
         assert row[0] in set(Blocked)
     assert "opportunities: I1" in result.order.in_words()
+
+
+def test_what_the_sink_refused_as_fenced_is_not_committed_where_keys_are_worked_on_beside_each_other():
+    """An effect of one key under a newer generation fences that of another key, which began before."""
+    scenario = scenario_of_class(
+        FaultClass.ANY_OF_ONE_ZONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED, seed=69, engine="fifo"
+    )
+    queue = scenario.queue.model_copy(update={"order": Order.KEY})
+    assert Property.SINK not in attempt(scenario.model_copy(update={"queue": queue})).violated
