@@ -25,7 +25,7 @@ class RateGivenFault:
     """``rate``: cases a message in runs with ``fault``, its three lengths alike.
 
     ``design_effect``: variance of a run's cases over their mean, which is 1 if each comes by itself. ``runs_needed``:
-    for ``PRECISION``; None if that is so.
+    for ``PRECISION``; None if that is so, or if there are too few to tell.
     """
 
     fault: str
@@ -40,21 +40,30 @@ class RateGivenFault:
         return half_width(self.rate)
 
     @property
+    def is_known(self) -> bool:
+        """To ``PRECISION``; of a single run of a kind nothing is."""
+        return self.half_width <= PRECISION
+
+    @property
     def is_wanted(self) -> bool:
         """It is frequent, and its cases are no clumps, so it is to be known well."""
         return float(self.rate.value) >= RATE_LEAST and self.design_effect <= DESIGN_EFFECT_MAX
 
     def to_json(self) -> dict[str, Any]:
-        width = self.half_width
         return {
             "fault": self.fault,
             "figure": self.figure,
-            **{end: float(getattr(self.rate, end)) for end in ("value", "low", "high")},
-            "half_width": width if isfinite(width) else None,
+            **{end: _finite(float(getattr(self.rate, end))) for end in ("value", "low", "high")},
+            "known": self.is_known,
+            "half_width": _finite(self.half_width),
             "design_effect": self.design_effect,
             "runs": self.runs,
             "runs_needed": self.runs_needed,
         }
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def half_width(estimate: Estimate) -> float:

@@ -4,7 +4,7 @@ The input is run directories as they are on storage that every executor can read
 only, and no more of them than there are kinds and buckets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,12 +36,14 @@ def aggregate(
     out: Path | None = None,
     strict: bool = False,
     settings: Mapping[str, str] | None = None,
+    begins: Callable[[int, int], None] = lambda runs, rows: None,
 ) -> Aggregates:
     """Aggregate the runs at paths, patterns and URIs per setting, operation and zone.
 
     Runs of one setting differ in nothing but their seed. What is no readable run of a queue is left out; ``strict``:
     broken runs are an error. ``out``: a folder of tables to which runs are added that are not there yet; of the others
-    nothing but the tables is read. ``settings`` are Spark's.
+    nothing but the tables is read. ``settings`` are Spark's. ``begins`` hears before Spark starts how many runs of this
+    machine will be read, and how many rows they have.
 
     Raises ``RunError`` if no run is left, ``JavaMissing``, and ``SparkFailed``.
     """
@@ -53,7 +55,9 @@ def aggregate(
         found.usable(strict=strict)
         if folder and not _new(found.runs, folder):
             return aggregates_of(folder, [run.run_id for run in found.runs], found.left_out)
-    rows = sum(run.rows for run in _new(found.runs, folder))
+    new = _new(found.runs, folder)
+    rows = sum(run.rows for run in new)
+    begins(len(new), rows)
     brief = master.startswith("local") and not remote and rows < _BRIEF_ROWS_MAX
     with (
         TemporaryDirectory(prefix="zonelab-runs-") as copies,

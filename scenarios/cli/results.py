@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -140,6 +141,13 @@ def plot(
         typer.echo(path)
 
 
+def _announce(runs: int, rows: int) -> None:
+    """On stderr, before Spark starts."""
+    if runs:
+        many = f"{runs:,} run{'' if runs == 1 else 's'} with {rows:,} rows"
+        typer.echo(f"analyze: {many}: some 10 s to start Spark, and 20 s of a processor a million rows", err=True)
+
+
 def analyze(
     run: Annotated[
         list[str], typer.Argument(metavar="RUN...", help="Run directories: paths, patterns, or URIs such as hdfs://….")
@@ -178,7 +186,7 @@ def analyze(
 
     if compact and out is None:
         raise NotAccepted("--compact: needs --out DIR, whose small files it joins")
-    analysed = followed if follow else aggregate
+    analysed = followed if follow else partial(aggregate, begins=_announce)
     try:
         aggregates = analysed(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
     except NoRunFound as error:

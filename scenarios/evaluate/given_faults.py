@@ -39,13 +39,13 @@ class RatesGivenFaults:
                 _span([one.half_width for one in rates], "{:.0%}"),
                 _span([one.design_effect for one in rates], "{:.1f}"),
                 f"{rates[0].runs:,}",
-                self._told([one for one in rates if one.runs_needed is not None]),
+                self._told([one for one in rates if not one.is_known]),
             )
 
     def sentences(self) -> Iterator[str]:
         if self._frequent:
             wanted = [one for one in self._frequent if one.is_wanted]
-            known, of_wanted = (sum(one.runs_needed is None for one in rates) for rates in (self._frequent, wanted))
+            known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))
             least, few = f"{RATE_LEAST:.0%} and more", f"a design effect of at most {DESIGN_EFFECT_MAX:g}"
             yield (
                 f"Of {len(self._frequent)} rates given a fault of {least} {known} are known to ± {PRECISION:.0%}; "
@@ -66,6 +66,8 @@ class RatesGivenFaults:
         """What the rate of every setting takes."""
         if not open_:
             return "reached"
+        if any(one.runs_needed is None for one in open_):
+            return "too few runs to tell"
         runs = max(one.runs_needed or 0 for one in open_)
         budgets_s = [budget_s for one in open_ if (budget_s := self._budget_s(one)) is not None]
         return f"{runs:,} runs" + (f", --budget {ceil(max(budgets_s) / 60)}min" if budgets_s else "")

@@ -9,21 +9,22 @@ LONG_S = 10.0
 """What takes so many seconds says beforehand how long it will take."""
 
 
-def forecast(scenarios: Sequence[Scenario]) -> str | None:
-    """How many runs, and how long they last; None if their loads come to less than ``LONG_S``.
+def forecast(scenarios: Sequence[Scenario], *, each: int = 1) -> str | None:
+    """How many runs, ``each`` so many times, and how long they last; None if loads come to less than ``LONG_S``.
 
     On servers loads and drains take so long by the clock; starting, checks and plots come on top. Simulated seconds
     pass as quickly as they can be computed.
     """
     loads_s = [scenario.load.duration_s for scenario in scenarios]
     drains_s = [scenario.drain.bound_s for scenario in scenarios]
-    if sum(loads_s) < LONG_S:
+    runs = len(scenarios) * each
+    if sum(loads_s) * each < LONG_S:
         return None
-    count = f"{len(scenarios)} run{'' if len(scenarios) == 1 else 's'}"
+    count = f"{runs:,} run{'' if runs == 1 else 's'}"
     words = f"{count} x {_seconds(loads_s)} of load, and at most {_seconds(drains_s)} to drain"
     if all(scenario.arm is Arm.SIM for scenario in scenarios):
         return f"{words}, simulated"
-    return f"{words}: {sum(loads_s):,.0f} to {sum(loads_s) + sum(drains_s):,.0f} s"
+    return f"{words}: {sum(loads_s) * each:,.0f} to {(sum(loads_s) + sum(drains_s)) * each:,.0f} s"
 
 
 def _seconds(values: Sequence[float]) -> str:

@@ -47,7 +47,12 @@ class _Bars:
     def __exit__(self, *error: object) -> None:
         self._bars.stop()
 
-    def _tell(self, words: str) -> None:
+    def announce(self, verb: str, scenarios: Sequence[Scenario], *, each: int = 1) -> None:
+        """What will be run, ``each`` so many times, if it takes long."""
+        if words := forecast(scenarios, each=each):
+            self.tell(f"{verb}: {words}")
+
+    def tell(self, words: str) -> None:
         """A line above the bars, on a terminal and without one."""
         self._bars.console.print(words, highlight=False, markup=False, soft_wrap=True)
 
@@ -73,15 +78,6 @@ class Display(_Bars):
         self._title = ""
         self._counts: Counts = {}
         self._run = TaskID(0)
-
-    def announce(self, verb: str, scenarios: Sequence[Scenario]) -> None:
-        """What will be run, if it takes long."""
-        if words := forecast(scenarios):
-            self._tell(f"{verb}: {words}")
-
-    def tell(self, words: str) -> None:
-        """A line above the bars."""
-        self._tell(words)
 
     def begin(self, title: str) -> None:
         self._title, self._counts = title, {}
@@ -162,4 +158,4 @@ class RunBar(_Bars):
         """On a terminal, too: what is left, by what the first runs took."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
         if left * each_s >= LONG_S:
-            self._tell(f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s")
+            self.tell(f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s")

@@ -75,6 +75,7 @@ def run_evaluation(
     with evaluation.state(directory, environment) as state:
         with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
             evaluation.progress = bar.show
+            bar.tell(f"evaluate: {_words_before(rollout, budget)}")
             done = evaluation.run(budget, state=state, environment=environment)
         evaluate = rollout.evaluate
         result = EvaluationResult(
@@ -100,6 +101,13 @@ def run_evaluation(
             result = replace(result, confirmation=confirmation)
             _write(result)
     return result
+
+
+def _words_before(rollout: Rollout, budget: Budget) -> str:
+    """What will be run, and how long that may take."""
+    runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
+    most = f"{budget.seconds:g} s" if budget.runs is None else f"{budget.runs:,} runs of each setting"
+    return f"{runs}, {rollout.year.run_s:g} s of load each, simulated; for at most {most}"
 
 
 def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:

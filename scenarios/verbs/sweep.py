@@ -24,6 +24,8 @@ def run_sweep(sweep: Sweep, *, seeds: range, runs: Path, command: str, where: Wh
         total = len(seeds) * len(sweep.settings)
         known = sum((setting.name, seed) in state.results for setting in sweep.settings for seed in seeds)
         with RunBar(f"{sweep.scenario} sweep", total=total, done=known) as bar:
+            if sweep.messages is None:
+                bar.announce("sweep", [setting.scenario for setting in sweep.settings], each=len(seeds))
             done = sweep.run(seeds, environment=environment, state=state, workers=where.workers, progress=bar.show)
         result = SweepResult(
             scenario=sweep.scenario,

@@ -55,6 +55,9 @@ def evaluated(folder: Path, *words: str) -> Done:
 def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp_path: Path):
     file(tmp_path)
     done = evaluated(tmp_path, "--runs", str(LEAST), "--junit", "told.xml")
+    assert done.stderr.startswith(
+        "evaluate: 2 settings x 4 kinds of runs, 1 s of load each, simulated; for at most 16 runs"
+    )
     (folder,) = tmp_path.glob("runs/small/evaluate-*")
     told = json.loads((folder / "evaluate.json").read_text())
     assert [row["setting"] for row in told["settings"]] == ["level=DC_ONE", "level=DC_QUORUM"]
@@ -133,6 +136,8 @@ def test_runs_go_where_a_rate_given_a_fault_is_not_known_well(tmp_path: Path):
     assert told["budget_s"] is None or told["budget_s"] > 2.0 * 2 * 56
     assert "known to ± 20%" in next(rates.sentences())
     assert list(RatesGivenFaults.of(never).rows()) == []
+    broken = carried_out(tmp_path / "broken", Planted(outcome, until=8), Budget(runs=60))
+    assert {row[-1] for row in RatesGivenFaults.of(broken).rows()} == {"too few runs to tell"}
 
 
 def test_ctrl_c_leaves_what_is_known_and_the_rest_is_made_later(tmp_path: Path):
