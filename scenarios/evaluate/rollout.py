@@ -100,8 +100,13 @@ def _lacking(scenario: Scenario) -> Iterator[str]:
         yield f"workload: got a {scenario.workload.kind}; accepted: none, as objectives are about a queue"
     elif scenario.faults:
         yield f"faults: got {len(scenario.faults)}; accepted: none, as runs have those of evaluate.faults"
-    elif not any(scenario.load.rate_of(zone) for zone in scenario.zones):
+    elif not _pushes(scenario):
         yield "load.rate_per_s: got 0; accepted: more than 0, as objectives are about messages"
+
+
+def _pushes(scenario: Scenario) -> bool:
+    load = scenario.load
+    return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
 
 
 def _written(value: Any) -> str:
