@@ -6,6 +6,7 @@ only, and no more of them than there are kinds and buckets.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -57,7 +58,6 @@ def aggregate(
             return aggregates_of(folder, [run.run_id for run in found.runs], found.left_out)
     new = _new(found.runs, folder)
     rows = sum(run.rows for run in new)
-    begins(len(new), rows)
     brief = master.startswith("local") and not remote and rows < _BRIEF_ROWS_MAX
     with (
         TemporaryDirectory(prefix="zonelab-runs-") as copies,
@@ -66,6 +66,7 @@ def aggregate(
             brief=brief,
             rows=rows,
             settings={**(INTERPRETED if brief else {}), **(settings or {})},
+            begins=partial(begins, len(new), rows),
         ) as session,
     ):
         if remote:

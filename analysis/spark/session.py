@@ -70,19 +70,21 @@ def spark_session(
     nice: int = 0,
     rows: int = 0,
     settings: Mapping[str, str] = MappingProxyType({}),
+    begins: Callable[[], None] = lambda: None,
 ) -> Iterator[SparkSession]:
     """A session on ``master``; its JVM ends with the block. Raises ``JavaMissing`` or ``SparkFailed``.
 
     ``brief``: for so little data that starting Java costs more than the work does. ``nice``: by how much Spark comes
     after other programs of this machine, as of nice(1). ``rows``: about so many are worked on, which decides, on this
     machine, how much memory Java may take and into how many parts tables are divided. ``settings``: of Spark, as in
-    ``spark-submit --conf``; they come before those that are made here. Ctrl-C raises ``KeyboardInterrupt`` within the
-    block, as everywhere.
+    ``spark-submit --conf``; they come before those that are made here. ``begins`` is called when Java and the master
+    are there, before Spark starts. Ctrl-C raises ``KeyboardInterrupt`` within the block, as everywhere.
 
     One at a time in a process: Spark itself has no room for two.
     """
     require_java()
     _must_answer(master)
+    begins()
     with TemporaryDirectory(prefix="zonelab-spark-") as folder, (Path(folder) / "spark.log").open("w+b") as log:
         conf = _configuration(master, app_name, Path(folder), brief=brief, rows=rows).setAll(list(settings.items()))
         try:

@@ -96,6 +96,7 @@ def test_of_a_run_whose_lab_is_killed_all_but_the_last_segment_can_be_read(tmp_p
             zonelab_command(verb, str(run)), cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S
         )
         assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("analyze: 1 run with "), "said before Spark starts"
     verdict = json.loads((run / "verdict.json").read_text())
     assert verdict["totals"]["delivered"] > 0
     assert (verdict["counts"]["lost"], verdict["counts"]["stuck"]) == (0, 0)
