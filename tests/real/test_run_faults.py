@@ -205,7 +205,7 @@ def test_with_a_client_policy_its_programs_go_on_through_other_zones(tmp_path: P
 
 def test_a_producer_that_crashed_pushes_nothing_and_another_takes_its_place(tmp_path: Path) -> None:
     run = run_with(tmp_path, {"kind": "producer_crash", "zone": "b"})
-    assert outcomes(run, "b", "push") == set()
+    assert outcomes(run, "b", "push") <= {"info"}, "but for the push in which it ended, if it had begun one"
     pushed = {row["process"] for row in run.table("operations") if row["f"] == "push"}
     assert pushed == {"producer-a", "producer-b", "producer-b.2", "producer-c"}
 
