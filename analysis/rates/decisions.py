@@ -13,7 +13,7 @@ from scipy import special
 
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import Objective
-from analysis.rates.samples import Estimate
+from analysis.rates.samples import Estimate, finite
 
 LOOKS_MAX = 5
 ERROR = 0.05
@@ -57,12 +57,11 @@ class Judged:
         return told if self.runs_needed is None else f"{told}, {self.runs:,} of about {self.runs_needed:,} runs"
 
     def to_json(self) -> dict[str, Any]:
-        ends = {name: _finite(getattr(self.value, name)) for name in ("value", "low", "high")}
         return {
             "objective": str(self.objective),
             "status": str(self.status),
-            **ends,
-            "ratio_to_bound": _finite(self.ratio),
+            **self.value.to_json(),
+            "ratio_to_bound": finite(self.ratio),
             "runs": self.runs,
             "cases": self.cases,
             "runs_needed": self.runs_needed,
@@ -122,8 +121,3 @@ def _needed(runs: int, rate: Estimate, limit: float, *, power: int) -> int | Non
     if not distance or (half / distance) ** power > _MULTIPLE_MAX:
         return None
     return max(runs + 1, ceil(runs * (half / distance) ** power))
-
-
-def _finite(value: object) -> float | None:
-    number = float(value)  # type: ignore[arg-type]
-    return number if abs(number) != float("inf") else None

@@ -29,11 +29,7 @@ class FaultCost:
     runs_needed: int | None
 
     def to_json(self) -> dict[str, Any]:
-        ends = ("value", "low", "high")
-        told = {
-            name: {end: _finite(float(getattr(getattr(self, name), end))) for end in ends}
-            for name in ("edges", "steady", "whole")
-        }
+        told = {"edges": self.edges.to_json(), "steady": self.steady.to_json(), "whole": self.whole.to_json()}
         told_needed = {"clump": self.clump, "runs": self.runs, "runs_needed": self.runs_needed}
         return {"fault": self.fault, "figure": str(self.figure), **told, **told_needed}
 
@@ -67,7 +63,3 @@ def fault_costs(measured: Measured) -> list[FaultCost]:
 
 def _divided(estimate: Estimate, by: float) -> Estimate:
     return Estimate(estimate.value / by, estimate.low / by, estimate.high / by)
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) != float("inf") else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
-from analysis.rates.samples import Estimate
+from analysis.rates.samples import Estimate, finite
 from analysis.rates.year import FaultClass
 
 PRECISION = 0.2
@@ -53,17 +53,13 @@ class RateGivenFault:
         return {
             "fault": self.fault,
             "figure": self.figure,
-            **{end: _finite(float(getattr(self.rate, end))) for end in ("value", "low", "high")},
+            **self.rate.to_json(),
             "known": self.is_known,
-            "half_width": _finite(self.half_width),
+            "half_width": finite(self.half_width),
             "design_effect": self.design_effect,
             "runs": self.runs,
             "runs_needed": self.runs_needed,
         }
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
 
 
 def half_width(estimate: Estimate) -> float:

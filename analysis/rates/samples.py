@@ -5,6 +5,7 @@ The unit is what is independent: a run, or a block of one. Its cases share its f
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Self
 
 import numpy as np
@@ -70,6 +71,16 @@ class Estimate:
     value: Values
     low: Values
     high: Values
+
+    def to_json(self) -> dict[str, float | None]:
+        """Of a single figure."""
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
+
+
+def finite(value: float | Values) -> float | None:
+    """``value`` for JSON, which has no infinity: None."""
+    number = float(value)
+    return number if isfinite(number) else None
 
 
 def weighted_sum(parts: Sequence[Weighted], *, confidence: float = 0.95, case: float = 1.0) -> Estimate:
