@@ -1,12 +1,9 @@
-"""The SQL of I1: what a producer began after an earlier message of the key was confirmed stands behind it.
-
-A question about "the latest before" is a row of its own among the events, at the time at which it is asked: a running
-maximum over both answers all of them.
-"""
+"""The SQL of I1: what a producer began after an earlier message of the key was confirmed stands behind it."""
 
 from collections.abc import Mapping
 
 from analysis.runs.order import OrderKind
+from analysis.spark.order.events import latest
 
 ROUNDING_NS = 2_000_000
 """Due times are whole milliseconds of some clock; what is closer together is due at the same time."""
@@ -18,17 +15,14 @@ PRODUCED = f"""
 """
 
 # Each append with the furthest message of its producer and key that was confirmed before it began.
-FOLLOWING = """
+FOLLOWING = f"""
     SELECT *, front.place IS NOT NULL AS later, coalesce(moved, false) AS was_moved,
            coalesce(NOT moved AND front.place >= place
                     AND NOT (front.place = place AND front.message_id <=> message_id), false) AS in_front
     FROM (
         SELECT *, front.epoch = epoch AND front.part <> part AS moved
         FROM (
-            SELECT *, max(confirmed) OVER (
-                       PARTITION BY run, producer, key ORDER BY at_ns, asked
-                       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-                   ) AS front
+            SELECT *, {latest("confirmed", "producer", "key")} AS front
             FROM (
                 SELECT *, struct(greatest(epoch, 0) AS epoch, pos) AS place
                 FROM order_produced WHERE pos IS NOT NULL
@@ -58,10 +52,7 @@ DELAYED = f"""
     SELECT run, start.index, start.grp, start.part, start.pos, furthest IS NOT NULL AS later,
            coalesce(furthest > start.pos, false) AS in_front
     FROM (
-        SELECT *, max(confirmed_pos) OVER (
-                   PARTITION BY run, start.part, producer, key ORDER BY at_ns, asked
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-               ) AS furthest
+        SELECT *, {latest("confirmed_pos", "start.part", "producer", "key")} AS furthest
         FROM (
             SELECT p.run, p.producer, p.key, p.until_ns, s.start
             FROM order_produced p

@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 
 from analysis.runs.order import OrderKind
+from analysis.spark.order.events import latest
 
 # Each cursor, with the furthest that was confirmed before it was asked for since the cursor was last reset by hand.
-MOVES = """
+MOVES = f"""
     SELECT *
     FROM (
-        SELECT *, max(confirmed) OVER (
-                   PARTITION BY run, grp, part, era ORDER BY at_ns, asked
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-               ) AS furthest
+        SELECT *, {latest("confirmed", "grp", "part", "era")} AS furthest
         FROM (SELECT * FROM order_told WHERE era = ended AND NOT by_hand) LATERAL VIEW inline(array(
             struct(false AS asked, time_ns AS at_ns, `cursor` AS confirmed),
             struct(true AS asked, invoke_ns AS at_ns, NULL AS confirmed)
@@ -24,9 +22,7 @@ MOVES = """
 ENDS = f"""
     SELECT *
     FROM (
-        SELECT *, max(appended) OVER (
-                   PARTITION BY run, part ORDER BY at_ns, asked ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-               ) AS last
+        SELECT *, {latest("appended", "part")} AS last
         FROM (
             SELECT run, grp, part, `cursor`, index, time_ns AS at_ns, true AS asked, NULL AS appended FROM order_told
             UNION ALL

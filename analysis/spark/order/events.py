@@ -18,6 +18,17 @@ NEVER = 2**62
 _BALLOT = "IF(token IS NULL, -1, shiftleft(coalesce(generation, 0), 40) + token)"
 """(generation, token) as one number that compares like it; -1 without a token."""
 
+
+def latest(what: str, *of: str, at: str = "at_ns") -> str:
+    """The largest ``what`` so far, among rows of a run that are alike in ``of``.
+
+    A question about "the latest before" is a row of its own among the events, ``asked``, at the time at which it is
+    asked, and comes after what is told at that time: so one running maximum answers all questions.
+    """
+    rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    return f"max({what}) OVER (PARTITION BY {', '.join(('run', *of))} ORDER BY {at}, asked {rows})"
+
+
 AS_TOLD = f"""
     SELECT h.run, r.by_key, h.index, h.time_ns, coalesce(h.invoke_ns, h.time_ns) AS invoke_ns, h.kind, h.outcome,
            h.op_id, h.session, h.`group` AS grp, h.`partition` AS part, coalesce(h.epoch, -1) AS epoch,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from analysis.runs.order import OrderKind
-from analysis.spark.order.events import NEVER
+from analysis.spark.order.events import NEVER, latest
 
 # Deliveries with the moment at which they can have been in work no longer: their end, or that of their session.
 WORK = f"""
@@ -67,10 +67,7 @@ CASES = """
 CHANCES = f"""
     SELECT run, 'I6' AS property, count_if(latest.end_ns > time_ns AND NOT latest.session <=> session) AS chances
     FROM (
-        SELECT *, max(told) OVER (
-                   PARTITION BY run, grp, part ORDER BY time_ns, asked
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-               ) AS latest
+        SELECT *, {latest("told", "grp", "part", at="time_ns")} AS latest
         FROM (
             SELECT run, grp, unit AS part, time_ns, session, false AS asked,
                    struct(message.index, end_ns, session) AS told

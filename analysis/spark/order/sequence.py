@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from analysis.runs.order import OrderKind
-from analysis.spark.order.events import ASIDE
+from analysis.spark.order.events import ASIDE, NEVER
 
 # What each group did with an offset. ``disposed_ns``: the earliest moment at which it can have been finished.
 SEEN = f"""
@@ -78,8 +78,8 @@ PASSED = """
 """
 
 # Messages that were begun, with the one in front of them in their unit, which their group had to finish first.
-FOLLOWERS = """
-    SELECT run, grp, part, pos, start, front, start.time_ns < coalesce(front.disposed_ns, 4611686018427387904) AS early
+FOLLOWERS = f"""
+    SELECT run, grp, part, pos, start, front, start.time_ns < coalesce(front.disposed_ns, {NEVER}) AS early
     FROM (
         SELECT m.*, lag(struct(m.pos, m.part, m.disposed_ns, m.first)) OVER (
                    PARTITION BY m.run, m.grp, IF(r.by_key, m.known.key, m.part)
