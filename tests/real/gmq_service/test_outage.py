@@ -6,11 +6,13 @@ outage that ends before the bucket looks is tried again: the look has to fail.
 
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import httpx
 import pytest
 import redis
 from support.programs import until
+from support.scenarios.gmq_service import confirmed
 
 from cluster.zone import Restart
 from scenarios.gmq_service.clients import BlockingGmqClient, GmqError
@@ -27,14 +29,6 @@ def refused(gmq, job_id):
     except GmqError as error:
         return "redis" in str(error)
     return False
-
-
-def confirmed(gmq, job_id):
-    try:
-        gmq.push(job_id, topic="mail", delay_s=1)
-    except GmqError as error:
-        return "has exist" in str(error)
-    return True
 
 
 def popped(gmq):
@@ -64,10 +58,11 @@ def test_with_compat_a_bucket_whose_look_failed_sleeps_while_pushes_are_confirme
     service.configure(buckets=1)
     told = service.start("--compat")
     with BlockingGmqClient(told["rpc"]) as gmq, redis.Redis(port=service.server_port) as connection:
+        attempts = count()
 
-        def fell_asleep(attempt=iter(range(100))):  # noqa: B008
+        def fell_asleep():
             until(lambda: sleeps(told["web"]))
-            number = next(attempt)
+            number = next(attempts)
             assert confirmed(gmq, f"before-{number}")
             runner.run(zone.kill())
             time.sleep(LOOK_FAILS_S)

@@ -1,4 +1,7 @@
-"""The gmq service without sockets and servers: a model of Redis behind it, a transport that keeps what is written."""
+"""The gmq service without sockets and servers: a model of Redis behind it, a transport that keeps what is written.
+
+``confirmed`` is for clients of any service.
+"""
 
 import asyncio
 import time
@@ -14,6 +17,7 @@ from scenarios.gmq_service.backend.figures import Figures
 from scenarios.gmq_service.backend.hardened import HardenedJobs
 from scenarios.gmq_service.backend.listed import ListedJobs
 from scenarios.gmq_service.backend.waiting import Pops
+from scenarios.gmq_service.clients import GmqError
 from scenarios.gmq_service.http.api import Api
 from scenarios.gmq_service.http.web import Web
 from scenarios.gmq_service.rpc.methods import Methods
@@ -161,6 +165,15 @@ async def service_bench(
         bench.server.before = None
         await bench.stop()
         await bench.runtime.close()
+
+
+def confirmed(gmq, job_id):
+    """Push a delayed job, once for all; whether the blocking client ``gmq`` was told that it is there."""
+    try:
+        gmq.push(job_id, topic="mail", delay_s=1)
+    except GmqError as error:
+        return "has exist" in str(error)
+    return True
 
 
 async def until(true):
