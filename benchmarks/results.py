@@ -178,7 +178,9 @@ def latencies(seeds: range, real: int) -> str:
 ## Latency against level
 
 `steady` with links of 2 ms one way: a push is two commands one after the other, and at a quorum each waits for one
-round trip to the nearer of two zones. Medians in ms, geometric means over runs.
+round trip to the nearer of two zones. Medians in ms, geometric means over runs. *Machine was busy*: in one of a hundred
+looks the lab's own loop was late by a good part of the latencies shown. At DC_ONE nothing waits for a link, so that its
+latencies are near that on an idle machine, too.
 
 | level | operation | law | simulated | real | real beside simulated | within 15 % |
 |---|---|---:|---:|---:|---:|---|

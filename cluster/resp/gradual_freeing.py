@@ -1,7 +1,7 @@
 """Memory of clients that have left, freed over several turns of the loop.
 
-When many clients leave at once, to free what they held may take longer than anything else that a port does in a turn:
-a turn in which twenty clients left 512 MB took 18 to 74 ms of processor time, and 12 to 13 since (24 November 2026).
+When many clients leave at once, they may have held as much as ``held_bytes_max``; a turn frees a bounded part of it, so
+that nobody waits for the rest.
 """
 
 import asyncio
