@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.rollout import Rollout
-from scenarios.hunt import seeds as hunting
+from scenarios.hunt.seeds import OUTCOMES, Outcome
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.run_all import run_all
 from scenarios.many_runs.state import RunState
@@ -27,13 +27,13 @@ from scenarios.verbs.evaluate import run_evaluation
 
 @dataclass(frozen=True)
 class Bare:
-    """A run as ``hunting.hunt_seed`` makes one that is not repeated."""
+    """A run as ``hunt_seed`` makes one that is not repeated."""
 
     rollout: Rollout
 
-    def __call__(self, which: tuple) -> hunting.Outcome:
+    def __call__(self, which: tuple) -> Outcome:
         setting, cell, seed = which
-        return hunting._outcome(seed, attempt(self.rollout.run(setting, cell, seed)), None, repeat=False)
+        return Outcome.of(seed, attempt(self.rollout.run(setting, cell, seed)))
 
 
 def made(rollout: Rollout, runs: int, first: int, folder: Path) -> list[Key]:
@@ -52,7 +52,7 @@ def bare(rollout: Rollout, keys: list[Key], folder: Path) -> None:
     }
     tasks = [Task(name, seed, (*cells[name], seed)) for name, seed in keys]
     here = Environment.here()
-    with RunState(folder / "bare.jsonl", hunting._CODEC, environment=here) as state:
+    with RunState(folder / "bare.jsonl", OUTCOMES, environment=here) as state:
         run_all(Bare(rollout), tasks, environment=here, state=state)
 
 

@@ -4,7 +4,7 @@ What a seed shows depends on the seed alone, so it does not matter which process
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -48,6 +48,22 @@ class Outcome:
     error: str | None = None
 
     @classmethod
+    def of(cls, seed: int, trial: Trial[Judged]) -> "Outcome":
+        """What ``trial``, the run of ``seed``, showed."""
+        scenario, verdict, record = trial.scenario, trial.verdict, trial.run.record
+        return cls(
+            seed=seed,
+            valid=None if verdict is None else verdict.valid,
+            violated={} if verdict is None else {str(name): verdict.counts[name] for name in verdict.violated},
+            faults=len(scenario.faults),
+            pushed=0 if verdict is None else verdict.begun,
+            virtual_ns=max((end for _, end in record.phases.values()), default=0),
+            events=trial.run.trace.events,
+            trace_hash=trial.run.trace_hash,
+            error=record.error,
+        )
+
+    @classmethod
     def failed(cls, seed: int, error: str) -> "Outcome":
         """Of a seed that could not be run to its end."""
         return cls(
@@ -55,7 +71,8 @@ class Outcome:
         )
 
 
-_CODEC = Codec(to_json=asdict, from_json=lambda told: Outcome(**told))
+OUTCOMES = Codec(to_json=asdict, from_json=lambda told: Outcome(**told))
+"""How outcomes are kept in a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,39 +100,23 @@ class HuntTarget:
 
 
 def hunt_seed(target: HuntTarget, seed: int) -> Outcome:
+    """Make the run of ``seed``, some of them twice, and tell what it showed."""
     scenario = target.run_of(seed)
-    repeat = seed % REPEAT_EVERY == 1
     if scenario.workload is not None:
-        return _outcome(seed, *_twice(partial(attempt_accesses, scenario), repeat=repeat))
-    return _outcome(seed, *_twice(partial(attempt, scenario, make_queue=target.make_queue), repeat=repeat))
+        return _hunted(seed, partial(attempt_accesses, scenario))
+    return _hunted(seed, partial(attempt, scenario, make_queue=target.make_queue))
 
 
-def _twice(run: Callable[..., Trial[Judged]], *, repeat: bool) -> tuple[Trial[Judged], str | None, bool]:
-    """A run, how it differed from itself if it did, and whether it was repeated to see that."""
-    trial = run(keep_trace=repeat)
-    difference = None
-    if repeat:
-        again = run(keep_trace=True)
-        if not trial.equals(again):
-            difference = first_difference(trial.run.trace, again.run.trace) or "the histories differ, the events do not"
-    return trial, difference, repeat
-
-
-def _outcome(seed: int, trial: Trial[Judged], difference: str | None, repeat: bool) -> Outcome:  # noqa: FBT001
-    scenario, verdict, record = trial.scenario, trial.verdict, trial.run.record
-    return Outcome(
-        seed=seed,
-        valid=None if verdict is None else verdict.valid,
-        violated={} if verdict is None else {str(name): verdict.counts[name] for name in verdict.violated},
-        faults=len(scenario.faults),
-        pushed=0 if verdict is None else verdict.begun,
-        virtual_ns=max((end for _, end in record.phases.values()), default=0),
-        events=trial.run.trace.events,
-        trace_hash=trial.run.trace_hash,
-        repeated=repeat,
-        difference=difference,
-        error=record.error,
-    )
+def _hunted(seed: int, run: Callable[..., Trial[Judged]]) -> Outcome:
+    repeated = seed % REPEAT_EVERY == 1
+    trial = run(keep_trace=repeated)
+    outcome = Outcome.of(seed, trial)
+    if not repeated:
+        return outcome
+    difference, again = None, run(keep_trace=True)
+    if not trial.equals(again):
+        difference = first_difference(trial.run.trace, again.run.trace) or "the histories differ, the events do not"
+    return replace(outcome, repeated=True, difference=difference)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +130,7 @@ class Hunted:
 
 def hunt_state(target: HuntTarget, directory: Path) -> RunState[Outcome]:
     """The outcomes so far, in ``directory``. Raises ``OSError``, or ``NotAccepted`` if another hunt writes there."""
-    return RunState(directory / STATE_NAME, _CODEC, environment=target.environment(), experiment=target.experiment())
+    return RunState(directory / STATE_NAME, OUTCOMES, environment=target.environment(), experiment=target.experiment())
 
 
 def hunt(
