@@ -30,8 +30,6 @@ _POLL_NS = 100_000_000
 _QUIET_READINGS = 2
 _PROGRESS_NS = 200_000_000
 
-PHASES = ("set-up", "load", "heal", "drain", "end state")
-
 
 class Watcher(Protocol):
     """Whoever wants to see how a run comes along."""
@@ -130,6 +128,7 @@ class RunPhases(ABC):
         self._faults = FaultSchedule(faults, table=self._fault_table, runtime=self._runtime, halt=self._halt)
 
     async def phases(self) -> None:
+        """Load, heal all faults, drain, let the options settle, and read what every zone holds."""
         self._groups["progress"].spawn(self._report_progress(), name="progress")
         async with at_end(self._dismiss):
             self._record.server = await self._server()

@@ -57,6 +57,3 @@ TABLE: Mapping[str, Mapping[tuple[int, int], Published]] = {
     },
 }
 """By model and (R, W). The paper has one row of YMMR, to which both shapes are compared."""
-
-CONSISTENT_AT_ONCE: Mapping[str, float] = {"lnkd-ssd": 0.974, "lnkd-disk": 0.439, "ymmr": 0.893, "wan": 0.33}
-"""With R = W = 1: the share of reads that see a write which has just ended."""

@@ -117,11 +117,6 @@ class HintedChannel:
         return self._commands
 
     @property
-    def hint_bytes(self) -> int:
-        """The same in wire form."""
-        return self._bytes
-
-    @property
     def at_rest(self) -> bool:
         """The queue is empty and nothing out of it is under way."""
         return not self._waits and not self._sent

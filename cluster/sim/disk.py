@@ -62,11 +62,6 @@ class Disk:
         self._model: RedisModel | None = None
         self.wipe()
 
-    @property
-    def unflushed(self) -> int:
-        """Commands and scripts that a power failure would take."""
-        return len(self._log) - self._flushed if self.persistence in APPENDING else self._changes
-
     def wipe(self) -> None:
         """Remove the files."""
         self._base: Snapshot | None = None

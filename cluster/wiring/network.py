@@ -91,10 +91,6 @@ class Network:
             return self._direct[zone]
         return DirectZone(rack, self.topology, self._direct)
 
-    def one_server(self, name: str) -> Connection:
-        """Straight to one server."""
-        return self._direct[name]
-
     def at_rest(self, since_ns: int) -> bool:
         """What the options do in the background has come to its end; ``since_ns`` was after the last write."""
         return all(channel.at_rest for channel in self.hinted.values()) and all(

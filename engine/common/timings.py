@@ -28,9 +28,6 @@ TIMERS = ("ack", "get", "peek", "processUnack", "remove", "size")
 PER_MESSAGE = ("pop", "prefetch", "push")
 """Time of an operation in ms, divided by the messages that it was asked to handle."""
 
-SIZES = ("batchSize", "queueDepth")
-"""Messages: that a pop or push was asked to handle; and that wait when a run of the unack handler begins."""
-
 ABOUT = {
     **{name: f"Time of {name} in milliseconds" for name in TIMERS},
     **{name: f"Time of {name} in milliseconds, for each message asked for" for name in PER_MESSAGE},

@@ -97,6 +97,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._unwinding = sys.exc_info()[1]
         self.lab: Lab | None = None
         self.rests_checked = 0
+        """How often what the zones hold was compared with what was pushed: 0 says that nothing was tried."""
 
     @initialize(
         seed=st.integers(0, 2**32 - 1),
@@ -277,6 +278,7 @@ class QueueMachine(RuleBasedStateMachine):
         return self.lab
 
     def may(self, trouble: Trouble) -> bool:
+        """Whether the drawn course may have ``trouble``."""
         return self.lab is not None and trouble in self.troubles
 
     def idle(self) -> list[str]:

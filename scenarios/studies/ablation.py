@@ -23,7 +23,6 @@ from scenarios.studies.matrix import Shown
 from scenarios.studies.mechanisms import MECHANISMS, DynoMechanism, Mechanism
 from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult, run_pairs
 
-NONE_OFF = Ablation()
 EACH_OFF = (
     *map(Ablation.of, MECHANISMS),
     Ablation.of(DynoMechanism.LEASE_NX, DynoMechanism.REMOVE_CHECK),
@@ -123,6 +122,7 @@ class AblationRun:
         return AblationRun(self.ablation.twin, self.conditions, self.seed)
 
     def measure(self) -> Measured:
+        """Make the run in simulation, and tell what it broke and what it cost."""
         conditions, mode = self.conditions, self.ablation.mode
         drawn = scenario_of_class(
             conditions.fault_class, level=conditions.level, mode=mode, seed=self.seed, engine=self.ablation.engine

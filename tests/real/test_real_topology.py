@@ -7,6 +7,7 @@ import asyncio
 from functools import partial
 
 import pytest
+from redis.asyncio import Redis
 from support.cluster.racks import even_rack
 from support.cluster.real import on_servers
 
@@ -49,9 +50,10 @@ async def test_keys_reach_their_owners_in_both_data_centres_and_commands_of_many
     ]
     for node, position in SHARED.positions.items():
         own = [key for key in KEYS if position.zone.owner(SHARED.token(key.encode())).name == node]
-        server = cluster.network.one_server(node)
+        address = cluster.zones[node].address
+        async with Redis(host=address.host, port=address.port) as server:
 
-        async def held(server=server):
-            return sorted((await server.execute(("KEYS", "*")))[0])
+            async def held(server=server):
+                return sorted(await server.keys("*"))
 
-        await until(held, sorted(key.encode() for key in own))
+            await until(held, sorted(key.encode() for key in own))

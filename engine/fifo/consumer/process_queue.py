@@ -67,7 +67,6 @@ class ProcessQueue:
         """A pull has found it locked, and has read the cursor then."""
         self.token = 0
         """Of the grant, if grants have tokens."""
-        self.refused_releases = 0
         self.cached = 0
         """Messages, those included that were handed out and are not committed."""
         self.cached_bytes = 0

@@ -15,6 +15,7 @@ class Revoke:
         self._context, self._ownership, self._offsets, self._loop = context, ownership, offsets, loop
 
     async def of(self, queue: ProcessQueue) -> bool:
+        """Give ``queue`` back by the rule of the settings; False if it is kept until its batch has ended."""
         self._offsets.write_soon(queue.partition)
         if self._context.settings.rules.release is Release.FORCED:
             return await self._forced(queue)
@@ -24,7 +25,6 @@ class Revoke:
         age_ms = self._context.clock.now_ms() - queue.locked_ms
         forced = age_ms > self._context.times_ms.forced_unlock
         if not forced and not await self._quiet(queue):
-            queue.refused_releases += 1
             return False
         self._offsets.write_soon(queue.partition)
         self._offsets.forget(queue.partition)
@@ -35,7 +35,6 @@ class Revoke:
     async def _delayed(self, queue: ProcessQueue) -> bool:
         self._offsets.forget(queue.partition)
         if not await self._quiet(queue):
-            queue.refused_releases += 1
             return False
         if queue.cached:
             self._context.spawn(self._release_later(queue), f"release {queue.partition.name} later")

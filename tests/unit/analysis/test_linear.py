@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 from support.analysis.linear import cas, differs, operation, read, write
+from support.analysis.register_histories import register_history
 
 from analysis.checkers.consistency.linear import Kind, SearchBudget, check_register
-from analysis.checkers.consistency.linear_samples import register_history
 from analysis.checkers.consistency.linear_shrink import smallest_violation
 from analysis.checkers.consistency.linear_timeline import timeline
 

@@ -26,7 +26,6 @@ class DrainedRevoke(Revoke):
     async def of(self, queue: ProcessQueue) -> bool:
         if self._drains:
             if not await self._quiet(queue):
-                queue.refused_releases += 1
                 return False
             await self._loop.ended(queue.partition)
         await self._ownership.release([queue.partition], why="drained")

@@ -12,12 +12,14 @@ import pytest
 from analysis.pbs.estimates import Estimate, sample
 from analysis.pbs.messages import Messages
 from analysis.pbs.models import MODELS
-from analysis.pbs.published import CONSISTENT_AT_ONCE, TABLE
+from analysis.pbs.published import TABLE
 from analysis.pbs.reproduction import Reproduced, Reproduction, reproduce
 from analysis.pbs.rules import Outcome, Quorum
 
 TRIALS = 200_000
 PLANTED_TRIALS = 20_000
+CONSISTENT_AT_ONCE = {"lnkd-ssd": 0.974, "lnkd-disk": 0.439, "ymmr": 0.893, "wan": 0.33}
+"""As the paper has it for R = W = 1: the share of reads that see a write which has just ended."""
 
 
 @pytest.fixture(scope="module")

@@ -119,6 +119,6 @@ async def test_hints_are_for_the_own_data_centre_only_even_at_the_level_of_each(
     for zone in "cf":
         await cluster.zones[zone].restart(Restart.KEEP)
     await cluster.runtime.sleep(30 * S)
-    values = [(await cluster.network.one_server(zone).execute(("GET", "k")))[0] for zone in NEAR + FAR]
+    values = [(await cluster.direct(zone).execute(("GET", "k")))[0] for zone in NEAR + FAR]
     assert values == [b"v"] * 5 + [None]
     assert cluster.coordinators["a"].statistics.options == {"hints stored": 1, "hints replayed": 1}

@@ -20,7 +20,6 @@ from scenarios.studies import ablation as ablation_module
 from scenarios.studies.ablated_queue import Ablation, parse_ablation
 from scenarios.studies.ablation import (
     EACH_OFF,
-    NONE_OFF,
     WATCHED,
     AblationRun,
     ablate,
@@ -153,7 +152,7 @@ def test_a_range_read_is_widened_or_emptied_and_no_other(off, key, bound):
 def test_without_warm_restarts_a_killed_zone_keeps_its_files():
     scenario = scenario_of_class(FaultClass.ZONE_KILLED_WARM, level=QUORUM, mode=EngineMode.DEFAULT, seed=1)
     (cold,) = Ablation((DynoMechanism.WARM_RESTART,)).scenario(scenario).faults
-    (warm,) = NONE_OFF.scenario(scenario).faults
+    (warm,) = Ablation().scenario(scenario).faults
     assert isinstance(cold, Kill)
     assert (warm.restart, cold.restart) == ("warm", "keep")
     assert cold.model_copy(update={"restart": "warm"}) == warm
@@ -165,7 +164,7 @@ def test_runs_without_an_option_are_compared_with_runs_that_have_it():
     assert off.scenario(drawn).replication.hinted_handoff is None
     assert off.twin.scenario(drawn).replication.hinted_handoff is not None
     assert off.twin.twin == off.twin
-    assert parse_ablation("lease-nx").twin == NONE_OFF
+    assert parse_ablation("lease-nx").twin == Ablation()
 
 
 def test_every_mechanism_is_in_the_table_and_described():

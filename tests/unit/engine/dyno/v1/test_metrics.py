@@ -11,14 +11,14 @@ from support.engine.dyno_v2 import make_multi, make_pipelined
 from support.engine.metrics_page import Page
 
 from engine.common.prometheus import Metrics
-from engine.common.timings import PER_MESSAGE, SIZES, TIMERS
+from engine.common.timings import ABOUT
 from engine.dyno import DynoQueue, DynoQueues, DynoSettings, IdHash
 from engine.message import Message
 from engine.ports import Unavailable
 
 MS = 1_000_000
 LEASE_MS = 1000
-NAMES = sorted((*TIMERS, *PER_MESSAGE, *SIZES))
+NAMES = sorted(ABOUT)
 
 
 class Far:

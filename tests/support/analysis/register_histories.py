@@ -1,4 +1,4 @@
-"""Histories that a register did answer, drawn at random: for tests and measurements of the checker."""
+"""Histories that a register did answer, drawn at random, for tests and measurements of the linearizability checker."""
 
 from dataclasses import dataclass
 from random import Random
