@@ -12,6 +12,7 @@ class Streams:
         self._streams: dict[str, Random] = {}
 
     def stream(self, user: str) -> Random:
+        """The generator of ``user``: what it draws depends on the seed and on its own draws alone."""
         if user not in self._streams:
             digest = sha256(f"{self._seed}/{user}".encode()).digest()
             self._streams[user] = Random(int.from_bytes(digest, "big"))

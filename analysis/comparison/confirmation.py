@@ -52,6 +52,7 @@ class Typical:
 
     @classmethod
     def of(cls, medians_ms: Sequence[float]) -> "Typical":
+        """The geometric mean of runs' medians, with an interval if there are enough runs for one."""
         logs = np.log(np.asarray(medians_ms, dtype=np.float64))
         around = mean_interval(logs, confidence=_CONFIDENCE)
         interval = None if around is None else Interval(float(np.exp(around.low)), float(np.exp(around.high)))
@@ -111,6 +112,7 @@ class MedianPair:
 
     @property
     def difference(self) -> str:
+        """How much the real median differs from the simulated one, in per cent, as a report shows it."""
         told = f"{self.relative:+.0%}"
         if self.interval is None:
             return told

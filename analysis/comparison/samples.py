@@ -67,6 +67,7 @@ class Thinned:
     _kept: Floats = field(default_factory=lambda: np.empty(0))
 
     def add(self, values: Floats) -> None:
+        """Keep one of every ``stride`` of ``values``; keep half as many whenever there are more than ``limit``."""
         chosen = values[-self.count % self.stride :: self.stride]
         self.count += values.size
         self._kept = np.concatenate([self._kept, chosen])
@@ -114,6 +115,7 @@ class Lateness:
             self._first_ns = _share_by_id(self._first_ns, self.every)
 
     def series(self, *, epoch_ns: int, load_ns: tuple[float, float]) -> Series:
+        """How late first deliveries were, of the messages that were due within ``load_ns``."""
         # In whole nanoseconds until the last step: a wall clock in ns has more digits than a float.
         late_ns = [
             self._first_ns[message_id] - due_ns

@@ -98,6 +98,7 @@ class Year:
         return found
 
     def line(self, fault: FaultClass) -> Line:
+        """The cost of ``fault`` as weights of the means of runs with a short, a middle and a long one."""
         (short_s, middle_s, long_s), (short, middle, long) = fault.lengths_s, fault.cells
         share = (fault.lasts_s - short_s) / (long_s - short_s)
         later = (fault.lasts_s - middle_s) / (long_s - middle_s)

@@ -64,6 +64,7 @@ class Evidence:
     example: dict[str, str] = field(default_factory=dict)
 
     def add(self, *, judged: Iterable[str], shown: Iterable[str], example: str) -> None:
+        """Count a run that was ``judged`` for these classes and ``shown`` to break some; ``example`` names it."""
         for name in judged:
             self.judged[name] = self.judged.get(name, 0) + 1
         for name in shown:

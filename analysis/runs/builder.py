@@ -153,6 +153,7 @@ class RunBuilder:
         outcome: Outcome | None = "ok",
         zone: str = "a",
     ) -> None:
+        """A consumer extends its lease on ``message_id``, which it got by ``pop``."""
         row = Touched(message_id=message_id, shard=zone, lease_end_ms=_wall_ms(lease_end_ms))
         self._add("extend", zone, at_ms, took_ms, outcome, row, row, pop, None, None)
 
@@ -167,6 +168,7 @@ class RunBuilder:
         self._states.append({"zone": zone, "place": "payload", "message_id": message_id, "serving": False})
 
     def fault(self, kind: str, target: str, *, begin_ms: float, end_ms: float | None, colour: str = "#d55e00") -> None:
+        """A fault of ``kind``; ``end_ms`` None: it lasts until the run's end."""
         end_ns = None if end_ms is None else _ns(end_ms)
         name = f"{len(self._faults)}:{kind} {target}"
         row = {"fault": name, "kind": kind, "target": target, "begin_ns": _ns(begin_ms), "end_ns": end_ns}

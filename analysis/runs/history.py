@@ -129,6 +129,7 @@ class History:
         intended_ns: int | None = None,
         messages: Sequence[Touched] = (),
     ) -> int:
+        """Write that an operation begins, and return the number by which its end is told."""
         op_id = self._next_op
         self._next_op += 1
         who = (intended_ns, process, zone, f)

@@ -185,6 +185,7 @@ class Outages:
     _closed_ns: int = 0
 
     def add(self, invoke_ns: NDArray[np.int64], time_ns: NDArray[np.int64], works: NDArray[np.bool_]) -> None:
+        """Go on, in the order of ends: an outage lasts from the first that fails to the next that works."""
         # Only changes between working and not working matter, so long stretches of either cost nothing.
         before = np.concatenate([[self._open_ns is None], works[:-1]])
         for row in np.flatnonzero(works != before).tolist():

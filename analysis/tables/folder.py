@@ -81,6 +81,7 @@ class TableFolder:
 
     @classmethod
     def opened(cls, path: Path) -> Self:
+        """The folder at ``path``. Raises ``RunError`` if it has no tables, or those of another version."""
         if not (path / "format.json").exists():
             raise RunError(f"{path}: not a folder of tables: it has no format.json")
         _of_this_schema(path / "format.json", _read(path / "format.json").get("zonelab_tables"))

@@ -85,6 +85,7 @@ class SplitPipeline:
         self._done(Failure(self, answers) if refused else answers)
 
     def anything_applied(self) -> bool:
+        """Whether a server may have carried out a write of the pipeline, so that its failure is in doubt."""
         return any(
             outcome.maybe_applied
             if isinstance(outcome, Failure)

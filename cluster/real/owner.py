@@ -19,6 +19,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> "Owner":
+        """This process. Raises ``ZoneError`` if the system is not Linux."""
         if sys.platform != "linux":
             raise ZoneError(f"zones on real servers need Linux, this is {sys.platform}")
         pid = os.getpid()

@@ -54,6 +54,7 @@ class Timers:
         self._wake: _TimerFd | _LoopTimer = wake(loop, self._fire)
 
     def call_at(self, deadline_ns: int, callback: Callable[[], None]) -> PendingTimer:
+        """Call ``callback`` at ``deadline_ns``; of several at the same time the first asked for goes first."""
         timer = PendingTimer(deadline_ns, callback)
         heappush(self._heap, (deadline_ns, next(self._order), timer))
         if self._armed_ns is None or deadline_ns < self._armed_ns:

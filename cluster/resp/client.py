@@ -108,6 +108,7 @@ class PortHost:
         return list(self._clients)
 
     def admit(self, client: "Client") -> bool:
+        """Take ``client`` on; False if as many as may be are connected already."""
         if len(self._clients) >= self.settings.clients_max:
             self.statistics.refused_full += 1
             return False

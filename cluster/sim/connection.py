@@ -32,6 +32,7 @@ class SimConnection:
         self._returning: deque[tuple[OnReplies, list[Reply]]] = deque()
 
     def reply(self, on_replies: OnReplies, replies: list[Reply]) -> None:
+        """Hand ``replies`` over after the way back, in the order of the questions; not at all once it is closed."""
         if not self._open:
             return
         if self._reply_ns == 0 and not self._returning:

@@ -23,6 +23,7 @@ class LevelStatistics:
         return sum(self.decisions.values())
 
     def as_dict(self) -> dict[str, Any]:
+        """The counts as a run's record and the administration show them."""
         return {
             "commands": self.commands,
             "decisions": dict(self.decisions),
@@ -67,6 +68,7 @@ class Tally:
         self._zones = zones
 
     def count(self, vote: Vote) -> None:
+        """Count ``vote``, which is decided, under its level."""
         counts = self._counts
         counts.decisions[vote.decision] += 1
         counts.error_answers += isinstance(vote.answer, ServerError)

@@ -83,6 +83,7 @@ class PoppingProgram:
         self._popped_by: dict[str, int] = {}
 
     async def run(self) -> None:
+        """Pop, work and acknowledge in turns until it is stopped or crashes."""
         queue = await self._open_queue(self._actor.zone, self.switch.wrap)
         if isinstance(queue, ExtendsLeases):
             queue.tell_extensions(self._extended)
@@ -169,6 +170,7 @@ class Consumers:
         return self._programs[zone, number].switch.view
 
     def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:
+        """Let a program of ``zone`` die at its command number ``at_command`` from now on."""
         program = self._programs[zone, number]
         if at_command == 1:
             program.poisoned = False  # if it was: from now on ``replace`` says when another takes its place

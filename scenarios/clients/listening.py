@@ -49,6 +49,7 @@ class ListeningProgram:
         self._uncommitted: dict[str, int] = {}
 
     async def run(self) -> None:
+        """Be a member of the group, with a listener that works, until it is stopped or crashes."""
         actor, queue = self._actor, self._queue
         member = await queue.member(
             actor.zone, self.switch.wrap, name=actor.process, listener=self._listen, observer=self._observer

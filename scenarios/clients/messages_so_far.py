@@ -29,6 +29,7 @@ class MessagesSoFar:
         return len(self._delivered)
 
     def heard(self, f: str, outcome: str, messages: Sequence[Touched]) -> None:
+        """Take in the end of an operation: what is confirmed, delivered, overdue and delivered twice."""
         if outcome != "ok":
             return
         if f == "push":

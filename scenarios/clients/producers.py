@@ -110,6 +110,7 @@ class Producer:
             switch.disarm()
 
     async def run(self, plan: Iterator[PlannedPush], *, begin_ns: int) -> None:
+        """Begin every push of ``plan`` at its time, whatever became of the earlier ones (open loop)."""
         for planned in plan:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):

@@ -92,6 +92,7 @@ class ZoneClients:
         return len(self._accesses)
 
     async def run(self, plan: Iterator[PlannedAccess], *, begin_ns: int) -> None:
+        """Begin every access of ``plan`` at its time. Beyond ``IN_FLIGHT_MAX`` open ones it is told as refused."""
         for planned in plan:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):

@@ -79,6 +79,7 @@ class Confirmation:
         print_rows(HEADINGS, (line for row in self.rows for line in row.lines()), ())
 
     def sentences(self) -> Iterator[str]:
+        """What the runs on real zones showed, in the words of the report."""
         in_words = {status: sum(row.status is status for row in self.rows) for status in Confirmed}
         counted = ", ".join(f"{count} {status}" for status, count in in_words.items() if count)
         yield f"On real zones ({self.on}): {counted}. Medians are geometric means over runs, with 95 % intervals."

@@ -43,6 +43,7 @@ class RatesGivenFaults:
             )
 
     def sentences(self) -> Iterator[str]:
+        """How exactly rates given a fault are known, in the words of the report."""
         if self._frequent:
             wanted = [one for one in self._frequent if one.is_wanted]
             known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))

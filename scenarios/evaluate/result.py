@@ -69,6 +69,7 @@ class EvaluationResult:
 
     @property
     def answer(self) -> str:
+        """Which setting is recommended, or why none is, in one line."""
         found = self.done.found
         if found.recommended is not None:
             tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
@@ -148,6 +149,7 @@ class EvaluationResult:
             console().print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def sentences(self) -> Iterator[str]:
+        """The answer, its reasons, what is assumed, what would change it, and how it was found, line by line."""
         yield from (self.answer + ".", *self.reasons)
         if self.confirmation is not None:
             yield from ("", *self.confirmation.sentences())

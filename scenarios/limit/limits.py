@@ -44,6 +44,7 @@ class LimitRow:
 
     @property
     def told(self) -> str:
+        """The highest rate at which zones keep up, with its interval, as the table shows it."""
         if self.value_per_s is None:
             return "–"
         if self.found < self.seeds:

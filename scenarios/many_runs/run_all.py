@@ -26,6 +26,7 @@ class AllRuns(Generic[Result]):
     complete: bool = False
 
     def add(self, finished: Finished[Result]) -> None:
+        """Take in a run that ended, among the results or the failures."""
         if finished.result is not None:
             self.results[finished.key] = finished.result
         else:

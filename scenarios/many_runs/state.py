@@ -54,6 +54,7 @@ class RunState(Generic[Result]):
         self._file.close()
 
     def add(self, finished: Finished[Result]) -> None:
+        """Keep the result of a run in the file, so that the same command need not make it again."""
         if finished.result is not None:
             setting, seed = finished.key
             self.results[finished.key] = finished.result

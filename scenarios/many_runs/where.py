@@ -17,6 +17,7 @@ class Where:
 
     @property
     def workers(self) -> Workers:
+        """Processes of this machine, or a Spark cluster if there is a ``master``."""
         if self.master is None:
             return Processes(self.jobs)
         from scenarios.many_runs.spark import OnSpark  # which takes half a second to import
@@ -25,6 +26,7 @@ class Where:
 
     @property
     def words(self) -> Sequence[str]:
+        """The words of a command line that ask for the same place."""
         if self.master is None:
             return ["--jobs", str(self.jobs)]
         words = ["--master", self.master]

@@ -113,6 +113,8 @@ class Lab:
         return any(link.in_flight for link in self.cluster.links.values())
 
     def do(self, action: Awaitable[None]) -> None:
+        """Let time pass until ``action`` has ended."""
+
         async def program() -> None:
             await action
 
@@ -152,6 +154,7 @@ class Lab:
         self._start(program, course, operation, name=f"ack {delivery.message.id}")
 
     def extend(self, name: str, course: Course, *, index: int, timeout_ms: int) -> None:
+        """Program ``name`` begins to extend the lease of delivery ``index``, going as far as ``course`` says."""
         program = self.programs[name]
         number, delivery = program.held[index]
         operation = partial(self._operations.extend, program, delivery, number, timeout_ms)

@@ -71,6 +71,7 @@ class Operations:
         ledger.ack_settled(message_id, was_clear=was_clear)
 
     async def extend(self, program: Program, delivery: Delivery, number: int, timeout_ms: int) -> None:
+        """Extend a lease and tell the ledger until when it may last."""
         assert isinstance(program.queue, Extending)
         message_id, invoke_ms, ok_ms = delivery.message.id, self._now_ms(), None
         applied = True
@@ -87,6 +88,7 @@ class Operations:
                 self._ledger.extended(message_id, number, invoke_ms=invoke_ms, ok_ms=ok_ms, end_ms=end_ms)
 
     async def process_unacks(self, program: Program) -> None:
+        """Run the handler of ended leases once; an error only disturbs the ledger."""
         assert isinstance(program.queue, Repairing)
         program.repairing = True
         try:

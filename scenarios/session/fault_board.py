@@ -54,6 +54,7 @@ class Fault:
         return f"{self.number}:{self.request.label}"
 
     def told(self, now_ns: int) -> dict[str, Any]:
+        """The fault as ``zonelab status`` and its JSON show it."""
         since_s = (now_ns - self.begin_ns) / 1e9
         for_s = self.request.for_s
         return {

@@ -42,6 +42,7 @@ class SessionFile(BaseModel):
 
     @property
     def supervisor(self) -> Owner:
+        """The process that keeps the session running. Raises ``ClusterError`` if the file does not tell it."""
         owner = Owner.parse(self.owner)
         if owner is None:
             raise ClusterError(f"the owner {self.owner!r} of a session cannot be read")
@@ -60,6 +61,7 @@ class StateDirectory:
 
     @classmethod
     def of_user(cls) -> "StateDirectory":
+        """Where sessions of this user are kept: ``$ZONELAB_STATE``, or the folder for states of programs."""
         if given := os.environ.get(VARIABLE):
             return cls(Path(given).absolute())
         base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

@@ -78,6 +78,7 @@ class Evaluate(Section):
     """By name, which objectives use: ``lost == 0 with NAME``."""
 
     def year(self, run_s: float) -> Year:
+        """The faults of a year, with the lengths at which runs of ``run_s`` seconds show what each costs."""
         return Year(
             run_s=run_s,
             faults=tuple(

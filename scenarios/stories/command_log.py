@@ -51,6 +51,7 @@ class CommandLog:
         return LoggedTestbed(cluster, self)
 
     def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[Sent]:
+        """Note that ``batch`` goes from ``source`` to ``target``. Its commands, whose answers are still open."""
         if batch not in self._by_batch:
             self._by_batch[batch] = [
                 Sent(time_ns=time_ns, program=self.program, zone=source, command=command) for command in batch.commands

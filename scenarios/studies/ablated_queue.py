@@ -75,6 +75,7 @@ class Ablation:
         return replace(self, off=(), on=options) if self.off else self
 
     def scenario(self, scenario: Scenario) -> Scenario:
+        """``scenario`` as it is run without the mechanisms: its options, what is forbidden, how zones restart."""
         if DynoMechanism.HINTED_HANDOFF in self.on:
             replication = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
             scenario = scenario.model_copy(update={"replication": replication})
@@ -92,6 +93,7 @@ class Ablation:
         return scenario.model_copy(update={"faults": faults})
 
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
+        """The queue without the mechanisms."""
         if self.mode is EngineMode.FENCED:
             return FencedUnderTest(testbed, scenario, [one for one in self.off if isinstance(one, Fencing)])
         if self.mode is EngineMode.HARDENED:

@@ -96,6 +96,7 @@ class Shown:
 
     @classmethod
     def of(cls, trial: QueueTrial) -> "Shown":
+        """What ``trial`` broke, or why it has no verdict."""
         seed, verdict = trial.scenario.seed, trial.verdict
         if verdict is None:
             return cls(seed=seed, violated={}, pushed=0, problem=trial.run.record.error or "the lab failed")
@@ -127,6 +128,7 @@ class CellResult:
     order: OrderTotals | None = None
 
     def add(self, shown: Shown) -> None:
+        """Count a run of this cell."""
         self.runs += 1
         if shown.problem is not None:
             self.problems[shown.seed] = shown.problem

@@ -140,6 +140,7 @@ class OptionRun:
         return OptionRun((), self.conditions, self.seed)
 
     def measure(self) -> Measured:
+        """Make the run in simulation, and tell what it broke and what the options counted."""
         trial = attempt_accesses(scenario_of(self.options, self.conditions, seed=self.seed))
         numbers: Counter[str] = Counter()
         for statistics in trial.run.record.coordinators.values():

@@ -91,6 +91,7 @@ class RowResult:
     problems: dict[int, str] = field(default_factory=dict)
 
     def add(self, measured: Measured, twin: Measured, *, conditions: Conditions, seed: int) -> None:
+        """Count a run and its twin, which has the same seed and has all mechanisms."""
         self.runs += 1
         self.failed_runs += bool(measured.violated)
         self.failed_twins += bool(twin.violated)

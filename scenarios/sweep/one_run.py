@@ -51,6 +51,7 @@ class Sweeping:
         return _shown(attempt(scenario))
 
     def scenario(self, index: int, seed: int) -> Scenario:
+        """What setting ``index`` runs with ``seed``. If ``messages`` are given, the seed draws the faults, too."""
         base = self.scenarios[index]
         if self.messages is not None:
             return drawn(base, seed=seed, messages=self.messages)

@@ -65,6 +65,7 @@ class Sweep:
         return run_all(sweeping, tasks, workers=workers, environment=environment, state=state, progress=progress)
 
     def rows(self, done: AllRuns[SweptRun]) -> tuple[Row, ...]:
+        """The results by setting, each compared with the first pair by pair."""
         first = _of(done.results, self.settings[0])
         return tuple(
             row_of(

@@ -138,6 +138,7 @@ class RunBar(_Bars):
         self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
 
     def show(self, done: int, total: int, *, note: str = "") -> None:
+        """Tell that ``done`` of ``total`` runs have ended and, once it is known, how long the rest will take."""
         self._bars.update(self._runs, completed=done, total=total, note=note)
         if self._begun is not None and self._now_s() - self._begun[1] >= MEASURED_S and not self._said:
             self._say_how_long(done, total, *self._begun)

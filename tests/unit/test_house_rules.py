@@ -5,7 +5,7 @@ Each rule is also shown a text that breaks it.
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 from support.project_files import ROOT, project_files
@@ -149,6 +149,55 @@ def test_every_test_module_says_its_goal_first():
     tests = [name for name in modules() if re.search(r"(^|/)test_[^/]+\.py$", name)]
     openings = {name: ast.get_docstring(ast.parse(text_of(name))) or "" for name in tests}
     assert [name for name, opening in openings.items() if not opening.splitlines()[:1]] == []
+
+
+HOOKS = {"connection_made", "data_received", "pause_writing", "resume_writing", "format_commands", "teardown"}
+"""Methods that asyncio, Click and Hypothesis call, and say what they are for."""
+
+AS_EVERYWHERE = {"to_json", "from_json", "print"}
+PRODUCT = ("analysis/", "cluster/", "engine/", "scenarios/")
+METHOD_LINES = 5
+
+
+def classes_of(name):
+    return [node for node in ast.walk(ast.parse(text_of(name))) if isinstance(node, ast.ClassDef)]
+
+
+def methods_of(kind):
+    return [node for node in kind.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def names_in(nodes):
+    return {node.id for each in nodes for node in ast.walk(each) if isinstance(node, ast.Name)}
+
+
+def unsaid(kinds):
+    """Longer public methods of public classes that neither they nor a base class or protocol explain."""
+    by_name = defaultdict(list)
+    for kind in kinds:
+        by_name[kind.name].append(kind)
+    of_protocols = {each.name for kind in kinds if "Protocol" in names_in(kind.bases) for each in methods_of(kind)}
+
+    def inherited(kind):
+        bases = [base for name in names_in(kind.bases) if name != kind.name for base in by_name[name]]
+        return {name for base in bases for name in {each.name for each in methods_of(base)} | inherited(base)}
+
+    return [
+        f"{kind.name}.{each.name}"
+        for kind in kinds
+        for each in methods_of(kind)
+        if not (kind.name.startswith("_") or each.name.startswith("_") or ast.get_docstring(each))
+        and each.end_lineno - each.lineno >= METHOD_LINES
+        and each.name not in HOOKS | AS_EVERYWHERE | of_protocols | inherited(kind)
+    ]
+
+
+def test_every_longer_public_method_says_what_it_is_for():
+    assert unsaid([kind for name in modules() if name.startswith(PRODUCT) for kind in classes_of(name)]) == []
+    body = "\n".join(f"        step{number}()" for number in range(METHOD_LINES))
+    planted = f"class Base:\n    def run(self):\n{body}\nclass Own(Base):\n    def run(self):\n{body}\n"
+    assert unsaid(ast.parse(planted).body) == ["Base.run"]
+    assert unsaid(ast.parse(planted.replace("Base", "_Base")).body) == []
 
 
 def test_a_test_of_the_engine_switches_each_mechanism_of_hardened_mode_off():

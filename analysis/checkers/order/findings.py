@@ -57,6 +57,7 @@ class Findings:
         self._keep(name, OrderCase(what=what, group=where[0], partition=where[1], offset=offset, detail=detail))
 
     def add_many_at_rest(self, name: Property, what: str, partition: Ints, group: Ints, offset: Ints) -> None:
+        """Count a case for every row, and keep the first of them as examples."""
         for row in range(min(len(offset), FIRST_OFFENDERS)):
             self.add_at_rest(name, what, int(partition[row]), int(group[row]), int(offset[row]), "")
         if len(offset) > FIRST_OFFENDERS:

@@ -89,6 +89,7 @@ class OrderRun:
 
     @classmethod
     def in_memory(cls, run: Tables) -> "OrderRun":
+        """The tables of a run that was not written to disk, as what the checker reads."""
         events, at_rest = run.table(ORDER_NAME, ORDER), run.table(FINAL_ORDER_NAME, FINAL_ORDER)
         events = ORDER.empty_table() if events is None else events
         faults = run.table(FAULTS_NAME, FAULTS)

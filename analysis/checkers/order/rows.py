@@ -40,6 +40,7 @@ class Names:
     codes: dict[str, int] = field(default_factory=dict)
 
     def encode(self, column: pa.Array) -> Ints:
+        """The number of each name in ``column``, -1 for none; a new name gets the next number."""
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         known = [self.codes.setdefault(name, len(self.codes)) for name in encoded.dictionary.to_pylist()]
         codes: Ints = np.array([*known, -1], dtype=np.int64)[pc.fill_null(encoded.indices, len(known)).to_numpy()]

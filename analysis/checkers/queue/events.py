@@ -56,6 +56,7 @@ class Names:
     codes: dict[str, int] = field(default_factory=dict)
 
     def encode(self, column: pa.Array) -> NDArray[np.int16]:
+        """The number of each name in ``column``, -1 for none; a new name gets the next number."""
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         known = [self.codes.setdefault(name, len(self.codes)) for name in encoded.dictionary.to_pylist()]
         codes = np.array([*known, -1], dtype=np.int16)
@@ -155,6 +156,7 @@ class States:
 
     @classmethod
     def of(cls, table: pa.Table, message: Ints) -> "States":
+        """The end state in ``table`` as arrays; ``message`` has the number of each row's message."""
         return cls(
             message=message,
             zone=table["zone"].to_numpy(),
@@ -174,6 +176,7 @@ class Partition:
 
     @classmethod
     def of(cls, events: pa.Table, states: pa.Table) -> "Partition":
+        """Number the messages of ``events`` and ``states`` together, so that both mean the same one by a number."""
         both = pa.chunked_array([*events["message_id"].chunks, *states["message_id"].chunks], type=pa.string())
         encoded = both.combine_chunks().dictionary_encode()
         message = encoded.indices.to_numpy().astype(np.int64)

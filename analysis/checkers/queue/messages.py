@@ -76,6 +76,7 @@ class Messages:
 
     @classmethod
     def of(cls, partition: Partition, *, epoch_ns: int, early_ms_max: int, leases: bool, end: EndState) -> "Messages":
+        """What the events of ``partition`` say of each of its messages: pushed, delivered, acknowledged, due when."""
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
         pops = _pops(partition.events, epoch_ns)
@@ -96,6 +97,7 @@ class Messages:
         )
 
     def totals(self) -> Totals:
+        """How many messages were pushed with which outcome, delivered and acknowledged."""
         return Totals(
             pushed=int(self.pushed.sum()),
             acknowledged=int(self.push_ok.sum()),

@@ -59,6 +59,7 @@ class Offenders:
         self._first: dict[MessageClass, list[Offender]] = {}
 
     def add(self, name: MessageClass, cases: Cases) -> None:
+        """Count ``cases`` under ``name`` and keep the first ones, unless the queue does not promise it."""
         if not len(cases) or name in self.not_judged:
             return
         self.counts[name] += len(cases)

@@ -35,6 +35,7 @@ class DivergenceCounter:
     short: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, states: States) -> None:
+        """Count the ids that ``states`` lists in some zones and not in all."""
         places = states.place.astype(np.int64), states.shard.astype(np.int64)
         for place, shard in {*zip(*(column.tolist() for column in places), strict=True)}:
             here = (states.place == place) & (states.shard == shard)
@@ -45,6 +46,7 @@ class DivergenceCounter:
             self.short[place, shard] += int((count < self.zones).sum())
 
     def result(self, shards: Names) -> tuple[Divergence, ...]:
+        """What was counted, by place and shard, in the order in which reports show it."""
         rows = [
             Divergence(place=PLACES[place], shard=shards[shard], ids=held, divergent=self.short[place, shard])
             for (place, shard), held in self.held.items()

@@ -36,6 +36,7 @@ class Spill:
             self._writers = [pa.ipc.new_stream(str(path), schema) for path in self._paths]
 
     def add(self, batch: pa.RecordBatch, partition: NDArray[np.int64]) -> None:
+        """Keep the rows of ``batch``, each in the file of its ``partition``; in memory if there is one only."""
         if not self._writers:
             self._kept.append(batch)
             return

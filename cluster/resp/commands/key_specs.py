@@ -31,6 +31,7 @@ class KeySpec:
     limit: int = 0
 
     def keys(self, arguments: Sequence[bytes]) -> Sequence[bytes]:
+        """The keys among ``arguments``, where this specification says they are."""
         begin = self.begin if self.keyword is None else self._behind_keyword(arguments)
         if begin is None or begin >= len(arguments):
             return ()

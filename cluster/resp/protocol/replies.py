@@ -48,6 +48,7 @@ class ReplyCutter:
         return len(self._data) - self._pos + (len(self._rest) if self._rest is not None else 0)
 
     def feed(self, data: bytes) -> None:
+        """Take what came from the server; ``next`` then cuts whole replies out of it."""
         rest = self._rest
         if rest is None:
             self._data = data if self._pos == len(self._data) else self._data[self._pos :] + data

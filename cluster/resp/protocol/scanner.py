@@ -162,6 +162,7 @@ class CommandScanner:
         return self._index < len(self._raws) or (self._rest is not None and not self._stalled)
 
     def feed(self, data: bytes) -> None:
+        """Take what came from the client; whole commands can then be taken out of it."""
         if self._rest is not None:
             self._rest += data
             self._retry, self._stalled = True, False

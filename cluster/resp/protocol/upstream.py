@@ -79,6 +79,7 @@ class GatheredWrites:
                     transport.write(b"".join(packed))
 
     def write(self, transport: asyncio.Transport, packed: bytes) -> None:
+        """Send ``packed``, or keep it until the outermost gathering ends, in one write a transport."""
         if self._depth:
             self._unsent.setdefault(transport, []).append(packed)
         else:

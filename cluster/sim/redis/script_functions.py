@@ -62,6 +62,7 @@ class ScriptFunctions:
     execution: Execution
 
     def sha1hex(self, *words: Any) -> bytes:
+        """``server.sha1hex(word)``: the digest in hexadecimal. Numbers are hashed as Lua prints them."""
         if len(words) != 1:
             raise ScriptFailure("ERR wrong number of arguments")
         word = words[0]
@@ -80,6 +81,7 @@ class ScriptFunctions:
             raise ScriptFailure("ERR Invalid log level.")
 
     def setresp(self, *words: Any) -> None:
+        """``server.setresp(version)``: nothing changes with 2, which is all that the model has."""
         if len(words) != 1:
             raise ScriptFailure("ERR server.setresp() requires one argument.")
         version = _whole(words[0])
@@ -89,6 +91,7 @@ class ScriptFunctions:
             raise ScriptFailure("ERR RESP version must be 2 or 3.")
 
     def set_repl(self, *words: Any) -> None:
+        """``server.set_repl(flags)``: whether what the script changes from now on is written to the disk."""
         if len(words) != 1:
             raise ScriptFailure("ERR server.set_repl() requires one argument.")
         flags = _whole(words[0])

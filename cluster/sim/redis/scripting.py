@@ -58,6 +58,7 @@ class Scripts:
         return self._run(self._load(args[0]), keys, argv)
 
     def evaluate_sha(self, args: Args) -> Reply:
+        """EVALSHA: run the script of this digest, or fail with NOSCRIPT."""
         if len(args[0]) != _DIGEST_LENGTH:
             fail(_NO_SCRIPT)
         keys, argv = _split(args)

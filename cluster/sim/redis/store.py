@@ -70,6 +70,7 @@ class Store:
         raise CommandError(WRONG_TYPE)
 
     def get_or_create(self, key: bytes, kind: type[V]) -> V:
+        """The value at ``key``, a new one of ``kind`` if there is none. Another kind fails with WRONGTYPE."""
         value = self.get(key, kind)
         if value is None:
             value = kind()

@@ -42,6 +42,7 @@ class SortedSet:
         return len(self.scores)
 
     def copy(self) -> Self:
+        """A set with the same members and the same encoding, which changes by itself."""
         copied = type(self)()
         copied.scores = dict(self.scores)
         copied._ranking = self._ranking.copy()
@@ -49,6 +50,7 @@ class SortedSet:
         return copied
 
     def set(self, member: bytes, score: float) -> None:
+        """Give ``member`` this score, whether it is new or has another one."""
         old = self.scores.get(member)
         if old is not None:
             self._unrank((old, member))

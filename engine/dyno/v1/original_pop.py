@@ -35,6 +35,7 @@ class Prefetch:
         return sum(map(len, self.lines.values()))
 
     async def refill(self) -> None:
+        """Read so many ids ahead as pops have asked for, shard by shard."""
         context = self._context
         for shard, line in self.lines.items():
             if self.demand < 1:

@@ -61,6 +61,7 @@ class Statistics:
     consumed_ms: Stat = field(default_factory=Stat)
 
     def count(self, handled: Handled, handling: Handling) -> None:
+        """Count a batch that was handled: how long it took, and whether it is done or comes again."""
         number = len(handled.messages)
         self.consumed_ms.record(handled.duration_ms)
         if handled.said in (None, Outcome.SUSPEND):
@@ -91,6 +92,7 @@ class Watchers:
                 hook.before(partition, messages)
 
     def after(self, handled: Handled, handling: Handling) -> None:
+        """Tell every hook that a batch was handled. What a hook raises is dropped."""
         self.statistics.count(handled, handling)
         for hook in self._hooks:
             with suppress(Exception):

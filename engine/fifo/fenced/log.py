@@ -40,6 +40,7 @@ class LogState:
 
     @classmethod
     def parse(cls, text: str) -> Self:
+        """The state that ``text``, as it stands in the register, tells; of a log without records if it is empty."""
         if not text:
             return cls()
         end, since, last = json.loads(text)
@@ -49,6 +50,7 @@ class LogState:
         return json.dumps([self.end, self.since, self.last], ensure_ascii=False, separators=(",", ":"))
 
     def with_records(self, records: Sequence[tuple[int, Record]]) -> "LogState":
+        """The state after ``records`` with their offsets; it knows the last sequence of the latest producers only."""
         last = {**self.last, **{each.producer: (each.sequence, offset) for offset, each in records}}
         if len(last) > PRODUCERS_MAX:
             last = dict(sorted(last.items(), key=lambda item: item[1][1])[-PRODUCERS_MAX:])

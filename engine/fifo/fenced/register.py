@@ -45,6 +45,7 @@ class Effects:
     aside: Sequence[tuple[str, str]] = ()
 
     def words(self) -> list[Argument]:
+        """What the write script takes as arguments: two counts, then records, removals, and what is written aside."""
         words: list[Argument] = [len(self.records), len(self.removed)]
         for offset, text in self.records:
             words += [offset, text]

@@ -25,6 +25,7 @@ class RegisterView:
 
     @classmethod
     def parse(cls, raw: bytes | None) -> Self:
+        """The register as a zone has it in ``raw``; None: it has none."""
         if raw is None:
             return cls()
         promised, owner, ends, token, number, state = raw.decode().split(" ", 5)

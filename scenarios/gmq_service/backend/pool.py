@@ -84,6 +84,7 @@ class Slots:
             raise
 
     def give(self) -> None:
+        """Give a place back: to who waits longest, if anybody does."""
         while self._waiting:
             next_one = self._waiting.popleft()
             if not next_one.done():

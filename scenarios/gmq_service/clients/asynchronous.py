@@ -35,6 +35,7 @@ class GmqClient:
         self._reading: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
+        """Raises ``GmqError`` for an address of no known form, ``OSError``, ``TimeoutError`` if nobody answers."""
         try:
             listen = parse_listen(self._address)
         except ValueError:

@@ -29,6 +29,7 @@ class Commands:
         self._jobs, self._pops, self._traffic, self._bytes_max = jobs, pops, traffic, bytes_max
 
     async def answer(self, request: Request) -> Response:
+        """Carry out one request and say in JSON what came of it; errors are answers, too."""
         timed, error, job_id, value = self._traffic.begin("command"), None, None, None
         try:
             job_id, value = await self._carry_out(request, await body_of(request, bytes_max=self._bytes_max))

@@ -38,6 +38,7 @@ class Replicas:
         return {name: answer for name, answer in answers.items() if answer is not None}
 
     async def records(self, ids: Sequence[str]) -> Records:
+        """The records of ``ids`` as each zone that answers has them."""
         answers = await self.ask(("HMGET", self._keys.records, *ids))
         return {
             zone: {message_id: _record(raw) for message_id, raw in zip(ids, raws, strict=True)}

@@ -181,6 +181,7 @@ class Steps:
         return [bool(answer) for answer in await self._run(self._deciding, command)]
 
     async def repair(self, changes: Sequence[Change], *, now_ms: int) -> None:
+        """Write ``changes`` in every zone, each only where a replica still has what was seen."""
         words: list[Argument] = [now_ms]
         for change in changes:
             seen = b"" if change.seen is None else change.seen.raw

@@ -57,6 +57,7 @@ class Wires:
         return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
 
     def store(self, *, lease_ms: int, margin_ms: int) -> Store:
+        """How registers are written here. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
         views = self.views()
         return Store(
             session=self.session,
@@ -102,6 +103,7 @@ class FencedLogs(PartitionLogs):
         return Appended(None, duplicate=False)
 
     async def append_all(self, partition: Partition, records: Sequence[Record]) -> None:
+        """As ``append``, several in one write, which costs about as much as one."""
         await self._inbox.put(partition, records)
 
     async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
@@ -156,6 +158,7 @@ class FencedZones(Zones):
 
     @classmethod
     def of_wires(cls, settings: ConsumerSettings, *, wires: Wires, keys: FifoKeys) -> Self:
+        """All that a member of the group of ``settings`` asks of the zones, over ``wires``."""
         group, times = settings.group, settings.times_ms
         store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms)
         tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without)
