@@ -1,8 +1,13 @@
 """What a user is told when something cannot be done or has gone wrong."""
 
+import errno
+import os
 from collections.abc import Sequence
 
 from cluster.zone import ClusterError
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""What only writing meets. Not every library names the file, and some have words of their own for it."""
 
 
 class NotAccepted(ClusterError):
@@ -21,7 +26,9 @@ def explain(error: Exception) -> str:
     """One line that a user can act upon."""
     if isinstance(error, ClusterError):
         return str(error)
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return f"{error.filename or 'writing a file'}: {os.strerror(error.errno)}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else f"writing the run: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.zone import ClusterError
-from scenarios.errors import NotAccepted, ScenarioError
+from scenarios.errors import NotAccepted, ScenarioError, explain
 from scenarios.terminal.json_output import print_json
 from scenarios.terminal.junit import Case, Outcome, Suite, file_in
 
@@ -67,7 +67,7 @@ def _told(error: BaseException) -> tuple[Sequence[str], int]:
         case LabError() | ClusterError():
             return [str(error)], EXIT_LAB_FAILED
         case OSError():
-            return [f"{error.filename or 'zonelab'}: {error.strerror or error}"], EXIT_LAB_FAILED
+            return [explain(error)], EXIT_LAB_FAILED
         case KeyboardInterrupt():
             return ["interrupted"], EXIT_UNKNOWN
     return _told_of_others(error)

@@ -107,11 +107,11 @@ class _BreaksLate(DynoUnderTest):
 
 def test_a_full_disk_ends_the_run_with_one_line(tmp_path: Path, servers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: pq.ParquetWriter, table: pa.Table) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     run = run_short(tmp_path, load={"duration_s": 1})
-    failed(run, "writing the run: No space left on device")
+    failed(run, "writing a file: No space left on device")
     assert nothing_is_left(servers)
 
 
