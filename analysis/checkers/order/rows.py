@@ -127,7 +127,8 @@ class Rows:
         return cls(**columns, place=np.where(both < 0, -1, np.searchsorted(places, both)))
 
     def where(self, mask: Bools | Ints) -> "Rows":
-        return Rows(*(getattr(self, name)[mask] for name in self.__slots__))
+        chosen = np.flatnonzero(mask) if mask.dtype == np.bool_ else mask
+        return Rows(*(getattr(self, name).take(chosen) for name in self.__slots__))
 
     def of_kind(self, *kinds: OrderKind, outcomes: Collection[int] = ()) -> "Rows":
         """Those of ``kinds``, and of ``outcomes`` if any are given."""
