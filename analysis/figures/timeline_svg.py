@@ -1,4 +1,4 @@
-"""The timeline as the page has it: rows, a picture that needs no script, and the data that the script zooms."""
+"""Draws the timeline of a report as SVG, which needs no script, and gives the data that the page's script zooms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A year with its faults as a weighted sum of what runs show, and one fault's time likewise.
+"""Rates of a year with faults, and of one fault, as weighted sums of what short runs show.
 
 Every run has the same load for ``run_s``; it has no fault, or one of one class for one of three lengths. What a run
 shows of a fault that lasts L is ``edge + steady * L``, beside what it would show anyhow while no fault is there; the

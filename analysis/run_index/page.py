@@ -1,4 +1,4 @@
-"""``index.html``: the index for the eye. Everything can be read without its one script, which compares any two runs."""
+"""Writes ``index.html``: the index as a page. It can be read without its script, which compares any two runs."""
 
 import json
 from collections.abc import Iterator, Sequence

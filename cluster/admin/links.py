@@ -1,4 +1,4 @@
-"""What the links of a running coordinator do, and how to change it: by the state that is wanted, not by steps."""
+"""Changes the links of a running coordinator: a request names the state that is wanted, and may be repeated."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What happened of late at a port: differences between what a coordinator has counted now and some time ago."""
+"""Recent rates at a port: the difference between a coordinator's counts now and a few seconds ago."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Bounds on how many tasks of one runtime are somewhere at once."""
+"""Locks for the tasks of one runtime: one at a time, or at most so many."""
 
 from collections import deque
 from types import TracebackType

@@ -1,4 +1,4 @@
-"""Names of the Redis keys, and which are whose. Source: https://github.com/wuzhc/gmq at v1.0."""
+"""Names of the Redis keys of gmq. Source: https://github.com/wuzhc/gmq at v1.0."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""An instance of gmq: what carries out the pushes, pops and acks of one program.
+"""The queue gmq for one program: carries out its pushes, pops and acks.
 
 Source: https://github.com/wuzhc/gmq at v1.0. There one process carries them out for every client and runs the
 dispatcher, too; here each program has an instance of its own, which hands its cards to a dispatcher.

@@ -1,4 +1,4 @@
-"""What a gmq process does when clients ask for it: single jobs, of topics that each call names.
+"""Carries out what clients ask of a gmq process: each call handles single jobs, of topics that it names.
 
 Source: https://github.com/wuzhc/gmq at v1.0. ``GmqQueue`` is for programs that know their topics.
 """

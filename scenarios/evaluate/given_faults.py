@@ -1,4 +1,4 @@
-"""How well rates given a fault are known: a row a class of faults and of messages, and a sentence."""
+"""How exactly rates given a fault are known: a table row for each class of faults and of messages, and a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

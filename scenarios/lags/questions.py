@@ -1,4 +1,4 @@
-"""What is asked of whom when lags are measured."""
+"""The commands that ``zonelab measure-lag`` sends, and the addresses of the servers that it sends them to."""
 
 from enum import StrEnum
 

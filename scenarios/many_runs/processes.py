@@ -1,4 +1,4 @@
-"""Tasks in this process, or in several: each has one task at a time, so what a process takes along is known."""
+"""Runs tasks in this process or in several, each with one task at a time, so a dead one tells which task failed."""
 
 import multiprocessing
 import signal

@@ -1,4 +1,4 @@
-"""A task, which is what is run once; what came of it; and who can run tasks."""
+"""A task, the unit of many runs; its result; and the interface of whatever runs tasks."""
 
 import traceback
 from collections.abc import Callable, Generator, Sequence

@@ -1,4 +1,4 @@
-"""The operations of programs, told to the ledger as what they turned out to be."""
+"""Carries out the operations of programs, and tells the ledger what came of each."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What a sweep found: a row a setting, and how each differs from the first, seed by seed."""
+"""The rows of a sweep, one for each setting, and how each differs from the first, seed by seed."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

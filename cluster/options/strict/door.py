@@ -1,4 +1,4 @@
-"""Where a coordinator in strict mode takes its clients' commands: refuses some, and looks at the replies to others."""
+"""Strict mode at a coordinator: it refuses some of its clients' commands, and checks the replies to others."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""While zones are up, being asked to end means what Ctrl-C means, so that the same clean-up runs."""
+"""Makes SIGTERM and SIGHUP act as Ctrl-C does while zones are up, so that the same clean-up runs."""
 
 import contextlib
 import signal

@@ -1,4 +1,4 @@
-"""Questions of a member to the zones, told to its observer: begun, and ended as ok, fail or info."""
+"""Tells a member's observer of each request to the zones: that it begins, and whether it ended as ok, fail or info."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from engine.ports import PortError, ServerError, Unavailable
 def asked(
     context: MemberContext, kind: str, partitions: Sequence[Partition], **columns: Any
 ) -> Iterator[dict[Partition, str]]:
-    """Tells of one question about each of ``partitions``. The body puts those that were refused, with the reason."""
+    """Tell of one request for each of ``partitions``. The body notes those that were refused, with the reason."""
     calls = {each: context.observer.begin(kind, **context.columns(each), **columns) for each in partitions}
     refused: dict[Partition, str] = {}
     try:

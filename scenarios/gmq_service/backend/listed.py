@@ -1,4 +1,4 @@
-"""gmq's own jobs, by default or as v1.0: instance and dispatcher in one process, as in the original."""
+"""The service's jobs in modes default and original: one gmq instance and its dispatcher in this process, as in v1.0."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""SCAN and its kin.
+"""SCAN, HSCAN, SSCAN and ZSCAN.
 
 What the server promises, and nothing more: an element that is there from the first call to the last is returned at
 least once (https://valkey.io/commands/scan/). The order is that of a checksum of the element, and the cursor is the

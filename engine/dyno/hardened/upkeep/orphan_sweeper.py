@@ -1,4 +1,4 @@
-"""Payloads without record: left by clients of V1 that died, or by a server that was half restored."""
+"""Finds payloads without a record, which clients of V1 leave when they die, and lists or deletes their messages."""
 
 from collections import deque
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""One id, one payload: of two pushes of an id at once each may be first in some zone, and only one was confirmed."""
+"""Gives all zones the same payload of an id: of two pushes at once each may be first in some zone."""
 
 from collections import Counter
 from collections.abc import Sequence

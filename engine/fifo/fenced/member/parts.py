@@ -1,4 +1,4 @@
-"""The parts of a member that differ where partitions are fenced."""
+"""The parts of a member that differ in mode ``fenced`` from those of the other modes."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
