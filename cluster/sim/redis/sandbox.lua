@@ -6,6 +6,7 @@ local getinfo, loadstring, setfenv, unpack = debug.getinfo, loadstring, setfenv,
 local rawget, rawset, outside = rawget, rawset, getfenv(0)
 local SOURCE = "@user_script"
 local OWN_SOURCE = getinfo(1, "S").source
+local STACK_MAX = 8000  -- LUAI_MAXCSTACK
 local READONLY = "Attempt to modify a readonly table"
 local protected = setmetatable({}, {__mode = "k"})  -- weak: every run of a script has an environment of its own
 
@@ -19,14 +20,20 @@ local function readonly(table)
   return proxy
 end
 
--- The frame of a script at a level of the caller's or above, functions of C skipped if asked.
-local function frame_from(level, skips_c)
+-- The frame of a script at a level of the caller's or above; if asked, functions of C and calls in place of a return
+-- are skipped.
+local function frame_from(level, skips)
   local info
   repeat
     level = level + 1
     info = getinfo(level, "Sl")
-  until not info or not (info.source == OWN_SOURCE or skips_c and info.what == "C")
+  until not info or not (info.source == OWN_SOURCE or skips and (info.what == "C" or info.what == "tail"))
   return info
+end
+
+-- As the server's own function says it, at the line of the script.
+local function bad_argument(number, name, problem)
+  error("bad argument #" .. number .. " to '" .. name .. "' (" .. problem .. ")", 3)
 end
 
 local server = {
@@ -79,8 +86,10 @@ end
 
 local function plain(failure)
   failure = thrown(failure)
-  if type(failure) == "table" and type(failure.err) == "string" then return failure.err end
-  return failure
+  if type(failure) ~= "table" then return failure end
+  local text = failure.err
+  if type(text) == "string" or type(text) == "number" then return text end
+  return failure, text
 end
 
 local function caught(done, ...)
@@ -104,18 +113,44 @@ local globals = {
   redis = readonly(server), server = readonly(server),
   assert = assert, error = error, getmetatable = getmetatable, ipairs = ipairs, next = next, pairs = pairs,
   rawequal = rawequal, rawget = rawget, select = select, setmetatable = setmetatable, tonumber = tonumber,
-  tostring = tostring, type = type, loadstring = loadstring, unpack = unpack, _VERSION = _VERSION,
+  tostring = tostring, type = type, loadstring = loadstring, _VERSION = _VERSION,
 }
 
-function globals.pcall(...) return caught(pcall(...)) end
+function globals.pcall(...)
+  if select("#", ...) == 0 then return false, "attempt to call a boolean value" end
+  return caught(pcall(...))
+end
 
-function globals.xpcall(body, handler)
+function globals.xpcall(...)
+  if select("#", ...) < 2 then bad_argument(2, "xpcall", "value expected") end
+  local body, handler = ...
   return xpcall(body, function(failure) return handler(thrown_here(failure)) end)
 end
 
-function globals.rawset(table, key, value)
+local function check_table(name, ...)
+  local given = ...
+  if type(given) == "table" then return end
+  given = select("#", ...) == 0 and "no value" or type(given)
+  error("bad argument #1 to '" .. name .. "' (table expected, got " .. given .. ")", 3)
+end
+
+function globals.rawset(...)
+  check_table("rawset", ...)
+  if select("#", ...) < 3 then bad_argument(select("#", ...) + 1, "rawset", "value expected") end
+  local table, key, value = ...
   if protected[table] then error(READONLY, 0) end
   return rawset(table, key, value)
+end
+
+-- Lua's own counts results without looking for an overflow, and ends the process.
+function globals.unpack(...)
+  check_table("unpack", ...)
+  local list, from, to = ...
+  from, to = from == nil and 1 or host.whole(from), to == nil and #list or host.whole(to)
+  if not from then bad_argument(2, "unpack", "number expected, got " .. type((select(2, ...)))) end
+  if not to then bad_argument(3, "unpack", "number expected, got " .. type((select(3, ...)))) end
+  if to - from + 1 + select("#", ...) > STACK_MAX then error("too many results to unpack", 2) end
+  return unpack(list, from, to)
 end
 
 setmetatable(globals, {__index = function(_, name)
@@ -132,6 +167,7 @@ local function described(failure)
   failure = thrown_here(failure)
   local text = "ERR " .. tostring(failure)
   if type(failure) == "table" then text = plain(failure) end
+  if type(text) == "number" then text = tostring(text) end
   if type(text) ~= "string" then text = "ERR unknown error" end
   return {text = text, source = info and info.source or SOURCE, line = info and info.currentline or -1}
 end

@@ -23,6 +23,8 @@ _LOG_LEVELS = range(4)
 _REPLICATE_LOG = 1
 _REPLICATE_ALL = 3
 _RESP_2, _RESP_3 = 2, 3
+_NOTHING = ()
+"""A function returns no value at all; None would be a nil."""
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ class ScriptFunctions:
         hashed = word if isinstance(word, bytes) else b""
         return sha1(hashed, usedforsecurity=False).hexdigest().encode()
 
-    def log(self, *words: Any) -> None:
+    def log(self, *words: Any) -> tuple[()]:
         """Checks only: a server's log is not modelled."""
         if len(words) < 2:
             raise ScriptFailure("ERR server.log() requires two arguments or more.")
@@ -79,8 +81,9 @@ class ScriptFunctions:
             raise ScriptFailure("ERR First argument must be a number (log level).")
         if _whole(words[0]) not in _LOG_LEVELS:
             raise ScriptFailure("ERR Invalid log level.")
+        return _NOTHING
 
-    def setresp(self, *words: Any) -> None:
+    def setresp(self, *words: Any) -> tuple[()]:
         """``server.setresp(version)``: nothing changes with 2, which is all that the model has."""
         if len(words) != 1:
             raise ScriptFailure("ERR server.setresp() requires one argument.")
@@ -89,8 +92,9 @@ class ScriptFunctions:
             raise ScriptFailure("ERR this model of a server has no RESP 3")
         if version != _RESP_2:
             raise ScriptFailure("ERR RESP version must be 2 or 3.")
+        return _NOTHING
 
-    def set_repl(self, *words: Any) -> None:
+    def set_repl(self, *words: Any) -> tuple[()]:
         """``server.set_repl(flags)``: whether what the script changes from now on is written to the disk."""
         if len(words) != 1:
             raise ScriptFailure("ERR server.set_repl() requires one argument.")
@@ -98,6 +102,7 @@ class ScriptFunctions:
         if flags & ~_REPLICATE_ALL:
             raise ScriptFailure("ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
         self.execution.logged = bool(flags & _REPLICATE_LOG)
+        return _NOTHING
 
     def acl_check_cmd(self, *words: Any) -> bool:
         name = command_words(words)[0]
@@ -118,8 +123,13 @@ class ScriptFunctions:
             raise _bad_argument(len(words), "random", "interval is empty")
         return math.floor(drawn * _int32(high - low + 1)) + low
 
-    def randomseed(self, *words: Any) -> None:
+    def randomseed(self, *words: Any) -> tuple[()]:
         self.execution.random.seed(_integer(words, 0, "randomseed"))
+        return _NOTHING
+
+    def whole(self, word: Any) -> int | None:
+        """As Lua converts to C's ``int``; None if ``word`` is no number."""
+        return None if _number(word) is None else _int32(_whole(word))
 
 
 def _number(word: Any) -> float | None:

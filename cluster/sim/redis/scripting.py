@@ -133,6 +133,7 @@ class _Lua:
             "acl_check_cmd": functions.acl_check_cmd,
             "random": functions.random,
             "randomseed": functions.randomseed,
+            "whole": functions.whole,
         }
         host = self._runtime.table_from({name.encode(): function for name, function in lent.items()})
         self._compile, self._run, self._parts, self._rawget = self._runtime.execute(_SANDBOX, host)

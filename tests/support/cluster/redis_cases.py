@@ -314,6 +314,15 @@ CASES = [
         ],
     ),
     (
+        "ZSCAN may leave out scores, and HSCAN values",
+        [
+            (("ZADD", "z", 1, "a"), 1),
+            (("ZSCAN", "z", 0, "noscores", "COUNT", 1), [b"0", [b"a"]]),
+            (("ZSCAN", "z", 0, "NOVALUES"), ServerError("ERR NOVALUES option can only be used in HSCAN")),
+            (("SCAN", 0, "NOSCORES"), ServerError("ERR NOSCORES option can only be used in ZSCAN")),
+        ],
+    ),
+    (
         "bytes in the ranges of a pattern are signed",
         [
             (("MSET", "a", 1, b"\x80", 2, b"\xff", 3), b"OK"),

@@ -21,6 +21,11 @@ def misused(function, given, problem, number=1):
     return failing(f"{function}({given})", f"bad argument #{number} to '{name}' ({problem})", "ERR user_script:1: ")
 
 
+def failing_line(call, problem):
+    """``call`` raises an error at the line of the script."""
+    return script(f"local x = {call}", ServerError(f"ERR user_script:1: {problem}{IN_SCRIPT}"))
+
+
 NO_WRITES = "#!lua flags=no-writes\n"
 READ_ONLY = ServerError("ERR Write commands are not allowed from read-only scripts. script: on @user_script:2.")
 FLAGS_OF_REPLICATION = "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE."
@@ -242,6 +247,48 @@ SCRIPT_CASES = [
                 " local _, e = coroutine.resume(coroutine.create(f)) return e.err",
                 str(WRONG_TYPE).encode(),
             ),
+        ],
+    ),
+    (
+        "unpack counts its results as C does, and refuses what does not fit on the stack",
+        [
+            script("return {unpack({1, 2, 3}, '2')}", [2, 3]),
+            script("return {unpack({5}, 2^32 + 1)}", [5]),
+            script("return {select('#', unpack({5}, 2^31, 2^31)), select('#', unpack({5}, 1, 2^31))}", [1, 0]),
+            script("return select('#', unpack({}, 1, 7000))", 7000),
+            *(
+                failing_line(f"unpack({words})", "too many results to unpack")
+                for words in ("{}, 2^31", "{}, 1, 2^31 - 1", "{}, 1, 8000")
+            ),
+            failing_line("unpack()", "bad argument #1 to 'unpack' (table expected, got no value)"),
+            failing_line("unpack({}, nil, 'x')", "bad argument #3 to 'unpack' (number expected, got string)"),
+        ],
+    ),
+    (
+        "rawset, pcall and xpcall check what they are given",
+        [
+            failing_line("rawset(1, 2)", "bad argument #1 to 'rawset' (table expected, got number)"),
+            failing_line("rawset({}, 2)", "bad argument #3 to 'rawset' (value expected)"),
+            failing_line("xpcall(1)", "bad argument #2 to 'xpcall' (value expected)"),
+            script("return {pcall()}", [None, b"attempt to call a boolean value"]),
+        ],
+    ),
+    (
+        "an error that is a table is told by its text or number; pcall tells whatever else it has there as well",
+        [
+            script("error({err=5.5})", ServerError("5.5 script: on @user_script:1.")),
+            script("local _, e, also = pcall(error, {err=5}) return {e, tostring(also)}", [5, b"nil"]),
+            script("local _, e, also = pcall(error, {err={}}) return {type(e), type(also)}", [b"table", b"table"]),
+        ],
+    ),
+    (
+        "functions that answer nothing answer no nil either",
+        [
+            script(
+                "return {select('#', redis.log(1, 'x')), select('#', redis.setresp(2)), select('#', redis.set_repl(3)),"
+                " select('#', math.randomseed(1))}",
+                [0, 0, 0, 0],
+            )
         ],
     ),
     (

@@ -24,6 +24,7 @@ _CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
 _NEGATIVE = re.compile(rb"-[1-9][0-9]{0,18}")
 _CURSOR_MAX = (1 << 64) - 1
 _DEFAULT_COUNT = 10
+_NAMES_ONLY = {b"NOVALUES": "HSCAN", b"NOSCORES": "ZSCAN"}
 
 
 class _Options:
@@ -31,17 +32,17 @@ class _Options:
         self.count = _DEFAULT_COUNT
         self.pattern: bytes | None = None
         self.type_name: bytes | None = None
-        self.no_values = False
+        self.names_only = False
         at = 0
         while at < len(words):
             at += self._read(words[at].upper(), words[at + 1 :], accepted)
 
     def _read(self, option: bytes, rest: Args, accepted: tuple[bytes, ...]) -> int:
         """Take one option; the number of its words."""
-        if option == b"NOVALUES":
+        if option in _NAMES_ONLY:
             if option not in accepted:
-                fail("ERR NOVALUES option can only be used in HSCAN")
-            self.no_values = True
+                fail(f"ERR {text(option)} option can only be used in {_NAMES_ONLY[option]}")
+            self.names_only = True
             return 1
         if not rest or option not in (b"COUNT", b"MATCH", *accepted):
             fail(SYNTAX)
@@ -103,7 +104,7 @@ def hscan(store: Store, args: Args) -> Reply:
     options = _Options(args[2:], (b"NOVALUES",))
     following, page = _page(fields, cursor, options.count)
     wanted = [name for name in page if options.wants(name)]
-    if options.no_values:
+    if options.names_only:
         return [following, wanted]
     return [following, [part for name in wanted for part in (name, fields[name])]]
 
@@ -125,8 +126,10 @@ def zscan(store: Store, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return [b"0", []]
-    options = _Options(args[2:], ())
+    options = _Options(args[2:], (b"NOSCORES",))
     following, page = _page(entries.scores, cursor, options.count)
     wanted = [member for member in page if options.wants(member)]
+    if options.names_only:
+        return [following, wanted]
     written = format_17_digits if entries.indexed else format_double
     return [following, [part for member in wanted for part in (member, written(entries.scores[member]))]]
