@@ -11,6 +11,7 @@ class Mechanism(Enum):
     BALLOT = "ballot"
     WHOLE_STATE = "whole-state"
     ONE_WRITER = "one-writer"
+    LEAVES_LATER = "leaves-later"
     SHOWN_BY_TWO = "shown-by-two"
     MARK = "mark"
     COPY_DROPS_MARK = "copy-drops-mark"
@@ -67,6 +68,8 @@ BOUNDS = {
     "takeover": Bounds(writes=(3, 3)),
     "split": Bounds(writes=(2, 2, 0)),
     "producers": Bounds(writes=(2, 1), producers=2),
+    "push": Bounds(writes=(2, 1), producers=1),
+    "push and wipe": Bounds(writes=(2, 1), producers=1, wipes=1, admissions=1),
     "wipe": Bounds(writes=(2, 2), wipes=1, admissions=1),
     "copy": Bounds(writes=(2, 1), copies=1, admissions=1),
     "late replies": Bounds(writes=(2, 1), wipes=1, admissions=1, reads=False),
@@ -97,6 +100,12 @@ PARTS = {
         on="producers add to an inbox, and the owner gives offsets",
         off="producers append, and every zone gives offsets by itself",
         bounds="producers",
+    ),
+    Mechanism.LEAVES_LATER: Part(
+        numeral="iv",
+        on="a push leaves the inboxes with the write after the one that gave it an offset, which was decided by then",
+        off="it leaves a zone's inbox in the write that gives it an offset",
+        bounds="push",
     ),
     Mechanism.SHOWN_BY_TWO: Part(
         numeral="v",

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from admission.mechanisms import Mechanism, World
 from admission.state import DONE, OWNERS, PRODUCERS, Owner, Seen, State, Step, slot, with_owner
-from admission.zone import Answer, Grant, Message, Push, Write
+from admission.zone import Answer, Grant, Log, Message, Push, Write
 
 
 def actions(world: World, state: State) -> Iterator[Step]:
@@ -81,7 +81,7 @@ def _goes_on(world: World, state: State, place: int, answers: tuple[Answer, ...]
                 yield Step(f"{name}: granted", with_owner(quiet, place, DONE))
                 continue
             taken = owner._replace(log=base.log, cursor=base.cursor)
-            after = _writes(world, quiet, place, taken, before=base.version)
+            after = _writes(world, quiet, place, taken, decided=(), before=base.version)
             yield Step(f"{name}: granted; it writes back {_told(taken)}", after)
         return
     decided, wrong = _decided(quiet, owner, max(answer.generation for answer in answers))
@@ -90,7 +90,8 @@ def _goes_on(world: World, state: State, place: int, answers: tuple[Answer, ...]
         yield Step(name, with_owner(decided, place, DONE), wrong)
         return
     for text, longer in _next(world, decided, place, owner):
-        yield Step(f"{name}; it {text}", _writes(world, decided, place, longer, before=(owner.token, owner.writes - 1)))
+        before = (owner.token, owner.writes - 1)
+        yield Step(f"{name}; it {text}", _writes(world, decided, place, longer, decided=owner.log, before=before))
 
 
 def _bases(world: World, answers: tuple[Answer, ...]) -> list[Answer]:
@@ -101,9 +102,10 @@ def _bases(world: World, answers: tuple[Answer, ...]) -> list[Answer]:
     return sorted({answer for answer in answers if answer.version == newest})
 
 
-def _writes(world: World, state: State, place: int, owner: Owner, before: tuple[int, int]) -> State:
+def _writes(world: World, state: State, place: int, owner: Owner, *, decided: Log, before: tuple[int, int]) -> State:
     version = (owner.token, owner.writes)
-    write = Write(place, version, owner.generation, owner.log, owner.cursor, before)
+    leaves = decided if world.has(Mechanism.LEAVES_LATER) else owner.log
+    write = Write(place, version, owner.generation, owner.log, owner.cursor, leaves, before)
     return _sends(world, with_owner(state, place, owner._replace(writes=owner.writes + 1)), write)
 
 

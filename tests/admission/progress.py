@@ -26,13 +26,13 @@ def _pair_stands_still(world: World, pair: tuple[Data, Data], pushed: tuple[str,
     one, other = pair
     if world.has(Mechanism.GENERATION) and one.generation != other.generation:
         return ""
-    lost = [body for body in pushed if body not in one.inbox + other.inbox + one.log + other.log]
+    newest = max(pair, key=lambda data: data.version)
+    lost = [body for body in pushed if body not in one.inbox + other.inbox + newest.log]
     if lost:
         return f"two zones that may decide hold nothing of {lost[0]}, whose push was confirmed"
     token = (max(one.promised, other.promised) // 100 + 1) * 100
     granted = [_after(world, data, Grant(0, token, one.generation)) for data in pair]
-    newest = max(pair, key=lambda data: data.version)
-    write = Write(0, (token, 0), one.generation, newest.log, newest.cursor, newest.version)
+    write = Write(0, (token, 0), one.generation, newest.log, newest.cursor, (), newest.version)
     if any(_after(world, data, write).version != write.version for data in granted):
         return "a zone refuses every write, and with one more silent no write is decided: the partition stands still"
     return ""

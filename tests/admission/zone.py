@@ -83,6 +83,9 @@ class Write(NamedTuple):
     generation: int
     log: Log
     cursor: int
+    leaves: Log
+    """What leaves the inbox."""
+
     before: tuple[int, int]
     """The version that this one follows; only a zone without whole states looks at it."""
 
@@ -122,7 +125,7 @@ def refused_for_ever(world: World, data: Data, message: Message) -> bool:
         return message.token <= data.promised
     if isinstance(message, Write):
         return message.version[0] < data.promised or message.version <= data.version
-    return world.has(Mechanism.ONE_WRITER) and message.body in data.inbox
+    return False
 
 
 def _grant(data: Data, ask: Grant) -> tuple[Data, Answer] | None:
@@ -137,7 +140,8 @@ def _write(world: World, data: Data, write: Write) -> tuple[Data, Answer] | None
         return None
     if not world.has(Mechanism.WHOLE_STATE) and data.version != write.before:
         return None
-    taken = data._replace(promised=token, version=write.version, log=write.log, cursor=write.cursor)
+    inbox = tuple(body for body in data.inbox if body not in write.leaves)
+    taken = data._replace(promised=token, version=write.version, log=write.log, cursor=write.cursor, inbox=inbox)
     return taken, Answer(data.generation, write.version)
 
 

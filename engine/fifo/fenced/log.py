@@ -2,7 +2,9 @@
 
 A record follows those of its producer with lower numbers without a gap, and has one offset. The writer's register holds
 the end of the log, where its last write began, and the last number of each producer; records lie beside it, each under
-the token of its writer. What lies in front of the last write was decided before that was sent.
+the token of its writer. What lies in front of the last write was decided before that was sent, so each write takes what
+the one before it gave offsets to out of the inboxes: until then a zone that took a write which nobody decided still has
+the record where other writers look for it.
 """
 
 import json
@@ -12,14 +14,14 @@ from typing import Self
 
 from engine.common.mutex import Mutex
 from engine.fifo.fenced.keys import LOG_REGISTER
-from engine.fifo.fenced.register import Effects, Found, Register, Store
-from engine.fifo.fenced.views import attempt
+from engine.fifo.fenced.register import Effects, Register, Store
+from engine.fifo.fenced.views import RegisterView, attempt
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
 from engine.ports import Command, Indeterminate
 
 READ_MAX = 200
-"""Records that are looked for in an inbox, or read from a log, at once."""
+"""Records that get offsets, or are read from a log, at once."""
 
 PRODUCERS_MAX = 1_000
 """So many producers, those of the latest records, are remembered: the register has their names."""
@@ -72,6 +74,7 @@ class FencedLog:
         self._adopted = False
         self._turn = Mutex(store.runtime)
         self._known: dict[int, Record] = {}
+        self._given: list[str] = []
         self._empty_looks = 0
         self._retry_ns = 0
         self._compared = 0
@@ -91,11 +94,12 @@ class FencedLog:
         found = await self.register.claim()
         if found is None:
             return False
-        self._state, self._known = LogState.parse(found.view.state), {}
-        if self._store.adopts and found.view.number:
+        self._state, self._known, self._given = LogState.parse(found.state), {}, []
+        if self._store.adopts and found.number:
             records = await self._last_write(found)
             self._state = replace(self._state, since=self._state.end - len(records))
             await self.register.write(self._state.text(), Effects(records=records))
+            self._given = [text for _, text in records]
         self._adopted = True
         return True
 
@@ -143,34 +147,33 @@ class FencedLog:
             self._retry_ns = now_ns + self._store.lease_ms * 100_000
             await self.take()
 
-    async def _last_write(self, found: Found) -> list[tuple[int, str]]:
-        """The records of the newest state's last write, which its zone has, under its token."""
+    async def _last_write(self, found: RegisterView) -> list[tuple[int, str]]:
+        """The records of the newest state's last write, of whichever zone has them: a token has one writer."""
         offsets = range(self._state.since, self._state.end)
         if not offsets:
             return []
-        answer = await attempt(self._store.views.zones[found.zone], [self._reading(offsets)])
-        texts = [(raw or b"").decode().partition(" ") for raw in (answer[0] if answer else [])]
-        if not texts or any(int(token or -1) != found.view.token for token, _, _ in texts):
+        under, columns = f"{found.token} ", await self._columns(offsets)
+        rows = [[(raw or b"").decode() for raw in row] for row in zip(*columns.values(), strict=True)]
+        texts = [[text.partition(" ")[2] for text in row if text.startswith(under)] for row in rows]
+        if not texts or not all(texts):
             self.register.token = 0
-            raise Indeterminate(f"{self.partition.name}: zone {found.zone} lacks records that it had")
-        return [(offset, text) for offset, (_, _, text) in zip(offsets, texts, strict=True)]
+            raise Indeterminate(f"{self.partition.name}: no zone that answers has all of the last write")
+        return [(offset, text) for offset, (text, *_) in zip(offsets, texts, strict=True)]
 
     async def _give_offsets(self) -> None:
         """To what is found in the inbox of one zone; they count when two zones have them in the log."""
-        texts = await self._pending()
-        if not texts:
-            return
-        chosen, removed = self._in_order(texts)
-        if not chosen and not removed:
+        chosen, known = self._in_order(await self._pending())
+        if not chosen and set(known) <= set(self._given):
             return
         records = [(self._state.end + number, record) for number, record in enumerate(chosen)]
         state = self._state.with_records(records)
-        effects = Effects(records=[(offset, record.text()) for offset, record in records], removed=removed)
+        texts = [(offset, record.text()) for offset, record in records]
+        effects = Effects(records=texts, removed=list(dict.fromkeys((*self._given, *known))))
         if self._proves:
             await self.register.write(state.text(), effects)
         else:
             self.register.write_soon(state.text(), effects)
-        self._state = state
+        self._state, self._given = state, [text for _, text in texts]
         self._known.update(records)
 
     async def _pending(self) -> list[str]:
@@ -178,27 +181,28 @@ class FencedLog:
         turn, self._empty_looks = self._empty_looks, self._empty_looks + 1
         zone = zones[turn // OTHERS_EVERY % len(zones)] if turn % OTHERS_EVERY == 0 else self._near
         key = self._store.keys.inbox(self.partition)
-        answer = await attempt(self._store.views.zones[zone], [("ZRANGE", key, 0, READ_MAX - 1)])
+        last = READ_MAX + len(self._given) - 1
+        answer = await attempt(self._store.views.zones[zone], [("ZRANGE", key, 0, last)])
         return [raw.decode() for raw in answer[0]] if answer else []
 
     def _in_order(self, texts: Iterable[str]) -> tuple[list[Record], list[str]]:
-        """Those whose turn it is, in the order in which they were sent as far as numbers allow; and those that the log
-        has already.
+        """Those whose turn it is, in the order in which they were sent as far as numbers allow, not too many; and those
+        that the log has already.
         """
         waiting: dict[tuple[str, int], Record] = {}
-        removed, chosen = [], []
+        known, chosen = [], []
         following = {name: number + 1 for name, (number, _) in self._state.last.items()}
         for text in texts:
             record = Record.parse(text)
             if record.sequence < following.get(record.producer, 1):
-                removed.append(text)
+                known.append(text)
             else:
                 waiting[record.producer, record.sequence] = record
         for producer, _ in list(waiting):
             while (turn := (producer, following.get(producer, 1))) in waiting:
                 chosen.append(waiting.pop(turn))
                 following[producer] = turn[1] + 1
-        return chosen, removed
+        return chosen[:READ_MAX], known
 
     async def _stored(self, offset: int, count: int) -> list[Entry]:
         """Records as the zones have them, up to the first that is not certain.

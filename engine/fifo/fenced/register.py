@@ -15,7 +15,7 @@ from engine.common.pipelines import write as voted
 from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import RegisterView, Views, ZoneView
+from engine.fifo.fenced.views import RegisterView, Views
 from engine.fifo.partition import Partition
 from engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
 
@@ -36,7 +36,7 @@ class Unadmitted(Unavailable):
 class Effects:
     """What a write does beside the state, in the same step.
 
-    ``records``: offsets and records that go from the inbox to the log. ``removed``: records that only leave the inbox.
+    ``records``: offsets and records that go to the log. ``removed``: records that leave the inbox.
     ``aside``: what is put aside, by a name of its own.
     """
 
@@ -81,14 +81,6 @@ class Store:
     orders: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """What a claim came upon. ``zone``: where the newest state is, which has all that its last write did."""
-
-    zone: str
-    view: RegisterView
-
-
 Shown = Callable[[RegisterView], bool]
 
 
@@ -116,7 +108,7 @@ class Register:
     def generation(self) -> int:
         return self.store.admission.generation(self.partition)
 
-    async def claim(self) -> Found | None:
+    async def claim(self) -> RegisterView | None:
         """Ask for it: what is in it, or None if somebody else has it or may have it.
 
         Until the state was written back nothing is decided. Raises what the port raises, if nobody knows, and
@@ -147,7 +139,7 @@ class Register:
         if found is None:
             await self._give_back(token)
             return None
-        self.token, self.number, self.state, self.ends_ms = token, found.view.number, found.view.state, ends_ms
+        self.token, self.number, self.state, self.ends_ms = token, found.number, found.state, ends_ms
         self.effects = NOTHING
         return found
 
@@ -182,11 +174,11 @@ class Register:
         async with self.turn:
             await self._write(self.state, self.effects, self.number, gives_up=False)
 
-    def _taken(self, views: Sequence[RegisterView]) -> Found:
+    def _taken(self, views: Sequence[RegisterView]) -> RegisterView:
         """Whatever others do."""
         newest = max(views, key=lambda view: view.age, default=RegisterView())
         self.token, self.number, self.state = max(1, newest.promised), newest.number, newest.state
-        return Found(zone="", view=RegisterView(state=newest.state))
+        return RegisterView(state=newest.state)
 
     async def _write(self, state: str, effects: Effects, number: int, *, gives_up: bool) -> None:
         store, token = self.store, self.token
@@ -244,19 +236,15 @@ class Register:
 
     async def _look(self) -> list[RegisterView]:
         """Of every zone that answers and takes part."""
-        return [view.registers[0] for view in (await self._views()).values()]
-
-    async def _views(self) -> dict[str, ZoneView]:
         views = await self.store.views.of(self.partition, [self.name])
-        return {zone: view for zone, view in views.items() if view.admitted}
+        return [view.registers[0] for view in views.values() if view.admitted]
 
-    async def _newest(self, promised: Shown) -> Found | None:
+    async def _newest(self, promised: Shown) -> RegisterView | None:
         """Of two zones or more that promised; without adoption what the first of them has."""
-        views = {zone: view.registers[0] for zone, view in (await self._views()).items()}
-        ours = [Found(zone=zone, view=view) for zone, view in views.items() if promised(view)]
+        ours = [view for view in await self._look() if promised(view)]
         if len(ours) < self.store.views.majority:
             return None
-        return max(ours, key=lambda one: one.view.age) if self.store.adopts else ours[0]
+        return max(ours, key=lambda view: view.age) if self.store.adopts else ours[0]
 
     async def _give_back(self, token: int) -> None:
         """What single zones may have promised, so that nobody waits for it."""

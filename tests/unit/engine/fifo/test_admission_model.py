@@ -13,6 +13,7 @@ from admission.state import beginning
 LOST = "decided entries a1 were lost or replaced"
 FOUND = {
     Mechanism.WHOLE_STATE: "the partition stands still",
+    Mechanism.LEAVES_LATER: "two zones that may decide hold nothing of m1, whose push was confirmed",
     Mechanism.ONE_WRITER: "m1, confirmed at offset 0, is not there any more",
 }
 WORLD = World(bounds=BOUNDS["takeover"])

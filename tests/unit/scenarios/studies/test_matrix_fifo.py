@@ -7,7 +7,6 @@ import pytest
 
 from analysis.checkers.order.properties import Blocked, Property
 from cluster.votes.levels import Level
-from engine.fifo.fenced import register
 from engine.fifo.settings import Order
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.run.trial import attempt
@@ -31,17 +30,6 @@ def drawn(seed, *, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
 )
 def test_a_seed_that_once_broke_fenced_partitions_holds(seed, why):
     assert drawn(seed).violated == (), why
-
-
-def test_a_renewal_without_the_effects_of_the_write_that_it_repeats_is_seen(monkeypatch):
-    original = register.Register._write
-
-    async def without_effects(self, state, effects, number, *, gives_up):
-        new = number > self.number and not gives_up
-        await original(self, state, effects if new else register.NOTHING, number, gives_up=gives_up)
-
-    monkeypatch.setattr(register.Register, "_write", without_effects)
-    assert drawn(91).violated
 
 
 def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_path):
