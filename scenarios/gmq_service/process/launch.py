@@ -13,10 +13,11 @@ from typing import Any
 from cluster.zone import ClusterError
 from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE
 from scenarios.gmq_service.process.pid_file import PidFile, Serving
+from scenarios.gmq_service.process.stopping import STEPS
 from scenarios.gmq_service.settings import ServiceSettings
 
 STOP_MARGIN_S = 5.0
-"""Beyond what the settings give to requests and to jobs in hand."""
+"""Beyond what the settings give to each step of a stop."""
 
 _POLL_S = 0.02
 
@@ -73,7 +74,7 @@ def stop(settings: ServiceSettings) -> int | None:
     if pid is None:
         return None
     os.kill(pid, signal.SIGTERM)
-    deadline_s = time.monotonic() + 2 * settings.stop_s + STOP_MARGIN_S
+    deadline_s = time.monotonic() + STEPS * settings.stop_s + STOP_MARGIN_S
     while pid_file.pid() == pid:
         if time.monotonic() > deadline_s:
             raise ClusterError(f"the service (pid {pid}) does not end; its log says why")

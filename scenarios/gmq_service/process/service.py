@@ -25,6 +25,7 @@ from scenarios.gmq_service.backend.presence import Presence
 from scenarios.gmq_service.backend.waiting import Pops
 from scenarios.gmq_service.http.api import Api
 from scenarios.gmq_service.http.web import Web
+from scenarios.gmq_service.process.stopping import stop_serving
 from scenarios.gmq_service.rpc.methods import Methods
 from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
 from scenarios.gmq_service.settings import PREFIX, Mode, ServiceSettings
@@ -121,25 +122,18 @@ class Service:
         return facts
 
     async def stop(self) -> bool:
-        """No client is served any more; what is in hand is finished; then timers, buckets and the dispatcher end.
-
-        False if something is still in hand after ``stop_s``, for example since the server is away.
-        """
+        """See ``stop_serving``. False if something is still in hand, for example since the server is away."""
         LOG.info("stops")
         if self._listener is not None:
             self._listener.close()
-        self.pops.stop()
-        left = await self.port.finish(within_s=self.settings.stop_s)
-        await self._http.aclose()
-        done = left == 0
-        if left:
-            LOG.error("%d requests were not answered within %d s", left, self.settings.stop_s)
-        try:
-            async with asyncio.timeout(self.settings.stop_s):
-                await self.jobs.stop()
-        except TimeoutError:
-            done = False
-            LOG.error("the dispatcher did not end within %d s: jobs in hand are in the pool only", self.settings.stop_s)
+        done = await stop_serving(
+            port=self.port,
+            http=self._http,
+            pops=self.pops,
+            jobs=self.jobs,
+            stop_s=self.settings.stop_s,
+            compat=self.settings.compat,
+        )
         await self._end()
         LOG.info("stopped")
         return done

@@ -1,9 +1,10 @@
-"""Round after round: the service works, is killed at a drawn command, and what the server holds then is read."""
+"""Round after round: the service works, is killed or stopped at a drawn command, and what the server holds is read."""
 
 import asyncio
 import multiprocessing
 import os
 import signal
+import sys
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,13 +15,15 @@ import redis.asyncio as redis
 from support.gmq_kills.load import TOPIC, Load
 from support.gmq_kills.log import ServerLog
 from support.gmq_kills.proxy import Moment, Proxy
-from support.gmq_kills.rows import REACHED_BY_A_KILL, Pool, row_of
+from support.gmq_kills.rows import REACHED_BY_A_KILL, STOPPED_AT, Pool, row_of
 
 from cluster.real.zones import ProcessZone, ZoneSet
 from scenarios.gmq_service.conf_ini import read_settings
 from scenarios.gmq_service.process.program import run
 
 ROUND_S_MAX = 12
+STOP_S = 2
+HANGS_S = 60
 DRAIN_PATIENCE_S = 60
 """Much longer than the longest lease, 1 + 3 s, and a scan, on a machine however busy."""
 
@@ -41,12 +44,15 @@ _FORKED.set_forkserver_preload(["scenarios.gmq_service.process.program"])
 class Found:
     """``rows``: how many lost jobs each has. ``unexplained``: lost jobs without a row, and the moment of the kill.
 
-    ``missing``: confirmed, not lost by the server's state, and yet delivered to nobody in the end.
+    ``missing``: confirmed, not lost by the server's state, and yet delivered to nobody in the end. ``hung``: stops that
+    ended by their bound.
     """
 
     mode: str
+    how: str = "kill"
     rounds: int = 0
     not_reached: int = 0
+    hung: int = 0
     pushed: int = 0
     confirmed: int = 0
     rows: Counter = field(default_factory=Counter)
@@ -60,9 +66,13 @@ class Found:
 
     @property
     def holds(self):
-        """Every loss has a row, and hardened there is none but that of at most once."""
-        allowed = {"pop_reply_lost_ttr_0"} if self.mode == "hardened" else set(REACHED_BY_A_KILL)
-        return not self.unexplained and not self.missing and set(self.rows) <= allowed
+        """Every loss has a row. Hardened a kill has none but that of at most once; a stop has none but with compat."""
+        if self.how == "stop":
+            allowed = set(STOPPED_AT.values()) if self.mode == "compat" else set()
+        else:
+            allowed = {"pop_reply_lost_ttr_0"} if self.mode == "hardened" else set(REACHED_BY_A_KILL)
+        hangs = self.hung and self.mode != "compat"
+        return not self.unexplained and not self.missing and not hangs and set(+self.rows) <= allowed
 
 
 def moment_of(mode, random):
@@ -70,9 +80,9 @@ def moment_of(mode, random):
     return Moment(step, random.random() < 0.5, random.randint(1, _RARE.get(step, _NTH_MAX[mode])))
 
 
-async def kills(mode, rounds, *, seed, folder, told=lambda line: None):
-    """``rounds`` kills, and what became of every job. ``folder`` takes the files of the service."""
-    random, load, found = Random(seed), Load(seed), Found(mode)
+async def kills(mode, rounds, *, seed, folder, how="kill", told=lambda line: None):
+    """``rounds`` ends, and what became of every job. ``folder`` takes the files of the service."""
+    random, load, found = Random(seed), Load(seed), Found(mode, how)
     zone = ProcessZone("kills")
     async with ZoneSet([zone]):
         log = ServerLog(zone.address.port)
@@ -80,7 +90,7 @@ async def kills(mode, rounds, *, seed, folder, told=lambda line: None):
         server = redis.Redis(port=zone.address.port)
         for number in range(rounds):
             moment = moment_of(mode, random)
-            reached = await _round(mode, moment, zone.address.port, load, folder)
+            reached = await _round(found, moment, zone.address.port, load, folder)
             found.rounds += 1
             found.not_reached += not reached
             found.kills[f"{'before' if moment.before else 'after'} {moment.step}"] += reached
@@ -95,23 +105,26 @@ async def kills(mode, rounds, *, seed, folder, told=lambda line: None):
     return found
 
 
-async def _round(mode, moment, server_port, load, folder):
+async def _round(found, moment, server_port, load, folder):
     """Whether the moment came."""
-    pids = []
-    proxy = Proxy(server_port, moment, lambda: os.kill(pids[0], signal.SIGKILL))
-    async with _service(mode, await proxy.start(), folder, pids) as port:
-        working = asyncio.create_task(load.work(port, gone=proxy.killed)) if port else None
+    processes = []
+    number = signal.SIGTERM if found.how == "stop" else signal.SIGKILL
+    proxy = Proxy(server_port, moment, lambda: os.kill(processes[0].pid, number), how=found.how)
+    async with _service(found.mode, await proxy.start(), folder, processes) as port:
+        working = asyncio.create_task(load.work(port, gone=proxy.ended)) if port else None
         try:
             async with asyncio.timeout(ROUND_S_MAX):
-                await proxy.killed.wait()
+                await proxy.ended.wait()
         except TimeoutError:
             pass
-        reached = proxy.killed.is_set()
+        reached = proxy.ended.is_set()
         if not reached:
-            os.kill(pids[0], signal.SIGKILL)
-            proxy.killed.set()
+            os.kill(processes[0].pid, number)
+            proxy.ended.set()
         if working is not None:
             await working
+        await asyncio.to_thread(processes[0].join, HANGS_S)
+        found.hung += found.how == "stop" and processes[0].exitcode != 0
     await proxy.stop()
     return reached
 
@@ -124,6 +137,8 @@ async def _look(server, load, log, found, moment):
         listed |= {raw.decode() for raw in await server.zrange(key, 0, -1)}
     for job_id, fate in list(load.fates.items()):
         row = row_of(job_id, fate, Pool(job_id in there, job_id in listed), log)
+        if row and found.how == "stop":
+            row = STOPPED_AT.get(row, "")
         if row:
             found.rows[row] += 1
         elif row == "":
@@ -159,18 +174,19 @@ async def _end(mode, server_port, server, load, found, folder):
 
 
 @asynccontextmanager
-async def _service(mode, server_port, folder, pids):
+async def _service(mode, server_port, folder, processes):
     """Its port, None if it was killed while it began. It is killed at the end; so is whatever it left behind."""
     ini = Path(folder) / "gmq.ini"
     ini.write_text(
         f"[redis]\nport={server_port}\nmax_idle=2\n[log]\ntarget_type=file\nfilename={folder}/gmq.log\n"
         f"[service]\nmode={mode}\nrpc=127.0.0.1:0\napi=off\nweb=off\npid_file={folder}/gmq.pid\npop_ms=300\n"
+        f"stop_s={STOP_S}\n"
     )
     ours, theirs = _FORKED.Pipe()
     process = _FORKED.Process(target=_run, args=(str(ini), theirs), daemon=True)
     process.start()
     theirs.close()
-    pids.append(process.pid)
+    processes.append(process)
     try:
         yield await asyncio.to_thread(_port_told, ours)
     finally:
@@ -187,4 +203,5 @@ def _port_told(connection):
 
 
 def _run(ini, connection):
-    run(read_settings(Path(ini)), console=False, ready=connection.send)
+    if not run(read_settings(Path(ini)), console=False, ready=connection.send):
+        sys.exit(1)

@@ -9,6 +9,9 @@ from scenarios.gmq_service.clients import GmqClient, GmqError
 
 PRODUCERS = CONSUMERS = 3
 TOPIC = "kills"
+GONE_S = 10
+"""Longer than a stop: who hears its last answers takes them."""
+
 TTRS_S = (0, 1, 1)
 DELAYS_S = (0, 0, 1)
 
@@ -28,7 +31,7 @@ class Load:
         begun = [*(self._produce(port) for _ in range(PRODUCERS)), *(self._consume(port) for _ in range(CONSUMERS))]
         tasks = [asyncio.create_task(one) for one in begun]
         await gone.wait()
-        await asyncio.wait(tasks, timeout=1)
+        await asyncio.wait(tasks, timeout=GONE_S)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Between the service and its server: it hands on one command after the other, and kills at the one that was drawn."""
+"""Between the service and its server: it hands on one command after the other, and kills or stops at the one drawn."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class Moment:
 
 
 class Proxy:
-    """``kill`` is called once, at ``moment``."""
+    """``end`` is called once, at ``moment``; then ``ended`` is set. Who is killed sends and hears nothing more."""
 
-    def __init__(self, server_port, moment, kill):
-        self._server_port, self._moment, self._kill = server_port, moment, kill
+    def __init__(self, server_port, moment, end, *, how):
+        self._server_port, self._moment, self._end, self._kills = server_port, moment, end, how == "kill"
         self._seen = 0
-        self.killed = asyncio.Event()
+        self.ended = asyncio.Event()
         self._listener = None
         self._tasks = set()
 
@@ -60,13 +60,13 @@ class Proxy:
             commands.feed(data)
             while (command := commands.gets()) is not False:
                 await self._at(command, before=True)
-                if self.killed.is_set():
+                if self._is_dead:
                     return
                 upstream.write(hiredis.pack_command(tuple(command)))
                 reply, raw = await self._reply(server, replies)
                 if took(command, reply):
                     await self._at(command, before=False)
-                if self.killed.is_set():
+                if self._is_dead:
                     return
                 writer.write(raw)
 
@@ -81,13 +81,17 @@ class Proxy:
             replies.feed(data)
         return reply, raw
 
+    @property
+    def _is_dead(self):
+        return self._kills and self.ended.is_set()
+
     async def _at(self, command, *, before):
         moment = self._moment
-        if before is not moment.before or step_of(command) != moment.step or self.killed.is_set():
+        if before is not moment.before or step_of(command) != moment.step or self.ended.is_set():
             return
         self._seen += 1
         if self._seen == moment.nth:
-            if before:
+            if before and self._kills:
                 await asyncio.sleep(HOLD_S)
-            self.killed.set()
-            self._kill()
+            self.ended.set()
+            self._end()

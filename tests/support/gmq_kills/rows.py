@@ -16,6 +16,15 @@ REACHED_BY_A_KILL = (
 )
 """The others need an error reply, two services, a stop in order, or a client that leaves."""
 
+STOPPED_AT = {
+    "push_dies_after_pool": "stopped_with_a_push_in_flight",
+    "pop_dies_after_taking": "stopped_with_a_pop_in_flight",
+    "pop_dies_after_reserving": "stopped_with_a_pop_in_flight",
+    "pop_reply_lost_ttr_0": "stopped_with_a_pop_in_flight",
+    "pop_reply_lost": "pop_reply_lost",
+}
+"""The same last command, when the service was stopped in order: the row of N2. Others do not explain a loss then."""
+
 
 @dataclass
 class Fate:

@@ -5,7 +5,7 @@
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 
 from cluster.clock import NodeClock
@@ -20,6 +20,7 @@ from scenarios.gmq_service.backend.waiting import Pops
 from scenarios.gmq_service.clients import GmqError
 from scenarios.gmq_service.http.api import Api
 from scenarios.gmq_service.http.web import Web
+from scenarios.gmq_service.process.stopping import stop_serving
 from scenarios.gmq_service.rpc.methods import Methods
 from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
 from scenarios.gmq_service.traffic import Traffic
@@ -98,6 +99,7 @@ class ServiceBench:
     """What the service is made of, on a model of Redis."""
 
     def __init__(self, *, compat, hardened, pop_s, clients_max, request_bytes_max, server):
+        self.compat = compat
         self.server = server or ModelServer()
         self.runtime = RealRuntime(seed=0)
         clock = NodeClock(epoch_ns=self.runtime.epoch_ns, run_ns=self.runtime.now_ns)
@@ -137,11 +139,9 @@ class ServiceBench:
         )
         return Web(figures, connection=self.server, keys=KEYS).app(token=token, hosts=())
 
-    async def stop(self):
-        """As ``Service.stop`` does."""
-        self.pops.stop()
-        await self.port.finish(within_s=PATIENCE_S)
-        await self.jobs.stop()
+    async def stop(self, *, stop_s=PATIENCE_S):
+        parts = {"port": self.port, "pops": self.pops, "jobs": self.jobs}
+        return await stop_serving(**parts, http=AsyncExitStack(), stop_s=stop_s, compat=self.compat)
 
 
 @asynccontextmanager

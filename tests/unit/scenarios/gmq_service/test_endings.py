@@ -3,7 +3,10 @@
 import asyncio
 import json
 
-from support.scenarios.gmq_service import KEYS, ModelServer, service_bench, until
+import pytest
+from support.scenarios.gmq_service import KEYS, PATIENCE_S, ModelServer, service_bench, until
+
+from engine.gmq.buckets import IDLE_NS
 
 PUSH = b'{"method":"Service.Push","params":[{"id":"7","topic":"mail","body":"b","delay":"%d","TTR":"%d"}],"id":0}'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}'
@@ -71,37 +74,72 @@ def test_who_vanishes_when_the_job_is_taken_gives_it_back():
     assert (job["id"], job["consume_num"]) == ("7", "0")
 
 
+async def stopped_with_both_in_hand(*, compat):
+    """A push of 7 and a pop of 8 are held at a command when the stop comes: both answers, and where the jobs are."""
+    held, gate = [], asyncio.Event()
+
+    async def hold(command):
+        job = {KEYS.job("7"), KEYS.job("8")}.intersection(map(str, command))
+        if job and (command[0] == "EVAL" or command[:1] == ("HMSET",) or command[0] == "HSET"):
+            held.append(job)
+            await gate.wait()
+
+    async with service_bench(compat=compat) as bench:
+        pushing, popping = bench.client(), bench.client()
+        await popping.ask(PUSH.replace(b'"7"', b'"8"') % (0, 5))
+        await until(lambda: listed(bench.server))
+        bench.server.before = hold
+        popping.protocol.data_received(POP)
+        pushing.protocol.data_received(PUSH % (0, 5))
+        await until(lambda: len(held) == 2)
+        stopping = asyncio.create_task(bench.stop())
+        await until(lambda: stopping.done() if compat else pushing.protocol._stopping)
+        gate.set()
+        assert await stopping
+        await until(lambda: not bench.port._work)
+        leased = [bench.server.ask("ZSCORE", KEYS.ttr_bucket(n), "8") for n in range(3)]
+        answers = [bytes(client.wire.written) for client in (pushing, popping)]
+        return answers, listed(bench.server), any(leased), [bench.server.ask("EXISTS", KEYS.job(one)) for one in "78"]
+
+
 def test_a_stop_finishes_the_push_and_the_pop_in_hand():
-    """Both hold a card for the dispatcher when the stop comes: the job is listed, the other one has its lease."""
-
-    async def stopped():
-        async with service_bench() as bench:
-            pushing, popping = bench.client(), bench.client()
-            held, gate = [], asyncio.Event()
-
-            async def hold(command):
-                if command[0] == "EVAL" and command[3] in (KEYS.job("7"), KEYS.job("8")):
-                    held.append(command[3])
-                    await gate.wait()
-
-            await popping.ask(PUSH.replace(b'"7"', b'"8"') % (0, 5))
-            await until(lambda: listed(bench.server))
-            bench.server.before = hold
-            popping.protocol.data_received(POP)
-            pushing.protocol.data_received(PUSH % (0, 5))
-            await until(lambda: len(held) == 2)
-            stopping = asyncio.create_task(bench.stop())
-            await until(lambda: pushing.protocol._stopping)
-            gate.set()
-            await stopping
-            leased = [bench.server.ask("ZSCORE", KEYS.ttr_bucket(n), "8") for n in range(3)]
-            return await pushing.answer(), await popping.answer(), listed(bench.server), any(leased)
-
-    pushed, popped, ready, leased = asyncio.run(stopped())
+    (pushed, popped), ready, leased, _ = asyncio.run(stopped_with_both_in_hand(compat=False))
     assert json.loads(pushed)["result"] == "success"
     assert job_of(popped) == "8"
-    assert ready == [b"7"]
-    assert leased
+    assert (ready, leased) == ([b"7"], True)
+
+
+def test_with_compat_a_stop_leaves_the_push_and_the_pop_in_hand_in_the_pool_only():
+    """N2: nobody received 8, whose push was acknowledged."""
+    answers, ready, leased, in_pool = asyncio.run(stopped_with_both_in_hand(compat=True))
+    assert [b"success" in answer or b'"id":"8"' in answer for answer in answers] == [False, False]
+    assert (ready, leased, in_pool) == ([], False, [1, 1])
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_a_stop_while_an_idle_bucket_writes_ends_and_with_compat_by_its_bound_alone(compat):
+    """N2: the bucket waits for its timer, which has ended and waits for the bucket."""
+
+    async def stopped():
+        async with service_bench(compat=compat) as bench:
+            buckets, writes = bench.jobs.dispatcher.delayed, asyncio.Event()
+
+            async def stop_here(command):
+                if is_script(command, "gmq:bucket:"):
+                    bench.server.before = None
+                    writes.set()
+                    await until(lambda: all(bucket._stopping for bucket in buckets))
+
+            if compat:
+                idle_ns = bench.runtime.now_ns() + IDLE_NS // 2
+                await until(lambda: all(bucket.next_ns > idle_ns for bucket in buckets))
+            bench.server.before = stop_here
+            assert b"success" in await bench.client().ask(PUSH % (60, 5))
+            await writes.wait()
+            ended = await bench.stop(stop_s=0.5 if compat else PATIENCE_S)
+            return ended, any(bench.server.ask("ZSCORE", KEYS.delay_bucket(n), "7") for n in range(3))
+
+    assert asyncio.run(stopped()) == (not compat, True)
 
 
 def test_a_server_that_is_away_is_an_error_at_once_and_the_buckets_wake_up_again():

@@ -65,6 +65,12 @@ def test_a_loss_without_a_row_or_of_a_hardened_job_fails_the_proof():
     assert lossy.holds
     lossy.rows["pop_dies_after_taking"] += 1
     assert not lossy.holds
+    for mode, holds in (("default", False), ("compat", True)):
+        stopped = Found(mode, "stop", hung=1)
+        assert stopped.holds is holds
+        stopped.hung = 0
+        stopped.rows["stopped_with_a_pop_in_flight"] += 1
+        assert stopped.holds is holds
 
 
 def test_a_line_of_monitor_is_read_as_it_was_sent():
