@@ -46,10 +46,10 @@ class Traffic:
         name = method.removeprefix("Service.")
         return Timed(self, name if name in METHODS else OTHER, time.perf_counter())
 
-    def refused(self, clients_max: int) -> None:
-        """A client came when there were as many as there may be."""
+    def refused(self, port: str) -> None:
+        """A client came when ``port`` had as many as it may have."""
         self.refusals += 1
-        self._say("refused", f"refused: {clients_max} clients are connected, which is clients_max")
+        self._say(f"refused at {port}", f"refused a client at {port}: as many are connected as there may be")
 
     def closed(self, why: str) -> None:
         self.closings[why] += 1

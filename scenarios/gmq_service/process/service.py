@@ -6,6 +6,7 @@ import os
 import resource
 import socket
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,11 @@ from scenarios.gmq_service.traffic import Traffic
 LOG = logging.getLogger("gmq.service")
 
 _BACKLOG = 4_096
+_HTTP_CLIENTS_MAX = {"api": 1_000, "web": 64}
+"""Or ``clients_max``, if that is less."""
+
 _DESCRIPTORS_BESIDE = 256
-"""Of the process beyond its clients: files, the server, clients of HTTP, and those that are refused."""
+"""Of the process beyond its clients: files, the server, and clients that are refused."""
 
 
 class Service:
@@ -106,7 +110,7 @@ class Service:
 
     async def begin(self) -> dict[str, Any]:
         """Serve; where. Raises ``ClusterError`` if the server or an address cannot be had."""
-        _allow_descriptors(self.settings.clients_max)
+        _allow_descriptors(self.settings)
         try:
             await self.pool.open(within_s=self.settings.connect_s)
             await self.presence.begin()
@@ -164,8 +168,9 @@ class Service:
                     host=listen.host,
                     port=listen.port,
                     what=f"[service] {name}",
-                    clients_max=settings.clients_max,
+                    clients_max=min(settings.clients_max, _HTTP_CLIENTS_MAX[name]),
                     finish_s=settings.stop_s,
+                    on_refused=partial(self.traffic.refused, name),
                 )
                 where[name] = str(await self._http.enter_async_context(begun))
         return where
@@ -219,14 +224,15 @@ def _remove_left_over(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _allow_descriptors(clients_max: int) -> None:
+def _allow_descriptors(settings: ServiceSettings) -> None:
     """Raises ``ClusterError`` if the process may not have as many as its clients need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = clients_max + _DESCRIPTORS_BESIDE
+    of_http = sum(min(settings.clients_max, most) for most in _HTTP_CLIENTS_MAX.values())
+    needed = settings.clients_max + of_http + _DESCRIPTORS_BESIDE
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise ClusterError(
-            f"clients_max {clients_max} needs {needed} open files, of which this process may have {hard}; "
-            f"accepted: up to {hard - _DESCRIPTORS_BESIDE}"
+            f"clients_max {settings.clients_max} needs {needed} open files, of which this process may have {hard}; "
+            f"accepted: up to {hard - of_http - _DESCRIPTORS_BESIDE}"
         )
     if soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

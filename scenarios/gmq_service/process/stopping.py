@@ -38,6 +38,6 @@ async def _dispatcher_ends(jobs: Jobs, stop_s: float) -> bool:
         async with asyncio.timeout(stop_s):
             await jobs.stop()
     except TimeoutError:
-        LOG.error("the dispatcher did not end within %s s: jobs in hand are in the pool only", stop_s)
+        LOG.error("the dispatcher did not end within %s s: jobs in hand may be in the pool only", stop_s)
         return False
     return True

@@ -109,7 +109,7 @@ class RpcConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
         port = self._port
         if len(port.clients) >= port.clients_max:
-            port.traffic.refused(port.clients_max)
+            port.traffic.refused("rpc")
             self._transport.abort()
             return
         port.clients[self] = None

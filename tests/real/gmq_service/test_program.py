@@ -128,16 +128,16 @@ def test_what_is_in_the_way_is_told_in_one_line(service):
 
 
 def test_hostile_clients_cost_a_bounded_number_of_descriptors_and_bytes(service):
-    """Of 300 idle connections 50 are kept; lines of 64 MB are closed long before their end, for what they hold."""
+    """Of 300 idle connections 50 are kept, 50 at HTTP too; lines of 64 MB are closed long before their end."""
     service.configure(clients_max=50)
     told = service.start()
-    host, _, port = told["rpc"].rpartition(":")
-    address = (host, int(port))
     with contextlib.ExitStack() as stack:
-        for _ in range(300):
-            stack.enter_context(socket.create_connection(address))
-        until(lambda: "refused: 50 clients are connected, which is clients_max" in service.log)
-        assert len(os.listdir(f"/proc/{told['pid']}/fd")) < 50 + 256
+        for port in ("rpc", "api"):
+            for _ in range(300):
+                stack.enter_context(socket.create_connection(_address(told[port])))
+            until(lambda port=port: f"refused a client at {port}" in service.log)
+        assert len(os.listdir(f"/proc/{told['pid']}/fd")) < 100 + 256
+    address = _address(told["rpc"])
     for _ in range(3):
         until(lambda: _closed_for_its_size(address))
     assert "closed a client: request_bytes_max" in service.log
@@ -154,6 +154,11 @@ def test_each_job_that_a_kill_loses_has_a_row(mode, tmp_path):
     assert (found.rounds, found.unexplained, found.missing) == (5, [], [])
     assert found.holds
     assert found.confirmed > 0
+
+
+def _address(told):
+    host, _, port = told.rpartition(":")
+    return host, int(port)
 
 
 def _id(job):
