@@ -42,7 +42,7 @@ def _of_process(figures: Figures) -> Iterator[Metric]:
     for method, histogram in sorted(traffic.latencies.items()):
         latency.add_metric([method], buckets=list(cumulative(histogram)), sum_value=histogram.sum_s)
     yield latency
-    yield CounterMetricFamily("zonelab_gmq_clients_refused", "Clients beyond those that may be.", value=traffic.refusals)
+    yield CounterMetricFamily("zonelab_gmq_clients_refused", "Clients that were too many.", value=traffic.refusals)
     closed = CounterMetricFamily("zonelab_gmq_clients_closed", "Clients that were closed.", labels=["reason"])
     for reason, count in sorted(traffic.closings.items()):
         closed.add_metric([reason], count)
