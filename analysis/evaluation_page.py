@@ -6,8 +6,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from analysis.figures.evaluation_plot import plot_bounds, plot_push
-from analysis.pages import environment, write_whole
+from analysis.pages import environment
 from analysis.report import image_of
+from analysis.whole_files import write_whole
 
 PAGE_NAME = "report.html"
 

@@ -1,10 +1,9 @@
-"""What all pages have: the templates, the filters of their figures, a script named by its hash, writing in one step."""
+"""What all pages have: the templates, the filters of their figures, and a script named by its hash."""
 
 import base64
 import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -60,15 +59,3 @@ def _exactly(time_ns: int) -> str:
 
 def _quantile_name(name: str) -> str:
     return "p99.9" if name == "p999" else name
-
-
-def write_whole(path: Path, text: str) -> Path:
-    """Write ``path`` whole or not at all, and return it. Raises ``OSError``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path

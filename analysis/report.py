@@ -22,7 +22,7 @@ from analysis.figures.staleness_plot import plot_staleness_over_time
 from analysis.figures.timeline import timeline
 from analysis.figures.timeline_svg import picture
 from analysis.message_classes import MessageClass
-from analysis.pages import Script, environment, write_whole
+from analysis.pages import Script, environment
 from analysis.runs.directory import RunDirectory
 from analysis.runs.manual_session import verbs, zone_summaries
 from analysis.runs.settings import settings_of
@@ -35,6 +35,7 @@ from analysis.summary.conclusions import conclusion
 from analysis.summary.plain_words import access_words, queue_words
 from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
 from analysis.summary.result import Result
+from analysis.whole_files import write_whole
 from analysis.workloads import WorkloadKind
 
 SETTING_CHARACTERS_MAX = 300

@@ -1,13 +1,13 @@
 """How well the share of messages that a class of faults hits is known: half-width, design effect, runs for a fifth."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any
 
 from analysis.rates.figures import Measured
 from analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
-from analysis.rates.samples import Estimate, finite
+from analysis.rates.samples import Estimate, Sample, finite
 from analysis.rates.year import FaultClass
 
 PRECISION = 0.2
@@ -24,14 +24,14 @@ _FIGURES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])
 class RateGivenFault:
     """``rate``: cases a message in runs with ``fault``, its three lengths alike.
 
-    ``design_effect``: variance of a run's cases over their mean, which is 1 if each comes by itself. ``runs_needed``:
-    for ``PRECISION``; None if that is so, or if there are too few to tell.
+    ``design_effect``: variance of a run's cases over their mean, which is 1 if each comes by itself; None if a length
+    has a single run. ``runs_needed``: for ``PRECISION``; None if that is so, or if there are too few to tell.
     """
 
     fault: str
     figure: str
     rate: Estimate
-    design_effect: float
+    design_effect: float | None
     runs: int
     runs_needed: int | None
 
@@ -47,7 +47,8 @@ class RateGivenFault:
     @property
     def is_wanted(self) -> bool:
         """It is frequent, and its cases are no clumps, so it is to be known well."""
-        return float(self.rate.value) >= RATE_LEAST and self.design_effect <= DESIGN_EFFECT_MAX
+        effect = self.design_effect
+        return float(self.rate.value) >= RATE_LEAST and effect is not None and effect <= DESIGN_EFFECT_MAX
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -94,7 +95,13 @@ def _of(measured: Measured, fault: FaultClass) -> Iterator[RateGivenFault]:
             fault=fault.name,
             figure=name,
             rate=rate,
-            design_effect=sum(float(one.variance) for one in samples) / sum(float(one.mean) for one in samples),
+            design_effect=_design_effect(samples),
             runs=runs,
             runs_needed=runs_needed(rate, runs),
         )
+
+
+def _design_effect(samples: Sequence[Sample]) -> float | None:
+    if min(sample.units for sample in samples) < 2:
+        return None
+    return sum(float(one.variance) for one in samples) / sum(float(one.mean) for one in samples)

@@ -7,11 +7,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from analysis.pages import Script, environment, write_whole
+from analysis.pages import Script, environment
 from analysis.proportions import proportion_interval
 from analysis.run_index.findings import RULES, Status
 from analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
 from analysis.run_index.run_line import RunLine
+from analysis.whole_files import write_whole
 
 RUNS_MAX = 2_000
 """So many runs are on the page, the newest; a page of more would open slowly. All are in the JSON file."""

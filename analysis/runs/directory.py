@@ -26,6 +26,7 @@ from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.runs.info import FORMAT, RunInfo, newer, opened_info
 from analysis.runs.segments import SEGMENTED, is_segment, segment_path, segments_of, single_file
 from analysis.runs.tables import FORMAT_KEY, WRITTEN_AS_KEY
+from analysis.whole_files import write_json
 
 ROWS_PER_BATCH = 32_768
 
@@ -159,11 +160,8 @@ class RunDirectory:
     def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
         """Write ``name`` whole or not at all."""
         path = self.path / name
-        partial = path.with_name(name + ".partial")
         with reading(path):
-            partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            partial.replace(path)
-        return path
+            return write_json(path, value)
 
 
 def _rows(path: Path, schema: pa.Schema) -> int:

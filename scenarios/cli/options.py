@@ -49,6 +49,10 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
 ]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option("--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."),
+]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
 MonitorPort = Annotated[
@@ -69,9 +73,10 @@ State = Annotated[
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
 
-def with_own_queue(named: str | None) -> list[str]:
-    """The override of a scenario that ``--queue`` is short for."""
-    return [] if named is None else [f"queue.factory={named}"]
+def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Level | None = None) -> list[str]:
+    """The overrides of a scenario, with those that ``--queue`` and ``--level`` are short for."""
+    own = {"queue.factory": queue, "level": level}
+    return [*(given or ()), *(f"{path}={value}" for path, value in own.items() if value is not None)]
 
 
 def run_directory(path: Path) -> Path:

@@ -17,8 +17,9 @@ from scenarios.cli.options import (
     RunsDirectory,
     SeedFrom,
     Source,
+    Vary,
+    overrides_of,
     where_of,
-    with_own_queue,
 )
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
@@ -132,12 +133,7 @@ def measure_lag(
 def limit(
     scenario: Source,
     *,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."
-        ),
-    ] = None,
+    vary: Vary = None,
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting; each is a search of some ten runs.")] = 3,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
@@ -156,13 +152,15 @@ def limit(
     """
     from scenarios.limit.limits import Limits
     from scenarios.sweep.settings import settings_of
-    from scenarios.verbs.limit import limit_command, run_limits
+    from scenarios.verbs.every_setting import command_of, run_every_setting
 
-    overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
+    overrides = overrides_of(set_, queue=queue, level=level)
     limits = Limits(settings=settings_of(scenario, vary=vary or (), overrides=overrides))
     seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
-    command = limit_command(scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory)
-    done = run_limits(limits, seeds=seeds, where=where, runs=directory, command=command)
+    command = command_of(
+        "limit", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory
+    )
+    done = run_every_setting(limits, seeds=seeds, where=where, runs=directory, command=command)
     show(done, as_json=as_json)
     if done.problems:
         raise LabError(done.problems[0])

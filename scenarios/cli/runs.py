@@ -19,7 +19,7 @@ from scenarios.cli.options import (
     RunsOn,
     Seed,
     Source,
-    with_own_queue,
+    overrides_of,
 )
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import print_json, show
@@ -75,7 +75,7 @@ def run(
     from scenarios.verbs.judged.runs import run_suite
     from scenarios.verbs.run import perform, run_command
 
-    overrides = [*(set_ or []), *with_own_queue(queue)]
+    overrides = overrides_of(set_, queue=queue)
     given = [f"level={level}"] if level is not None else []
     given += [f"seed={seed}"] if seed is not None else []
     given += [f"arm={on.arm}"] if on is not None else []

@@ -22,8 +22,9 @@ from scenarios.cli.options import (
     SeedFrom,
     Source,
     State,
+    Vary,
+    overrides_of,
     where_of,
-    with_own_queue,
 )
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
@@ -57,7 +58,7 @@ def hunt(
     from scenarios.verbs.hunt import hunt_command, run_hunt
     from scenarios.verbs.judged.studies import hunt_suite
 
-    overrides = [*(set_ or []), *with_own_queue(queue)]
+    overrides = overrides_of(set_, queue=queue)
     loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
     seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     command = hunt_command(
@@ -78,12 +79,7 @@ def hunt(
 def sweep(
     scenario: Source,
     *,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. queue.unack_ms=500,2000. May be repeated."
-        ),
-    ] = None,
+    vary: Vary = None,
     runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting.")] = 100,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
@@ -109,18 +105,17 @@ def sweep(
     """
     from scenarios.sweep.settings import settings_of
     from scenarios.sweep.sweep import Sweep
+    from scenarios.verbs.every_setting import command_of, run_every_setting
     from scenarios.verbs.judged.studies import sweep_suite
-    from scenarios.verbs.sweep import run_sweep, sweep_command
 
-    overrides = [*(set_ or []), *with_own_queue(queue), *([f"level={level}"] if level is not None else [])]
+    overrides = overrides_of(set_, queue=queue, level=level)
     settings = settings_of(scenario, vary=vary or (), overrides=overrides)
     seeds, where, drawn = range(seed_from, seed_from + runs), where_of(jobs, master, conf), messages if draw else None
-    command = sweep_command(
-        scenario, vary=vary or (), seeds=seeds, where=where, messages=drawn, overrides=overrides, runs=directory
+    sweeping = Sweep(settings=settings, messages=drawn)
+    command = command_of(
+        "sweep", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory, drawn=drawn
     )
-    done = run_sweep(
-        Sweep(settings=settings, messages=drawn), seeds=seeds, where=where, runs=directory, command=command
-    )
+    done = run_every_setting(sweeping, seeds=seeds, where=where, runs=directory, command=command)
     if junit is not None:
         junit.write(sweep_suite(done, {setting.name: setting.scenario.forbidden for setting in settings}))
     show(done, as_json=as_json)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from math import ceil
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
 from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Task, Workers
-from scenarios.spec.reading import dump_scenario
-from scenarios.sweep.settings import Setting
+from scenarios.sweep.settings import Setting, environment_of, experiment_of
 
 RESULTS_NAME = "results.jsonl"
 
@@ -76,17 +74,12 @@ class Evaluation:
     _counts: dict[Cell, int] = field(default_factory=dict)
 
     def environment(self) -> Environment:
-        own = (name for one in self.rollout.settings for name in one.scenario.own_functions)
-        return Environment.here(factories=list(own))
+        return environment_of(self.rollout.settings)
 
     def experiment(self) -> str:
         """Differs whenever a run of the same setting and seed could show something else."""
-        texts = [f"{setting.name}\n{dump_scenario(setting.scenario)}" for setting in self.rollout.settings]
         faults = [str(one.fault) for one in self.rollout.evaluate.faults.values()]
-        return sha256("\n".join([*texts, str(self.rollout.year.cells), *faults]).encode()).hexdigest()[:16]
-
-    def fingerprint(self, environment: Environment) -> str:
-        return sha256(f"{environment.fingerprint}\n{self.experiment()}".encode()).hexdigest()[:12]
+        return experiment_of(self.rollout.settings, str(self.rollout.year.cells), *faults)
 
     def state(self, directory: Path, environment: Environment) -> RunState[RunOutcome]:
         """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""

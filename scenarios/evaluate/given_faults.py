@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 
 from analysis.rates.precision import DESIGN_EFFECT_MAX, PRECISION, RATE_LEAST, RateGivenFault, rates_given_faults
 from scenarios.evaluate.evaluation import Evaluated
@@ -36,8 +36,8 @@ class RatesGivenFaults:
                 fault,
                 figure,
                 _span([float(one.rate.value) for one in rates], "{:.1%}"),
-                _span([one.half_width for one in rates], "{:.0%}"),
-                _span([one.design_effect for one in rates], "{:.1f}"),
+                _span([one.half_width for one in rates if isfinite(one.half_width)], "{:.0%}"),
+                _span([one.design_effect for one in rates if one.design_effect is not None], "{:.1f}"),
                 f"{rates[0].runs:,}",
                 self._told([one for one in rates if not one.is_known]),
             )
@@ -75,5 +75,8 @@ class RatesGivenFaults:
 
 
 def _span(values: Sequence[float], form: str) -> str:
+    """Of the settings for which it is known."""
+    if not values:
+        return "unknown"
     least, most = form.format(min(values)), form.format(max(values))
     return least if least == most else f"{least} to {most}"

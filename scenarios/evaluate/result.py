@@ -17,8 +17,8 @@ from scenarios.evaluate.evaluation import Evaluated
 from scenarios.evaluate.given_faults import HEADINGS as RATE_HEADINGS
 from scenarios.evaluate.given_faults import RatesGivenFaults
 from scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
-from scenarios.limit.limits import LimitRow
 from scenarios.limit.result import HEADINGS, MEANS, limit_cells
+from scenarios.limit.rows import LimitRow
 from scenarios.sweep.settings import lines_of
 from scenarios.terminal.console import console, print_rows
 

@@ -93,7 +93,7 @@ class HuntTarget:
 
     def fingerprint(self) -> str:
         """Differs whenever a seed could show something else."""
-        return sha256(f"{self.environment().fingerprint}\n{self.experiment()}".encode()).hexdigest()[:12]
+        return self.environment().naming(self.experiment())
 
     def run_of(self, seed: int) -> Scenario:
         return drawn(self.scenario, seed=seed, messages=self.messages)

@@ -1,12 +1,10 @@
-"""Throughput limits as a table on the terminal and as JSON, which ``limit.json`` has, too."""
+"""Throughput limits as a table on the terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from scenarios.limit.limits import LimitRow
+from scenarios.limit.rows import LimitRow
 from scenarios.limit.search import PRECISION
+from scenarios.sweep.every_setting import Found
 from scenarios.terminal.console import console, print_rows
 
 HEADINGS = ("setting", "limit a second (95 %)", "beside the first", "beside the load", "what is behind above it")
@@ -18,35 +16,13 @@ MEANS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LimitResult:
-    """``complete`` is False if it was broken off. ``known``: so many of the searches were made before."""
-
-    scenario: str
-    directory: Path
-    command: str
-    seeds: range
-    environment: Mapping[str, str]
-    rows: tuple[LimitRow, ...]
-    known: int
-    complete: bool
+class LimitResult(Found[LimitRow]):
+    """A table of the settings, and what its figures are."""
 
     @property
     def problems(self) -> list[str]:
         """Searches that found no limit."""
         return [f"{row.setting}, {why}" for row in self.rows for why in row.failures]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "scenario": self.scenario,
-            "command": self.command,
-            "seeds": {"first": self.seeds.start, "count": len(self.seeds)},
-            "complete": self.complete,
-            "known": self.known,
-            "environment": dict(self.environment),
-            "settings": [row.to_json() for row in self.rows],
-            "directory": str(self.directory),
-        }
 
     def print(self) -> None:
         print_rows(HEADINGS, limit_cells(self.rows), ())

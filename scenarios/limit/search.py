@@ -13,6 +13,9 @@ PRECISION = 1.05
 OPERATIONS_MAX = 200_000
 """So many messages or operations in one run are as far as the search goes."""
 
+RUNS_ABOUT = 10
+"""So many runs does a search take: four to halve the gap, and a doubling or halving for each power of two before."""
+
 _DOUBLINGS = 20
 
 

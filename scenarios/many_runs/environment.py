@@ -43,6 +43,10 @@ class Environment:
         text = "".join(f"{name}: {value}\n" for name, value in self.parts.items())
         return sha256(text.encode()).hexdigest()[:16]
 
+    def naming(self, experiment: str) -> str:
+        """12 hexadecimal digits of both, which name the directory of an ``experiment``."""
+        return sha256(f"{self.fingerprint}\n{experiment}".encode()).hexdigest()[:12]
+
     def difference(self, parts: Mapping[str, str]) -> str | None:
         """What is otherwise with a worker of these ``parts``, with both values; None if nothing is."""
         names = [name for name in self.parts if parts.get(name) != self.parts[name]]

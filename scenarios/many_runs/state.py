@@ -5,6 +5,7 @@ JSON, one line each: first the fingerprint of the experiment and its environment
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -51,7 +52,12 @@ class RunState(Generic[Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        """Also after a write that failed, whose rest cannot be written either."""
+        if error is None:
+            self._file.close()
+        else:
+            with suppress(OSError):
+                self._file.close()
 
     def add(self, finished: Finished[Result]) -> None:
         """Keep the result of a run in the file, so that the same command need not make it again."""
@@ -61,8 +67,12 @@ class RunState(Generic[Result]):
             self._write({"setting": setting, "seed": seed, "result": self._codec.to_json(finished.result)})
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(value).encode() + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(value).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            error.filename = str(self.path)
+            raise
 
     def _whole_lines(self) -> Iterator[Any]:
         """A last line without its end is cut off: its task is run again."""

@@ -1,10 +1,9 @@
 """The run directory while it is being written: its name, its log, ``run.json`` and the link to the latest run."""
 
-import json
 import os
 import platform
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -97,9 +96,3 @@ def _git_commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip()
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)

@@ -9,7 +9,8 @@ from typing import Any
 
 from analysis.runs.info import FORMAT
 from analysis.runs.owner import Owner
-from scenarios.run_files.directory import environment, program_fingerprint, write_json
+from analysis.whole_files import write_json
+from scenarios.run_files.directory import environment, program_fingerprint
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.scenario import Scenario, Workload
 

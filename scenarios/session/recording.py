@@ -17,9 +17,10 @@ import yaml
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.runs.manual_session import SAMPLES, VERBS
 from analysis.runs.owner import Owner
+from analysis.whole_files import write_json
 from cluster.real.zones.waiting import in_thread
 from cluster.topology.topology import placed
-from scenarios.run_files.directory import create_run_directory, environment, write_json
+from scenarios.run_files.directory import create_run_directory, environment
 from scenarios.session.settings import NAME, SessionSettings
 
 LOGGER = logging.getLogger("zonelab.session")

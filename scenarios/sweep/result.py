@@ -1,11 +1,9 @@
-"""What a sweep found as a table on the terminal and as JSON, which ``sweep.json`` has, too."""
+"""What a sweep found as tables on the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from analysis.proportions import Interval
+from scenarios.sweep.every_setting import Found
 from scenarios.sweep.one_run import DUPLICATES, QUANTILES
 from scenarios.sweep.rows import Difference, Estimate, Row
 from scenarios.sweep.settings import lines_of
@@ -14,35 +12,13 @@ from scenarios.terminal.console import console, milliseconds, print_rows
 _PROBLEMS_SHOWN = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SweepResult:
-    """``complete`` is False if it was broken off. ``known``: so many of the runs were there before."""
-
-    scenario: str
-    directory: Path
-    command: str
-    seeds: range
-    environment: Mapping[str, str]
-    rows: tuple[Row, ...]
-    known: int
-    complete: bool
+class SweepResult(Found[Row]):
+    """A table of the settings, and one of how each differs from the first."""
 
     @property
     def problems(self) -> list[str]:
         """Runs without a verdict."""
         return [f"{row.setting}, seed {seed}: {why}" for row in self.rows for seed, why in row.problems.items()]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "scenario": self.scenario,
-            "command": self.command,
-            "seeds": {"first": self.seeds.start, "count": len(self.seeds)},
-            "complete": self.complete,
-            "known": self.known,
-            "environment": dict(self.environment),
-            "settings": [row.to_json() for row in self.rows],
-            "directory": str(self.directory),
-        }
 
     def print(self) -> None:
         operations = _operations(self.rows)

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import product
 
 from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.spec.reading import load_scenario
+from scenarios.many_runs.environment import Environment
+from scenarios.spec.reading import dump_scenario, load_scenario
 from scenarios.spec.scenario import Scenario
 
 _WHOLE = re.compile(r"""\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'""")
@@ -21,6 +23,17 @@ class Setting:
 
     name: str
     scenario: Scenario
+
+
+def environment_of(settings: Sequence[Setting]) -> Environment:
+    """What runs of ``settings`` depend on, with the modules of the user's own functions."""
+    return Environment.here(factories=[name for one in settings for name in one.scenario.own_functions])
+
+
+def experiment_of(settings: Sequence[Setting], *beside: str) -> str:
+    """16 hexadecimal digits that differ whenever a setting or what is ``beside`` them does."""
+    texts = [f"{one.name}\n{dump_scenario(one.scenario)}" for one in settings]
+    return sha256("\n".join([*texts, *beside]).encode()).hexdigest()[:16]
 
 
 def lines_of(name: str) -> str:

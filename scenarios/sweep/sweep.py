@@ -1,68 +1,39 @@
 """A sweep: every setting with every seed, going on with what is there."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Task, Workers
-from scenarios.spec.reading import dump_scenario
+from scenarios.many_runs.run_all import AllRuns
+from scenarios.many_runs.state import Codec
+from scenarios.sweep.every_setting import EverySetting
 from scenarios.sweep.one_run import Sweeping, SweptRun
+from scenarios.sweep.result import SweepResult
 from scenarios.sweep.rows import Row, row_of
 from scenarios.sweep.settings import Setting
-
-RESULTS_NAME = "results.jsonl"
+from scenarios.terminal.forecast import forecast
 
 _CODEC = Codec(to_json=asdict, from_json=lambda told: SweptRun(**told))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sweep:
+@dataclass(frozen=True, kw_only=True)
+class Sweep(EverySetting[SweptRun, SweepResult]):
     """``messages``: each seed draws its faults and more, as in a hunt, and pushes about so many; None: none draws."""
 
-    settings: tuple[Setting, ...]
+    verb, unit, codec, found = "sweep", "runs", _CODEC, SweepResult
     messages: int | None = None
 
     @property
-    def scenario(self) -> str:
-        return self.settings[0].scenario.name
+    def made(self) -> Sweeping:
+        return Sweeping(scenarios=tuple(setting.scenario for setting in self.settings), messages=self.messages)
 
-    def environment(self) -> Environment:
-        own = (name for setting in self.settings for name in setting.scenario.own_functions)
-        return Environment.here(factories=list(own))
+    @property
+    def beside(self) -> str:
+        return str(self.messages)
 
-    def experiment(self) -> str:
-        """Differs whenever a setting or what it does with a seed does."""
-        texts = [f"{setting.name}\n{dump_scenario(setting.scenario)}" for setting in self.settings]
-        return sha256("\n".join([str(self.messages), *texts]).encode()).hexdigest()[:16]
-
-    def fingerprint(self, environment: Environment) -> str:
-        return sha256(f"{environment.fingerprint}\n{self.experiment()}".encode()).hexdigest()[:12]
-
-    def state(self, directory: Path, environment: Environment) -> RunState[SweptRun]:
-        """Raises ``OSError``, or ``NotAccepted`` if another sweep writes there."""
-        return RunState(directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.experiment())
-
-    def run(
-        self,
-        seeds: Sequence[int],
-        *,
-        environment: Environment,
-        state: RunState[SweptRun],
-        workers: Workers = IN_THIS_PROCESS,
-        progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> AllRuns[SweptRun]:
-        """Every setting with each of ``seeds`` that ``state`` does not have yet. Raises ``ManyRunsFailed``."""
-        scenarios = tuple(setting.scenario for setting in self.settings)
-        tasks = [
-            Task(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(self.settings)
-        ]
-        sweeping = Sweeping(scenarios=scenarios, messages=self.messages)
-        return run_all(sweeping, tasks, workers=workers, environment=environment, state=state, progress=progress)
+    def forecast(self, seeds: int) -> str | None:
+        """Of runs that are drawn nothing is known beforehand."""
+        return None if self.messages is not None else forecast([one.scenario for one in self.settings], each=seeds)
 
     def rows(self, done: AllRuns[SweptRun]) -> tuple[Row, ...]:
         """The results by setting, each compared with the first pair by pair."""

@@ -9,17 +9,21 @@ LONG_S = 10.0
 """What takes so many seconds says beforehand how long it will take."""
 
 
-def forecast(scenarios: Sequence[Scenario], *, each: int = 1) -> str | None:
+def forecast(scenarios: Sequence[Scenario], *, each: int = 1, of_search: int = 0) -> str | None:
     """How many runs, ``each`` so many times, and how long they last; None if loads come to less than ``LONG_S``.
 
     On servers loads and drains take so long by the clock; starting, checks and plots come on top. Simulated seconds
-    pass as quickly as they can be computed.
+    pass as quickly as they can be computed. ``of_search``: each is no run but a search, of about so many simulated
+    loads.
     """
     loads_s = [scenario.load.duration_s for scenario in scenarios]
     drains_s = [scenario.drain.bound_s for scenario in scenarios]
     runs = len(scenarios) * each
-    if sum(loads_s) * each < LONG_S:
+    if sum(loads_s) * each * max(1, of_search) < LONG_S:
         return None
+    if of_search:
+        count = f"{runs:,} search{'' if runs == 1 else 'es'}"
+        return f"{count} x about {of_search} runs x {_seconds(loads_s)} of load, simulated"
     count = f"{runs:,} run{'' if runs == 1 else 's'}"
     words = f"{count} x {_seconds(loads_s)} of load, and at most {_seconds(drains_s)} to drain"
     if all(scenario.arm is Arm.SIM for scenario in scenarios):

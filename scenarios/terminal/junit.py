@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from analysis.whole_files import whole
 from scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
@@ -83,12 +84,8 @@ class JUnitFile:
 
         tree = ElementTree(self._tree(suite))
         indent(tree)
-        partial = self.path.with_name(self.path.name + ".partial")
-        try:
+        with whole(self.path) as partial:
             tree.write(partial, encoding="utf-8", xml_declaration=True)
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def _tree(self, suite: Suite) -> "Element":
         from xml.etree.ElementTree import Element, SubElement

@@ -111,7 +111,7 @@ class RunBar(_Bars):
     """How many of many runs are done.
 
     ``done`` runs of ``total`` were there before. ``note``: a count beside them, as it is at the beginning; without one,
-    a terminal shows the time that has passed.
+    a terminal shows the time that has passed. ``unit``: what is counted.
     """
 
     def __init__(
@@ -121,6 +121,7 @@ class RunBar(_Bars):
         total: int | None = None,
         done: int = 0,
         note: str = "",
+        unit: str = "runs",
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -130,7 +131,7 @@ class RunBar(_Bars):
             TextColumn("{task.fields[note]}") if note else TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
-        self._title = title
+        self._title, self._unit = title, unit
         self._now_s = now_s
         self._before = done
         self._begun: tuple[int, float] | None = None
@@ -146,7 +147,8 @@ class RunBar(_Bars):
         if self._begun is None and done > self._before:
             self._begun = done, self._now_s()
         if done % max(1, total // LINES) == 0:
-            self._line(f"{self._title}: {done:,} of {total:,} runs", note, self._left(done, total), separator=", ")
+            counted = f"{self._title}: {done:,} of {total:,} {self._unit}"
+            self._line(counted, note, self._left(done, total), separator=", ")
 
     def _left(self, done: int, total: int) -> str:
         """For a log: a terminal shows it beside its bar."""
@@ -159,4 +161,4 @@ class RunBar(_Bars):
         """On a terminal, too: what is left, by what the first runs took."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
         if left * each_s >= LONG_S:
-            self.tell(f"{self._title}: {left:,} more runs x {each_s:.2g} s, about {left * each_s:,.0f} s")
+            self.tell(f"{self._title}: {left:,} more {self._unit} x {each_s:.2g} s, about {left * each_s:,.0f} s")

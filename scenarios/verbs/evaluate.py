@@ -7,17 +7,19 @@ from pathlib import Path
 
 from analysis.evaluation_page import write_evaluation_page
 from analysis.rates.recommendation import changes
+from analysis.whole_files import write_json
 from scenarios.arms import Arm, ZoneKind
 from scenarios.errors import ScenarioError
 from scenarios.evaluate.confirming import Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.result import EvaluationResult, of_year
 from scenarios.evaluate.rollout import Rollout
-from scenarios.limit.limits import LimitRow, Limits
+from scenarios.limit.limits import Limits
+from scenarios.limit.rows import LimitRow
 from scenarios.many_runs.where import HERE, Where
-from scenarios.run_files.directory import write_json
 from scenarios.spec.rules import problems
 from scenarios.terminal.progress import RunBar
+from scenarios.verbs.every_setting import made
 
 SUMMARY_NAME = "evaluate.json"
 LIMITS_NAME = "limit.jsonl"
@@ -71,7 +73,7 @@ def run_evaluation(
     """
     evaluation = Evaluation(rollout, first_seed=first_seed, workers=where.workers)
     environment = evaluation.environment()
-    directory = runs / rollout.scenario.name / f"evaluate-{evaluation.fingerprint(environment)}"
+    directory = runs / rollout.scenario.name / f"evaluate-{environment.naming(evaluation.experiment())}"
     with evaluation.state(directory, environment) as state:
         with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
             evaluation.progress = bar.show
@@ -113,11 +115,8 @@ def _words_before(rollout: Rollout, budget: Budget) -> str:
 def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:
     limits, seeds = Limits(settings=rollout.settings), range(first_seed, first_seed + count)
     environment = limits.environment()
-    with (
-        limits.state(directory, environment, name=LIMITS_NAME) as state,
-        RunBar(f"{rollout.scenario.name} limit", total=count * len(rollout.settings), done=len(state.results)) as bar,
-    ):
-        done = limits.run(seeds, environment=environment, state=state, workers=where.workers, progress=bar.show)
+    with limits.state(directory, environment, name=LIMITS_NAME) as state:
+        done = made(limits, seeds, state=state, environment=environment, where=where)
     return limits.rows(done)
 
 

@@ -21,7 +21,7 @@ from support.scenarios.short_runs import servers_of, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
 from analysis.spark.session import INTERPRETED
-from scenarios.sweep.sweep import RESULTS_NAME
+from scenarios.sweep.every_setting import RESULTS_NAME
 
 pytestmark = [pytest.mark.java, pytest.mark.real]
 

@@ -5,7 +5,10 @@ Method: short runs through the command line; and planted outcomes in place of ru
 
 import json
 import re
+import resource
+import subprocess
 from dataclasses import replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,9 +16,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from support.programs import HANGS_S
 from support.project_files import ROOT
 from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.planted_outcomes import Planted, outcome
+from support.scenarios.short_runs import zonelab_command
 from support.scenarios.sim_runs import SMALL
 
 from analysis.rates.outcomes import RunOutcome
@@ -137,7 +142,8 @@ def test_runs_go_where_a_rate_given_a_fault_is_not_known_well(tmp_path: Path):
     assert "known to ± 20%" in next(rates.sentences())
     assert list(RatesGivenFaults.of(never).rows()) == []
     broken = carried_out(tmp_path / "broken", Planted(outcome, until=8), Budget(runs=60))
-    assert {row[-1] for row in RatesGivenFaults.of(broken).rows()} == {"too few runs to tell"}
+    told = ("unknown", "unknown", "3", "too few runs to tell")
+    assert {row[3:] for row in RatesGivenFaults.of(broken).rows()} == {told}
 
 
 def test_ctrl_c_leaves_what_is_known_and_the_rest_is_made_later(tmp_path: Path):
@@ -148,6 +154,26 @@ def test_ctrl_c_leaves_what_is_known_and_the_rest_is_made_later(tmp_path: Path):
     done = carried_out(tmp_path, planted, Budget(runs=100))
     assert (done.complete, done.known) == (True, 20)
     assert len(planted.made) == len(set(planted.made)) <= 2 * 101 - 20 + 2
+
+
+def test_a_full_disk_is_told_in_one_line_and_the_same_command_goes_on(tmp_path: Path):
+    file(tmp_path)
+    room = 12_000
+    full = subprocess.run(
+        zonelab_command("evaluate", "rollout.yaml", "--runs", str(LEAST)),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room)),
+        timeout=HANGS_S,
+    )
+    (folder,) = tmp_path.glob("runs/small/evaluate-*")
+    assert (full.returncode, full.stdout) == (3, "")
+    assert full.stderr.splitlines()[-1].endswith(f"{folder.name}/{RESULTS_NAME}: File too large")
+    assert [path.name for path in folder.iterdir()] == [RESULTS_NAME]
+    told = json.loads(evaluated(tmp_path, "--runs", str(LEAST), "--json").stdout)
+    assert 2 <= told["known"] < 2 * LEAST
+    assert sum(told["runs"].values()) == LEAST
 
 
 def test_a_budget_of_time_makes_as_many_runs_as_fit(tmp_path: Path):

@@ -52,8 +52,15 @@ def test_rows_have_an_interval_over_seeds_and_say_where_there_is_no_limit():
     (row,) = limits.rows(AllRuns(results=found))
     assert row.low_per_s < row.value_per_s < row.high_per_s
     assert row.told.startswith("92.7 (")
+    (alone,) = limits.rows(AllRuns(results={key: found[key] for key in [("as it is", 1)]}))
+    assert alone.told == "92.5 ± 2.5%, one seed", "one seed tells nothing of others"
     none = {("as it is", 1): Limit(kept_per_s=5_000.0, above_per_s=None, behind=None, runs=9)}
     assert limits.rows(AllRuns(results=none))[0].told == "more than 5,000"
+
+
+def test_what_will_be_searched_is_said_beforehand():
+    limits = Limits(settings=(Setting(name="as it is", scenario=small(load={"duration_s": 2})),))
+    assert limits.forecast(3) == "3 searches x about 10 runs x 2 s of load, simulated"
 
 
 def test_a_load_that_cannot_be_scaled_is_refused():

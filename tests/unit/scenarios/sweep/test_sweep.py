@@ -19,10 +19,10 @@ from support.scenarios.sim_runs import SMALL
 from scenarios.hunt.seeds import HuntTarget
 from scenarios.run.trial import attempt
 from scenarios.spec.reading import load_scenario
+from scenarios.sweep.every_setting import RESULTS_NAME
 from scenarios.sweep.one_run import DUPLICATES, Sweeping, SweptRun
 from scenarios.sweep.rows import row_of
 from scenarios.sweep.settings import Varied, settings_of
-from scenarios.sweep.sweep import RESULTS_NAME
 
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3, "restart": "keep"}
 VARY = ("--vary", "level=DC_ONE,DC_QUORUM", "--vary", "queue.unack_ms=300,400")
