@@ -86,6 +86,10 @@ class Outcomes:
             self._lengths[operation] = dependence_block_length(joined) if joined.size else 1
         return self._lengths[operation]
 
+    def has(self, operation: Operation) -> bool:
+        """Whether any run has one, confirmed or not."""
+        return any(run.times_us.get(operation) for cell in self.runs for run in self._of(cell))
+
     def total(self, name: str, fault: str | None) -> tuple[int, int]:
         """Cases in all runs, or in those with a class of faults, and how many runs these are."""
         runs = [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]

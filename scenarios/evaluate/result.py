@@ -34,6 +34,9 @@ FIGURES = tuple(
     )
 )
 
+NONE_SEEN = "none"
+"""Of an operation that no run has, such as a lease of ordered messages."""
+
 _PROBLEMS_SHOWN = 5
 _MILLION = 1e6
 
@@ -203,15 +206,21 @@ class EvaluationResult:
             "rates": self._given_faults.to_json(row.setting),
             "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
             "year": {str(figure): _json(value) for figure, value in values.items()},
-            "told": {str(figure): _between(figure, value) for figure, value in values.items()},
+            "told": {str(figure): self._told(row.setting, figure, value) for figure, value in values.items()},
         }
 
     def _times(self, name: str) -> Iterator[list[str]]:
         """A row an operation; the first one names the setting."""
         values = {str(figure): value for figure, value in self.values[name].items()}
         for operation in Operation:
-            cells = [_in_ms(values[f"{percentile}({operation})"]) for percentile in PERCENTILES]
+            seen = self.done.measured[name].outcomes.has(operation)
+            cells = [_in_ms(values[f"{percentile}({operation})"]) if seen else NONE_SEEN for percentile in PERCENTILES]
             yield [name if operation is Operation.PUSH else "", str(operation), *cells]
+
+    def _told(self, name: str, figure: Figure, value: Estimate) -> str:
+        if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
+            return NONE_SEEN
+        return _between(figure, value)
 
     def _counts(self, name: str) -> list[str]:
         values = {str(figure): (figure, value) for figure, value in self.values[name].items()}

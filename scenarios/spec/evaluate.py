@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
-from analysis.message_classes import NEED_LEASES
-from analysis.rates.objectives import DUPLICATES, PREFER_DEFAULT, YEAR_S, Figure, Objective, contradictions
+from analysis.message_classes import lacking_means
+from analysis.rates.objectives import DUPLICATES, PREFER_DEFAULT, YEAR_S, Figure, Objective, Operation, contradictions
 from analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
+from engine.queue import Features
 from scenarios.fields import NonNegative, Positive, Problem, Section
 
 ANY = "any"
@@ -87,17 +88,23 @@ class Evaluate(Section):
             ),
         )
 
-    def problems(self, *, run_s: float, leases: bool) -> Iterator[Problem]:
-        """What is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``leases`` or not."""
+    def problems(self, *, run_s: float, features: Features) -> Iterator[Problem]:
+        """What is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``."""
         for text in contradictions(self.objectives):
             yield Problem("evaluate.objectives", text)
+        lacking = lacking_means(leases=features.leases, priorities=features.priorities, order=features.order)
+        unjudged = [
+            *map(str, lacking),
+            *([] if features.leases else [DUPLICATES]),
+            *(["times of a lease"] if features.order else []),
+        ]
         accepted = ", ".join(self.faults) or "none, as evaluate.faults is empty"
         for index, objective in enumerate(self.objectives):
             path = f"evaluate.objectives[{index}]"
             if objective.condition is not None and objective.condition not in self.faults:
                 yield Problem.of(path, objective.condition, f"with a fault of evaluate.faults ({accepted})")
-            if not leases and objective.figure.name in (*NEED_LEASES, DUPLICATES):
-                yield Problem.of(path, str(objective), "figures without leases, as the queue has none")
+            if objective.figure.name in unjudged or (features.order and objective.figure.operation is Operation.LEASE):
+                yield Problem.of(path, str(objective), f"what this queue has: not {', '.join(unjudged)}")
         for name, one in self.faults.items():
             last_s = begin_s(run_s) + lengths_of(one, run_s)[-1]
             if last_s > run_s:

@@ -52,7 +52,7 @@ def problems(scenario: Scenario) -> list[Problem]:
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if scenario.evaluate is not None:
-        found += scenario.evaluate.problems(run_s=scenario.load.duration_s, leases=scenario.features.leases)
+        found += scenario.evaluate.problems(run_s=scenario.load.duration_s, features=scenario.features)
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
     return found

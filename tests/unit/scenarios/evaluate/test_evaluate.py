@@ -260,6 +260,20 @@ def test_a_scenario_without_the_section_or_with_faults_of_its_own_is_refused(tmp
     assert (done.returncode, "faults: got 1; accepted: none" in done.stderr) == (64, True)
 
 
+@pytest.mark.parametrize(
+    ("engine", "objective"), [("fifo", "p99(lease) < 1s"), ("fifo", "concurrent == 0"), ("zset", "duplicates < 1%")]
+)
+def test_an_objective_about_what_the_queue_has_not_is_refused(engine: str, objective: str, tmp_path: Path):
+    """No run could show a case, so it would always be held."""
+    done = zonelab_here(
+        "evaluate", str(file(tmp_path, objectives=[objective])), "--set", f"queue.engine={engine}", cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "evaluate.objectives[0]: got '" in done.stderr
+    assert "; accepted: what this queue has: not " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_rollout_is_also_a_scenario_and_is_written_and_read_as_one(tmp_path: Path):
     loaded = load_scenario(str(file(tmp_path)))
     (tmp_path / "resolved.yaml").write_text(dump_scenario(loaded))
