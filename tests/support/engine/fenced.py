@@ -15,7 +15,9 @@ from analysis.runs.tables import MemoryTable
 from cluster.connections.timeouts import Timeouts
 from cluster.links.lag_text import parse_lag
 from cluster.sim.cluster import SimCluster, SimSettings
+from cluster.sim.server import ServerSettings
 from cluster.votes.levels import Level
+from cluster.zone import Persistence
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.consumer.context import MemberContext
 from engine.fifo.consumer.listener import Outcome
@@ -83,7 +85,13 @@ class FencedBench:
 
     def __init__(self, seed=1, *, level="DC_QUORUM", partitions=2, without=(), **changes):
         self.cluster = SimCluster(
-            tuple(ZONES), SimSettings(seed=seed, lag=parse_lag("lognormal:1ms:5ms"), timeouts=Timeouts(factor=0.1))
+            tuple(ZONES),
+            SimSettings(
+                seed=seed,
+                lag=parse_lag("lognormal:1ms:5ms"),
+                timeouts=Timeouts(factor=0.1),
+                server=ServerSettings(persistence=Persistence.AOF_EVERYSEC),
+            ),
         )
         self.runtime, self.level, self.without = self.cluster.runtime, Level(level), frozenset(without)
         self.observer = Observed(self.runtime)
