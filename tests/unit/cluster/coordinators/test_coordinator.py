@@ -162,33 +162,6 @@ class TestWaiting:
         assert (call.outcome, call.ms) == (outcome, 5_000)
 
 
-class TestAnswers:
-    @pytest.mark.parametrize(
-        ("values", "at_one", "at_quorum", "at_safe"),
-        [
-            (("x", "x", "y"), [b"x", b"x", b"y"], b"x", b"x"),
-            (("y", "x", "x"), [b"y", b"x", b"x"], b"x", b"x"),
-            (("x", None, None), [b"x", None, None], None, None),
-            (("x", "y", "z"), [b"x", b"y", b"z"], "own", (Unavailable, NO_QUORUM)),
-        ],
-    )
-    def test_replicas_that_differ_answer_as_measured_on_dynomite(self, values, at_one, at_quorum, at_safe):
-        cluster = planted(*values, lag=Constant(1))
-        assert [cluster.outcome(zone, ONE, ("GET", "k")) for zone in ABC] == at_one
-        expected = at_one if at_quorum == "own" else [at_quorum] * 3
-        assert [cluster.outcome(zone, QUORUM, ("GET", "k")) for zone in ABC] == expected
-        assert [cluster.outcome(zone, SAFE, ("GET", "k")) for zone in ABC] == [at_safe] * 3
-
-    @pytest.mark.parametrize(
-        ("level", "outcome"), [(ONE, 11), (QUORUM, 11), (SAFE, (Indeterminate, NO_QUORUM))], ids=str
-    )
-    def test_an_increment_of_replicas_that_differ_is_applied_everywhere_whatever_the_answer(self, level, outcome):
-        cluster = planted(10, 20, 30, lag=Constant(1))
-        assert cluster.outcome("a", level, ("INCR", "k")) == outcome
-        cluster.run(10 * MS)
-        assert cluster.values("k") == ["11", "21", "31"]
-
-
 class TestStatistics:
     def test_commands_are_counted_by_level_and_by_how_their_vote_ended(self):
         cluster = planted("x", "y", "z", lag=Constant(1))
