@@ -9,10 +9,14 @@ import pytest
 from support.engine.dyno import Interceptor
 from support.engine.fenced import FencedBench
 
+from cluster.links.link import Cut
 from cluster.zone import Restart
 from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.fenced.keys import LOG_REGISTER
+from engine.fifo.fenced.cursor import CursorState, GroupCursor
+from engine.fifo.fenced.keys import LOG_REGISTER, group_register
 from engine.fifo.fenced.register import Register
+from engine.fifo.fenced.views import Views
+from engine.fifo.log.progress import Progress
 
 
 @pytest.fixture
@@ -21,9 +25,9 @@ def bench():
         yield started
 
 
-def register(bench, session, before_claim=None):
-    """The register of a log; ``before_claim`` happens before the first script of ``session``."""
-    wires = bench.wires("a", session)
+def register(bench, session, before_claim=None, *, zone="a"):
+    """The register of a log; ``before_claim`` happens before the first script of ``session``, a program of ``zone``."""
+    wires = bench.wires(zone, session)
     if before_claim is not None:
         wires = replace(wires, safe=Interceptor(wires.safe, "EVAL", before_claim))
     return Register(store=wires.store(lease_ms=1_000, margin_ms=0), partition=bench.partitions[0], name=LOG_REGISTER)
@@ -48,7 +52,7 @@ def test_a_token_that_another_had_and_gave_up_meanwhile_is_promised_to_nobody_el
         return await register(bench, "second", comes_first).claim()
 
     assert bench.run(both()) is None
-    assert bench.run(register(bench, "second").claim()).view.state == "state"
+    assert bench.run(register(bench, "second").claim()).state == "state"
 
 
 def test_a_process_that_started_again_with_its_data_is_no_second_vote(bench):
@@ -70,3 +74,74 @@ def test_a_partition_is_not_begun_with_a_process_that_started_again_between_the_
     admission = replace(wires, zones={**wires.zones, "b": again}).store(lease_ms=1_000, margin_ms=0).admission
     assert bench.run(admission.look(bench.partitions[0])) is None
     assert bench.run(admission.look(bench.partitions[0])).startswith("1-")
+
+
+async def held_in(bench, zone, name=LOG_REGISTER):
+    """What ``zone`` has of the partition, and of the register ``name``."""
+    views = Views(zones={zone: bench.cluster.direct(zone)}, keys=bench.keys, runtime=bench.runtime)
+    return (await views.of(bench.partitions[0], [name]))[zone]
+
+
+def test_a_zone_that_lost_its_data_is_admitted_with_what_either_of_the_others_has(bench):
+    async def missed_by_a():
+        owner = register(bench, "owner", zone="b")
+        await owner.claim()
+        await owner.write("before")
+        for pair in (("b", "a"), ("a", "b")):
+            bench.cluster.links[pair].cut(Cut.DROP)
+        await owner.write("decided by b and c")
+        for pair in (("b", "a"), ("a", "b")):
+            bench.cluster.links[pair].mend()
+        await dies(bench, "c", Restart.WIPE)
+        await owner.store.admission.mend(bench.partitions[0])
+        return await held_in(bench, "c")
+
+    found = bench.run(missed_by_a())
+    assert (found.admitted, found.registers[0].state) == (True, "decided by b and c")
+
+
+class HeardByOne:
+    """Only ``zone`` hears of the first command."""
+
+    def __init__(self, bench, inner, zone):
+        self._inner, self._next = inner, bench.cluster.direct(zone)
+
+    async def execute(self, *commands):
+        connection, self._next = self._next, self._inner
+        return await connection.execute(*commands)
+
+
+def test_a_zone_that_did_not_hear_of_the_new_era_does_not_admit_another_to_it(bench):
+    async def mends():
+        await register(bench, "owner").claim()
+        await dies(bench, "c", Restart.WIPE)
+        wires = bench.wires("a", "session")
+        deaf = replace(wires, safe=HeardByOne(bench, wires.safe, "b"))
+        await deaf.store(lease_ms=1_000, margin_ms=0).admission.mend(bench.partitions[0])
+        return await held_in(bench, "c")
+
+    assert not bench.run(mends()).admitted
+
+
+def test_what_a_new_owner_goes_on_from_is_decided_by_then(bench):
+    """The last write of the owner before reached zone a alone."""
+    first, second = (
+        GroupCursor(bench.wires(zone, zone).store(lease_ms=200, margin_ms=0), bench.partitions[0], "g") for zone in "ab"
+    )
+
+    async def takes_over():
+        assert await first.take()
+        await first.adopt(begins=0)
+        for zone in "bc":
+            bench.cluster.links["a", zone].cut(Cut.DROP)
+        with pytest.raises(COMMAND_FAILURES):
+            await first.commit(Progress(5))
+        for zone in "bc":
+            bench.cluster.links["a", zone].mend()
+        await bench.cluster.network.connected()
+        assert await second.take()
+        await second.adopt(begins=0)
+        return [(await held_in(bench, zone, group_register("g"))).registers[0].state for zone in "abc"]
+
+    states = bench.run(takes_over())
+    assert [CursorState.parse(state).progress.cursor for state in states] == [5, 5, 5]
