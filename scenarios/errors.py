@@ -2,7 +2,8 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from cluster.zone import ClusterError
 
@@ -20,6 +21,12 @@ class ScenarioError(Exception):
     def __init__(self, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines))
         self.lines = tuple(lines)
+
+
+def did_you_mean(given: str, accepted: Iterable[str]) -> str:
+    """The one of ``accepted`` that is nearest to ``given``, in brackets after a space; nothing if none is near."""
+    names = {name.lower(): name for name in accepted}
+    return "".join(f" (did you mean {names[near]}?)" for near in get_close_matches(given.lower(), names, n=1))
 
 
 def explain(error: Exception) -> str:

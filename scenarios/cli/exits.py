@@ -1,5 +1,6 @@
 """Exit codes, and the one line on stderr that each expected error becomes."""
 
+import re
 import shlex
 import signal
 import sys
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.zone import ClusterError
-from scenarios.errors import NotAccepted, ScenarioError, explain
+from scenarios.errors import NotAccepted, ScenarioError, did_you_mean, explain
 from scenarios.terminal.json_output import print_json
 from scenarios.terminal.junit import Case, Outcome, Suite, file_in
 
@@ -95,21 +96,36 @@ def _with_value(words: str, error: BaseException) -> str:
     """The words of typer with what they leave out: the value that pydantic was given, what else there is."""
     from pydantic import ValidationError
 
-    cause = error.__cause__
-    if words.startswith(("No such command", "No such option")):
-        return f"{words.rstrip('.')}; accepted: {', '.join(_accepted(error, commands='command' in words[:15]))}"
+    if accepted := _accepted(words, error):
+        return f"{words.rstrip('.')}; accepted: {accepted}"
+    cause, plain = error.__cause__, words.replace("Value error, ", "")
+    if choice := _CHOICE.search(plain):
+        nearest = did_you_mean(choice[1], _NAME.findall(choice[2]))
+        return plain.replace(choice[0], f"'{choice[1]}'{nearest} {choice[2]}")
     if not isinstance(cause, ValidationError):
         return words
-    plain, given = words.replace("Value error, ", ""), repr(cause.errors()[0]["input"])
+    given = repr(cause.errors()[0]["input"])
     return plain if given in plain else f"{plain}, got {given}"
 
 
-def _accepted(error: Any, *, commands: bool) -> Sequence[str]:
-    """The commands, or the options, where ``error`` of typer was raised."""
-    command = error.ctx.command
-    if commands:
-        return list(command.list_commands(error.ctx))
-    return [name for parameter in command.get_params(error.ctx) for name in parameter.opts if name.startswith("-")]
+_CHOICE, _NAME = re.compile(r"'([^']*)' (is not one of .*)"), re.compile(r"'([^']*)'")
+
+
+def _accepted(words: str, error: Any) -> str:
+    """What is accepted where ``error`` of typer, which says ``words``, was raised; nothing if the words say so."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    if words.startswith(("No such command", "Missing command")):
+        return ", ".join(context.command.list_commands(context))
+    if words.startswith("No such option"):
+        parameters = context.command.get_params(context)
+        return ", ".join(name for one in parameters for name in one.opts if name.startswith("-"))
+    if words.startswith("Missing argument"):
+        return str(error.param.help or "")
+    if words.startswith("Got unexpected extra argument"):
+        return " ".join(context.command.collect_usage_pieces(context))
+    return ""
 
 
 def _pipe_closed() -> int:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 _INTERRUPTED = 2
@@ -20,7 +21,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     code = run_cli(sys.argv[1:])
-    ending.begin()
+    ending.begin(code)
     sys.exit(code)
 
 
@@ -46,12 +47,18 @@ def run_cli(arguments: Sequence[str]) -> int:
 
 
 class _Ending:
-    """While Python leaves, Ctrl-C changes the exit code and disturbs nothing."""
+    """While Python leaves, Ctrl-C changes the exit code and disturbs nothing.
+
+    Once all that was registered for the end is done, the process ends without freeing its modules one by one, which
+    takes some tenths of a second, in which Ctrl-C would kill it.
+    """
 
     def __init__(self) -> None:
         self._interrupted = False
+        self._code: int | None = None
 
-    def begin(self) -> None:
+    def begin(self, code: int) -> None:
+        self._code = code
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._interrupt)
 
@@ -59,8 +66,10 @@ class _Ending:
         self._interrupted = True
 
     def finish(self) -> None:
-        if self._interrupted:
-            for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
+        if self._code is None:
+            return
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                with suppress(OSError):
                     stream.flush()
-            os._exit(_INTERRUPTED)
+        os._exit(_INTERRUPTED if self._interrupted else self._code)

@@ -27,6 +27,7 @@ from scenarios.terminal.json_output import print_json, show
 if TYPE_CHECKING:
     from scenarios.monitor.run_page import RunPage
     from scenarios.spec.scenario import Scenario
+    from scenarios.verbs.run import Performed
 
 
 def demo(
@@ -39,7 +40,7 @@ def demo(
 ) -> None:
     """Crash a zone at each consistency level, under the same load, and compare what happened.
 
-    Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
+    Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
     """
     from scenarios.verbs.demo import run_demo
     from scenarios.verbs.judged.runs import run_suite
@@ -48,9 +49,7 @@ def demo(
     if junit is not None:
         junit.write(run_suite("demo", outcome.runs, command=outcome.command))
     show(outcome, as_json=as_json)
-    failed = [run for run in outcome.runs if run.record.status != "complete"]
-    if failed:
-        raise LabError(f"{failed[0].scenario.level}: {failed[0].record.error}; see {failed[0].directory / 'lab.log'}")
+    _end_with(outcome.stopped)
 
 
 def run(
@@ -175,7 +174,7 @@ def engines(
 ) -> None:
     """List the queue engines with what they promise; or run a scenario under each of them, and compare.
 
-    Exits 0 when the lab did its job, whatever the verdicts are; 3 otherwise.
+    Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
     """
     if scenario is None:
         if junit is not None:
@@ -189,8 +188,16 @@ def engines(
     if junit is not None:
         junit.write(engines_suite(done))
     show(done, as_json=as_json)
-    if done.failed is not None:
-        raise LabError(f"{done.failed.record.error}; see {done.failed.directory / 'lab.log'}")
+    _end_with(done.stopped)
+
+
+def _end_with(stopped: "Performed | None") -> None:
+    """End the verb as ``stopped`` did, the first of its runs that is not complete, if there is one."""
+    if stopped is None:
+        return
+    if stopped.record.status == "interrupted":
+        raise typer.Exit(EXIT_UNKNOWN)
+    raise LabError(f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}")
 
 
 def _list_engines(*, as_json: bool) -> None:

@@ -1,6 +1,5 @@
 """The verbs that make many runs in simulation: ``zonelab hunt``, ``sweep``, ``shrink``, ``matrix`` and ``ablate``."""
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +25,7 @@ from scenarios.cli.options import (
     overrides_of,
     where_of,
 )
-from scenarios.errors import NotAccepted
+from scenarios.errors import NotAccepted, did_you_mean
 from scenarios.terminal.json_output import show
 
 
@@ -197,7 +196,7 @@ def matrix(
     )
     for option, names, accepted in offered:
         if lacking := [name for name in names or () if name not in accepted]:
-            nearest = "".join(f" (did you mean {name}?)" for name in get_close_matches(lacking[0], accepted, n=1))
+            nearest = did_you_mean(lacking[0], accepted)
             raise NotAccepted(f"{option}: got {lacking[0]}{nearest}; accepted: {', '.join(accepted)}")
     cells = chosen(
         engine=engine,
@@ -260,7 +259,7 @@ def ablate(
 
     hardened = [name for name, one in ENGINES.items() if {"hardened", "fenced"} & set(one.modes)]
     if engine not in hardened:
-        raise NotAccepted(f"--engine: got {engine!r}; accepted: {', '.join(hardened)}")
+        raise NotAccepted(f"--engine: got {engine!r}{did_you_mean(engine, hardened)}; accepted: {', '.join(hardened)}")
     if options and off:
         raise NotAccepted("--options: got --off, too; accepted: one or the other")
     try:

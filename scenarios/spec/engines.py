@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from engine.queue import Features
+from scenarios.errors import did_you_mean
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.queue_settings import (
     DynoQueueSettings,
@@ -108,9 +108,7 @@ def known_engine(name: str) -> str:
 
 def unknown_engine(name: str) -> str:
     """What is wrong with ``name``, and the nearest that would be accepted."""
-    near = get_close_matches(name, ENGINES, n=1)
-    nearest = f" (did you mean {near[0]}?)" if near else ""
-    return f"got {name!r}{nearest}; accepted: {', '.join(ENGINES)}"
+    return f"got {name!r}{did_you_mean(name, ENGINES)}; accepted: {', '.join(ENGINES)}"
 
 
 def queue_settings(engine: str, **options: Any) -> QueueSettings:

@@ -1,7 +1,6 @@
 """The ``queue:`` section of a scenario: what every engine takes, and a model for what one engine takes beside it."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -10,6 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
 from engine.youzan.jobs import DELAY_S_MAX
 from engine.youzan.settings import TTR_S_MAX
+from scenarios.errors import did_you_mean
 from scenarios.fields import Count, Flag, Millis, Section
 
 MS_PER_S = 1_000
@@ -52,11 +52,8 @@ def named(given: Any, accepted: Sequence[StrEnum]) -> Any:
     """``given``. Raises ``ValueError``, which offers the nearest name, if it is none of ``accepted``."""
     if isinstance(given, str) and given in accepted:
         return given
-    near = get_close_matches(str(given), accepted, n=1)
-    nearest = f" (did you mean {near[0]}?)" if near else ""
-    raise ValueError(
-        f"got {str(given) if isinstance(given, StrEnum) else given!r}{nearest}; accepted: {', '.join(accepted)}"
-    )
+    shown = str(given) if isinstance(given, StrEnum) else repr(given)
+    raise ValueError(f"got {shown}{did_you_mean(str(given), accepted)}; accepted: {', '.join(accepted)}")
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.errors import ScenarioError
+from scenarios.errors import ScenarioError, did_you_mean
 from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.engines import ENGINES, unknown_engine
 from scenarios.spec.library import LIBRARY, library_names
@@ -75,9 +74,8 @@ def _locate(source: str) -> Path:
     if path.is_file():
         return path
     names = library_names()
-    nearest = "".join(f" (did you mean {name}?)" for name in get_close_matches(source, names, n=1))
     accepted = f"{', '.join(names)}, or the path of a scenario file"
-    raise ScenarioError([f"{source}: no such scenario{nearest}; accepted: {accepted}"])
+    raise ScenarioError([f"{source}: no such scenario{did_you_mean(source, names)}; accepted: {accepted}"])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -185,17 +183,23 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "union_tag_invalid" and path == "queue":
         return "queue.engine", unknown_engine(context["tag"])
     if kind == "extra_forbidden":
-        return path, f"unknown field, got {_short(value)}; accepted fields: {_fields(_model_at(detail['loc'][:-1]))}"
+        model = _model_at(detail["loc"][:-1])
+        nearest = did_you_mean(str(steps[-1]), model.model_fields)
+        return path, f"unknown field{nearest}, got {_short(value)}; accepted fields: {_fields(model)}"
     if kind == "missing":
         return path, "missing; it has no default"
     if kind == "value_error":
         return path, str(context["error"])
     if kind == "union_tag_invalid":
-        return f"{path}.kind", f"got {context['tag']!r}; accepted: {', '.join(CLASSES)}"
+        return (
+            f"{path}.kind",
+            f"got {context['tag']!r}{did_you_mean(context['tag'], CLASSES)}; accepted: {', '.join(CLASSES)}",
+        )
     if kind == "union_tag_not_found":
         return f"{path}.kind", f"missing; accepted: {', '.join(CLASSES)}"
     if kind in ("enum", "literal_error"):
-        return path, f"got {_short(value)}; accepted: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+        expected = context["expected"].replace(" or ", ", ").replace("'", "")
+        return path, f"got {_short(value)}{did_you_mean(str(value), expected.split(', '))}; accepted: {expected}"
     accepted = _ACCEPTED.get(kind.partition("_")[0]) if kind.endswith(_WRONG_TYPE) else None
     return path, f"got {_short(value)}; accepted: {accepted or detail['msg'].removeprefix('Input should be ')}"
 

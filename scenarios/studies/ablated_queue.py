@@ -20,6 +20,7 @@ from engine.fifo.fenced.mechanisms import Fencing
 from engine.message import Delivery
 from engine.ports import Command, Connection, Reply, ServerError
 from engine.queue import Queue
+from scenarios.errors import did_you_mean
 from scenarios.fault_draws.fault_classes import EngineMode
 from scenarios.faults.zones import Kill
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
@@ -109,7 +110,7 @@ def parse_ablation(text: str, *, engine: str = ENGINE) -> Ablation:
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise ValueError(f"got {unknown[0]!r}; accepted: {', '.join(by_name)}")
+        raise ValueError(f"got {unknown[0]!r}{did_you_mean(unknown[0], by_name)}; accepted: {', '.join(by_name)}")
     return Ablation.of(*(by_name[name] for name in names), engine=engine)
 
 

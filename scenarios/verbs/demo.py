@@ -33,6 +33,11 @@ class Demo:
     command: str
 
     @property
+    def stopped(self) -> Performed | None:
+        """The first run that is not complete."""
+        return next((run for run in self.runs if run.record.status != "complete"), None)
+
+    @property
     def results(self) -> list[Result]:
         return [run.result for run in self.runs if isinstance(run.result, Result)]
 

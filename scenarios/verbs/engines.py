@@ -47,8 +47,8 @@ class Compared:
     command: str
 
     @property
-    def failed(self) -> Performed | None:
-        """The first run that the lab could not carry out."""
+    def stopped(self) -> Performed | None:
+        """The first run that is not complete."""
         performed = (run.performed for run in self.runs if run.performed is not None)
         return next((run for run in performed if run.record.status != "complete"), None)
 

@@ -27,9 +27,9 @@ def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("fault",), "Missing command."),
+        (("fault",), "Missing command; accepted: cut, "),
         (("bogus",), "No such command 'bogus'; accepted: demo, "),
-        (("run",), "Missing argument 'NAME|FILE'."),
+        (("run",), "Missing argument 'NAME|FILE'; accepted: "),
         (("run", "steady", "--bogus"), "No such option: --bogus; accepted: "),
         (("run", "steady", "--seed", "many"), "Invalid value for '--seed'"),
         (("run", "nowhere"), f"nowhere: no such scenario; accepted: {', '.join(library_names())}, or the path"),

@@ -19,6 +19,11 @@ class Interrupting:
             sys.meta_path.remove(self)
             interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
             atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
+class Freed:
+    def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
+        kill(me, interrupt)
+if os.environ["INTERRUPT_AT"] == "the end":
+    sys.freed_last = Freed()
 if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
     sys.meta_path.insert(0, Interrupting())
 """
@@ -53,6 +58,10 @@ def test_during_the_imports_of_the_command_line(at: str, tmp_path: Path):
 @pytest.mark.parametrize("words", [["scenarios"], ["fault", "--help"]])
 def test_after_the_last_line_of_a_verb(words: list[str], tmp_path: Path):
     assert interrupted(tmp_path, *words, at="typer", INTERRUPT_LATER="yes") == (2, "")
+
+
+def test_while_python_frees_its_modules(tmp_path: Path):
+    assert interrupted(tmp_path, "fault", "--help", at="the end") == (0, "")
 
 
 @pytest.mark.parametrize(

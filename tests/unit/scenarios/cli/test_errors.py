@@ -5,6 +5,7 @@ Method: run command lines in this process, one that Ctrl-C ends among them.
 
 import os
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,7 @@ from support.scenarios.short_runs import zonelab_command
 from cluster.zone import ClusterError
 from scenarios.cli import main as cli
 from scenarios.spec import library
-from scenarios.verbs import demo
+from scenarios.verbs import demo, engines
 
 
 def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -81,6 +82,12 @@ def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pyte
             ["fault", "port", "restart", "a"],
             "No such command 'restart'; accepted: kill, pause (try: zonelab fault port --help)",
         ),
+        (["fault"], "Missing command; accepted: cut, hold, "),
+        (["fault", "lag", "a"], "Missing argument 'LAG'; accepted: E.g. constant:50ms, "),
+        (
+            ["run", "steady", "x"],
+            "Got unexpected extra argument(s) (x); accepted: [OPTIONS] {NAME|FILE} (try: zonelab run",
+        ),
         (["fault", "port", "kill", "a", "--wipe"], "No such option: --wipe; accepted: --for, --json, "),
         (["fault", "coordinator", "pause", "a", "--for", "soon"], "duration 'soon' is not accepted; accepted: "),
     ],
@@ -106,6 +113,35 @@ def test_what_cannot_be_followed_is_told_before_spark_begins(
 ):
     assert cli.run_cli(["analyze", *words, "--follow"]) == 64
     assert capsys.readouterr().err.startswith(f"zonelab: {told}")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [("interrupted", 2, ""), ("failed", 3, "zonelab: DC_ONE: no disk; see runs/1/lab.log\n"), ("complete", 0, "")],
+)
+@pytest.mark.parametrize("words", [["demo"], ["engines", "steady"]])
+def test_verbs_of_several_runs_end_as_the_run_that_stopped_them(
+    words: list[str],
+    status: str,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    run = SimpleNamespace(
+        record=SimpleNamespace(status=status, error="no disk"),
+        scenario=SimpleNamespace(level="DC_ONE"),
+        directory=Path("runs/1"),
+    )
+    for kind in (demo.Demo, engines.Compared):
+        monkeypatch.setattr(kind, "print", lambda self: None)
+    shown = demo.Demo(runs=(run,), together=demo.Illustrations(), spark=None, command="")
+    one = engines.EngineRun(engine="dyno", mode="default", performed=run)
+    compared = engines.Compared(title="", runs=(one,), command="")
+    monkeypatch.setattr(demo, "run_demo", lambda **_: shown)
+    monkeypatch.setattr(engines, "compare_engines", lambda *_, **__: compared)
+    assert cli.run_cli(words) == code
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("status", ["interrupted", "failed"])

@@ -42,6 +42,23 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
             ["matrix", "--faults", "zone-killed"],
             "--faults: got zone-killed (did you mean zone-killed-warm?); accepted: none, ",
         ),
+        (
+            ["run", "steady", "--on", "proces"],
+            "Invalid value for '--on': 'proces' (did you mean process?) is not one of ",
+        ),
+        (
+            ["run", "steady", "--level", "dc_quorum"],
+            "Invalid value for '--level': 'dc_quorum' (did you mean DC_QUORUM?) ",
+        ),
+        (
+            ["run", "steady", "--set", "load.rte_per_s=3"],
+            "--set: load.rte_per_s: unknown field (did you mean rate_per_s?), ",
+        ),
+        (
+            ["run", "steady", "--set", "persistence=rbd"],
+            "--set: persistence: got 'rbd' (did you mean rdb?); accepted: ",
+        ),
+        (["ablate", "--off", "lease-n"], "--off: got 'lease-n' (did you mean lease-nx?); accepted: "),
         (["run", "zone-crsh"], "zone-crsh: no such scenario (did you mean zone-crash?); accepted: "),
     ],
 )

@@ -219,9 +219,15 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
             "evaluate.objectives: got duplicates < 0.02 beside duplicates < 0.01; accepted: one bound",
         ),
         ({"objectives": None}, "evaluate.objectives: missing; it has no default"),
-        ({"vary": {"level": ["DC_ONE", "DC_TWO"]}}, "evaluate.vary: level: got 'DC_TWO'; accepted: DC_ONE"),
+        (
+            {"vary": {"level": ["DC_ONE", "DC_TWO"]}},
+            "evaluate.vary: level: got 'DC_TWO' (did you mean DC_ONE?); accepted: DC_ONE",
+        ),
         ({"vary": {"level": "DC_ONE"}}, "got level: 'DC_ONE'; accepted: a list of values"),
-        ({"wary": {}}, "evaluate.wary: unknown field, got {}; accepted fields: vary, objectives, prefer, faults"),
+        (
+            {"wary": {}},
+            "evaluate.wary: unknown field (did you mean vary?), got {}; accepted fields: vary, objectives, ",
+        ),
         ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: p50"),
         (
             {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
@@ -233,7 +239,7 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
         ),
         (
             {"faults": {DOWN: {"per_year": 1, "lasts_s": 60, "fault": {"kind": "kil", "zone": "any"}}}},
-            f"evaluate.faults.{DOWN}.fault.kind: got 'kil'; accepted: kill",
+            f"evaluate.faults.{DOWN}.fault.kind: got 'kil' (did you mean kill?); accepted: kill",
         ),
         (
             {"faults": {DOWN: {"per_year": 1e6, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},

@@ -106,7 +106,7 @@ def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
         ("", "got None; accepted: data_centres"),
         ("data_centres: {east: {a: 0}}", r"data_centres.east.a: got 0"),
         ("data_centres: {east: {A: 1}}", r"data_centres.east.A.*: got 'A'; accepted: a zone name"),
-        ("data_centers: {}", "data_centers: unknown field, got {}"),
+        ("data_centers: {}", r"data_centers: unknown field \(did you mean data_centres\?\), got {}"),
         ("{data_centres: {east: {a: 1}}, hash: sha1}", "hash: got 'sha1'; accepted: .*murmur"),
         ("hash_tag: '{'", "hash_tag: got '{'; accepted: two ASCII"),
     ],

@@ -92,7 +92,9 @@ REFUSED = {
         "faults[2].at_command: got 0; accepted: greater than or equal to 1"
     ),
     "faults=3": "faults: got 3; accepted: a list",
-    "level=DC_TWO": "level: got 'DC_TWO'; accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM, DC_EACH_SAFE_QUORUM",
+    "level=DC_TWO": (
+        "level: got 'DC_TWO' (did you mean DC_ONE?); accepted: DC_ONE, DC_QUORUM, DC_SAFE_QUORUM, DC_EACH_SAFE_QUORUM"
+    ),
     "seed=-1": "seed: got -1; accepted: greater than or equal to 0",
     "seed=x": "seed: got 'x'; accepted: an integer",
     "name=Bad Name": "name: got 'Bad Name'; accepted: 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit",
