@@ -223,8 +223,11 @@ def test_a_figure_that_is_old_and_does_not_say_so_is_found():
 
 @pytest.mark.chromium
 @pytest.mark.parametrize("width", [1280, 400])
-def test_nothing_is_wider_than_the_window(browser, served, width):
+def test_nothing_is_wider_than_the_window_and_no_label_is_torn(browser, played, served, width):
+    played.entries = 0
     with opened(browser, address(served), width=width, dark=True) as page:
         expect(page.locator("#zones tr[data-key=a]")).to_be_visible()
+        expect(page.get_by_role("button", name="follow")).to_be_visible()
+        assert page.evaluate("[...document.querySelectorAll('label')].every(one => one.getClientRects().length === 1)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
