@@ -14,14 +14,16 @@ from cluster.zone import Restart
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.fenced.cursor import CursorState, GroupCursor
 from engine.fifo.fenced.keys import LOG_REGISTER, group_register
-from engine.fifo.fenced.register import Register
+from engine.fifo.fenced.log import FencedLog
+from engine.fifo.fenced.register import Fenced, Register
+from engine.fifo.fenced.scripts import run
 from engine.fifo.fenced.views import Views
 from engine.fifo.log.progress import Progress
 
 
 @pytest.fixture
 def bench():
-    with FencedBench() as started:
+    with FencedBench(partitions=1) as started:
         yield started
 
 
@@ -145,3 +147,86 @@ def test_what_a_new_owner_goes_on_from_is_decided_by_then(bench):
 
     states = bench.run(takes_over())
     assert [CursorState.parse(state).progress.cursor for state in states] == [5, 5, 5]
+
+
+def test_a_new_writer_gives_every_zone_the_records_of_the_last_write(bench):
+    """Zone a alone has it, of a writer that is gone."""
+    (partition,) = bench.partitions
+    first, second = (
+        FencedLog(bench.wires(zone, zone).store(lease_ms=200, margin_ms=0), partition, near=zone) for zone in "ab"
+    )
+
+    async def takes_over():
+        assert await first.take()
+        assert await bench.push(bench.producer("a"), "k", 0)
+        await bench.pause_ms(50)
+        for zone in "bc":
+            bench.cluster.links["a", zone].cut(Cut.DROP)
+        with pytest.raises(COMMAND_FAILURES):
+            await first.read(0, 1)
+        for zone in "bc":
+            bench.cluster.links["a", zone].mend()
+        await bench.cluster.network.connected()
+        assert await second.take()
+        await bench.pause_ms(50)
+        return [(await bench.cluster.direct(zone).execute(("HLEN", bench.keys.log(partition))))[0] for zone in "abc"]
+
+    assert bench.run(takes_over()) == [1, 1, 1]
+
+
+class CutOffAfter:
+    """Zone a is alone once the first command has its answer."""
+
+    def __init__(self, bench, inner):
+        self._bench, self._inner = bench, inner
+
+    async def execute(self, *commands):
+        try:
+            return await self._inner.execute(*commands)
+        finally:
+            for zone in "bc":
+                self._bench.cluster.links["a", zone].cut(Cut.DROP)
+
+
+def test_a_claim_that_can_read_one_zone_only_is_none(bench):
+    async def claims():
+        await register(bench, "before").store.admission.look(bench.partitions[0])
+        wires = bench.wires("a", "session")
+        alone = replace(wires, safe=CutOffAfter(bench, wires.safe)).store(lease_ms=1_000, margin_ms=0)
+        return await Register(store=alone, partition=bench.partitions[0], name=LOG_REGISTER).claim()
+
+    assert bench.run(claims()) is None
+
+
+def test_a_promise_that_one_zone_alone_made_is_given_back_at_once(bench):
+    partition, keys = bench.partitions[0], bench.keys
+
+    async def others_promise():
+        now_ms, era = bench.cluster.clock("a").now_ms(), late.store.admission.known(partition)
+        words = (era, LOG_REGISTER, 1, "early", now_ms, now_ms + 1_000, 0)
+        for zone in "bc":
+            claim = run("claim", [keys.meta(partition), keys.registers(partition)], *words)
+            await bench.cluster.direct(zone).execute(claim)
+
+    async def comes_late():
+        await register(bench, "before").store.admission.look(partition)
+        claimed = await late.claim()
+        await bench.pause_ms(50)
+        return claimed, (await held_in(bench, "a")).registers[0].ends_ms
+
+    late = register(bench, "late", others_promise)
+    assert bench.run(comes_late()) == (None, 0)
+
+
+def test_an_owner_that_was_refused_knows_that_it_is_none_any_more(bench):
+    async def refused():
+        owner, next_one = register(bench, "owner"), register(bench, "next")
+        await owner.claim()
+        await owner.write("state")
+        await bench.pause_ms(1_100)
+        assert await next_one.claim() is not None
+        with pytest.raises(Fenced):
+            await owner.write("late")
+        return owner.token, next_one.token
+
+    assert bench.run(refused()) == (0, 2)
