@@ -15,10 +15,12 @@ from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.fenced.cursor import CursorState, GroupCursor
 from engine.fifo.fenced.keys import LOG_REGISTER, group_register
 from engine.fifo.fenced.log import FencedLog
+from engine.fifo.fenced.member.zones import FencedLogs
 from engine.fifo.fenced.register import Fenced, Register
 from engine.fifo.fenced.scripts import run
 from engine.fifo.fenced.views import Views
 from engine.fifo.log.progress import Progress
+from engine.fifo.log.record import Record
 
 
 @pytest.fixture
@@ -172,6 +174,46 @@ def test_a_new_writer_gives_every_zone_the_records_of_the_last_write(bench):
         return [(await bench.cluster.direct(zone).execute(("HLEN", bench.keys.log(partition))))[0] for zone in "abc"]
 
     assert bench.run(takes_over()) == [1, 1, 1]
+
+
+def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench):
+    (partition,) = bench.partitions
+    writer = FencedLog(bench.wires("a", "w").store(lease_ms=60_000, margin_ms=0), partition, near="a")
+    logs, found = FencedLogs(wires=bench.wires("a", "p"), tenures=None, keys=bench.fifo_keys), []
+
+    async def sends(*sequences):
+        records = [Record(id=f"m{each}", key="k", body="", producer="p", sequence=each) for each in sequences]
+        await logs.append_all(partition, records)
+        for _ in range(5):
+            await bench.pause_ms(20)
+            found.extend(entry.record.id for entry in await writer.read(len(found), 10))
+        return list(found)
+
+    async def course():
+        assert await writer.take()
+        read = [await sends(2), await sends(1), await sends(1, 2, 3), await sends(4)]
+        (left,) = await bench.cluster.direct("a").execute(("ZRANGE", bench.keys.inbox(partition), 0, -1))
+        return read, [Record.parse(raw.decode()).id for raw in left]
+
+    read, left = bench.run(course())
+    assert read == [[], ["m1", "m2"], ["m1", "m2", "m3"], ["m1", "m2", "m3", "m4"]]
+    assert left == ["m4"]  # until the next write; what was sent again is gone
+
+
+def test_whoever_is_not_the_writer_reads_what_two_zones_show_alike(bench):
+    (partition,) = bench.partitions
+    text = Record(id="m", key="k", body="", producer="p", sequence=1).text()
+
+    async def course():
+        assert await register(bench, "writer").claim()
+        reader = FencedLog(bench.wires("b", "r").store(lease_ms=60_000, margin_ms=0), partition, near="b")
+        found = []
+        for zone in "bc":
+            await bench.cluster.direct(zone).execute(("HSET", bench.keys.log(partition), 0, f"1 {text}"))
+            found.append([entry.record.id for entry in await reader.read(0, 1)])
+        return found
+
+    assert bench.run(course()) == [[], ["m"]]
 
 
 class CutOffAfter:
