@@ -15,12 +15,14 @@ from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.fenced.cursor import CursorState, GroupCursor
 from engine.fifo.fenced.keys import LOG_REGISTER, group_register
 from engine.fifo.fenced.log import FencedLog
+from engine.fifo.fenced.member.tenures import Tenures
 from engine.fifo.fenced.member.zones import FencedLogs
 from engine.fifo.fenced.register import Fenced, Register
 from engine.fifo.fenced.scripts import run
 from engine.fifo.fenced.views import Views
 from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
+from engine.fifo.settings import Begin
 
 
 @pytest.fixture
@@ -191,7 +193,7 @@ def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench)
 
     async def course():
         assert await writer.take()
-        read = [await sends(2), await sends(1), await sends(1, 2, 3), await sends(4)]
+        read = [await sends(2), await sends(1), await sends(1, 2, 3), await sends(1, 4)]
         (left,) = await bench.cluster.direct("a").execute(("ZRANGE", bench.keys.inbox(partition), 0, -1))
         return read, [Record.parse(raw.decode()).id for raw in left]
 
@@ -272,3 +274,22 @@ def test_an_owner_that_was_refused_knows_that_it_is_none_any_more(bench):
         return owner.token, next_one.token
 
     assert bench.run(refused()) == (0, 2)
+
+
+def test_failures_add_up_over_owners_and_a_result_counts_under_the_token_it_was_worked_for_only(bench):
+    (partition,) = bench.partitions
+
+    async def course():
+        owners = [
+            Tenures(bench.wires(zone, zone).store(lease_ms=1_000, margin_ms=0), "g", near=zone, begins=Begin.FIRST)
+            for zone in "ab"
+        ]
+        for each in owners:
+            tenure = await each.take(partition)
+            await tenure.cursor.fail([7], rests_until_ms=0)
+            assert each.of(partition, tenure.token) is tenure
+            assert each.of(partition, tenure.token - 1) is None
+            await each.release(tenure)
+        return tenure.cursor.state.failed
+
+    assert bench.run(course()) == {7: 2}
