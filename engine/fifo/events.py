@@ -11,7 +11,10 @@ class Observer(Protocol):
     """Hears of questions to the zones, which begin and end, and of moments."""
 
     def begin(self, kind: str, /, **columns: Any) -> int:
-        """A question begins: produce, grant, renew, release, commit or dead_letter; the number to end it with."""
+        """A question begins: produce, grant, renew, release, commit or dead_letter; the number to end it with.
+
+        ``above``, of a commit: the offsets above the cursor that are finished.
+        """
 
     def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
         """``outcome``: ok (it took effect), fail (it certainly had none), info (nobody knows)."""

@@ -139,7 +139,8 @@ class _Handed:
 class _Acknowledging:
     """An observer that hands everything on to ``inner``; and the history of operations hears of deliveries as pops.
 
-    A message is acknowledged when a cursor behind it is committed. ``counts``: otherwise that history hears nothing.
+    A message is acknowledged when a cursor behind it is committed, or the message among those finished above it.
+    ``counts``: otherwise that history hears nothing.
     """
 
     inner: Observer
@@ -164,12 +165,12 @@ class _Acknowledging:
     def begin(self, kind: str, /, **columns: Any) -> int:
         call = self.inner.begin(kind, **columns)
         if kind == "commit":
-            handed = self._handed.get(columns["partition"], [])
-            done = [each for each in handed if each.offset < columns["cursor"]]
-            self._handed[columns["partition"]] = [each for each in handed if each.offset >= columns["cursor"]]
+            partition, cursor, above = columns["partition"], columns["cursor"], columns.get("above", ())
+            handed = self._handed.get(partition, [])
+            done = [each for each in handed if each.offset < cursor or each.offset in above]
+            self._handed[partition] = [each for each in handed if each not in done]
             self._acks[call] = [
-                self.recorder.committing(self.actor, each.message_id, each.op, shard=columns["partition"])
-                for each in done
+                self.recorder.committing(self.actor, each.message_id, each.op, shard=partition) for each in done
             ]
         return call
 

@@ -23,10 +23,12 @@ def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool,
     other = still_open(unit, calls.time_ns, end)
     overlapped = (other >= 0) & (end[other] > calls.time_ns)
     later, earlier = calls.where(overlapped), calls.where(other[overlapped])
-    token = np.minimum(later.token, earlier.token)
-    tokenless = (token < 0) & (later.session != earlier.session)
-    zombie = (later.token != earlier.token) | tokenless
-    old = np.where(earlier.token == token, earlier.op_id, later.op_id)
+    tokenless = (np.minimum(later.token, earlier.token) < 0) & (later.session != earlier.session)
+    moved = (later.partition != earlier.partition) & (later.epoch != earlier.epoch)
+    zombie = moved | tokenless | (later.token != earlier.token)
+    # A token is one of its partition: of two that a resize lies between, the one of the earlier epoch is old.
+    newer = np.where(moved, later.epoch < earlier.epoch, later.token < earlier.token)
+    old = np.where(newer, later.op_id, earlier.op_id)
     harmless = zombie & ~_took_effect(rows, old, later.time_ns) if watched else np.zeros(len(later), dtype=np.bool_)
     for what, mask in (("same token", ~zombie), ("zombie", zombie & ~harmless), (HARMLESS, harmless)):
         findings.add(Property.EXCLUSION, what, later.where(mask), _beside(earlier.where(mask)))

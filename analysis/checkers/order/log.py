@@ -10,7 +10,7 @@ import numpy as np
 from analysis.checkers.order.findings import Findings
 from analysis.checkers.order.intervals import dense, first_of_each, latest_before, least
 from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, OK, Bools, Ints, Rows
+from analysis.checkers.order.rows import BITS, KINDS, OK, Books, Bools, Ints, Rows
 from analysis.runs.order import OrderKind
 
 ROUNDING_NS = 2_000_000
@@ -21,24 +21,27 @@ _RECORD = ("partition", "message_id", "producer", "sequence")
 """What tells one record from another, whatever its offset."""
 
 
-def placed(rows: Rows, log: Rows) -> Rows:
+def placed(rows: Rows, log: Rows, books: Books) -> Rows:
     """``rows``; a confirmed append without offset has the first one at which its message was begun.
 
-    If it never was, the one at which the decided ``log`` at rest has its record, else still none. It began when its
-    record was first sent, perhaps by a push that failed. Delayed messages, which go into the log when they are due,
-    are left as they are.
+    If it never was, the one at which the decided ``log`` at rest has its record, else still none. Such an append, and
+    one that found its record there, began when the record was first sent, perhaps by a push that failed. Delayed
+    messages, which go into the log when they are due, are left as they are.
     """
-    at = np.flatnonzero(_unplaced(rows))
+    confirmed = (rows.kind == KINDS[OrderKind.PRODUCE]) & (rows.outcome == OK)
+    again = confirmed & (rows.offset >= 0) & (rows.status == books.code("status", "duplicate"))
+    nowhere = _unplaced(rows)
+    at = np.flatnonzero(nowhere | again)
     if not len(at):
         return rows
-    starts, produced = rows.of_kind(OrderKind.START), rows.where(at)
+    starts, sent, produced = rows.of_kind(OrderKind.START), rows.of_kind(OrderKind.PRODUCE), rows.where(at)
     begun = least(_message(starts), starts.offset, _message(produced), otherwise=-1)
     known, wanted = same_records(log, produced)
-    sent = rows.of_kind(OrderKind.PRODUCE)
     known_sent, wanted_sent = same_records(sent, produced)
     offset, invoke_ns = rows.offset.copy(), rows.invoke_ns.copy()
     invoke_ns[at] = least(known_sent, sent.invoke_ns, wanted_sent, otherwise=-1)
-    offset[at] = np.where(begun >= 0, begun, least(known, log.offset, wanted, otherwise=-1))
+    found = np.where(begun >= 0, begun, least(known, log.offset, wanted, otherwise=-1))
+    offset[at] = np.where(nowhere[at], found, produced.offset)
     return replace(rows, offset=offset, invoke_ns=invoke_ns)
 
 

@@ -171,7 +171,7 @@ class _Check:
     def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
-        rows = placed(Rows.of(events, texts, self._places), rest.log)
+        rows = placed(Rows.of(events, texts, self._places), rest.log, self._books)
         self._findings.judging(texts["message_id"])
         known, idempotent = self._run.at_rest is not None, self._rules.idempotent
         check_log(rows, rest.log, rest.waiting, self._findings, idempotent=idempotent, log_known=known)
@@ -196,7 +196,7 @@ class _Check:
     def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
         texts = {name: Names() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
-        rows, held = placed(Rows.of(events, texts, self._places), rest.log), rest.sinks
+        rows, held = placed(Rows.of(events, texts, self._places), rest.log, self._books), rest.sinks
         self._findings.judging(texts["message_id"])
         check_produced_in_order(rows, self._findings)
         check_due_in_order(rows, self._findings)

@@ -52,12 +52,14 @@ LOG = """
 """
 
 # Appends that were confirmed before they had an offset: where they were first begun, otherwise where the log has them.
-# They began when their record was first sent. What is delayed goes into the log when it is due, and is left as it is.
+# They, and those that found their record there, began when it was first sent. What is delayed goes into the log when it
+# is due, and is left as it is.
 PLACED = f"""
     SELECT u.run, u.index, min(s.invoke_ns) AS invoke_ns, coalesce(min(b.pos), min(l.pos)) AS pos
     FROM (
         SELECT * FROM order_told_events
-        WHERE kind = '{OrderKind.PRODUCE}' AND outcome = 'ok' AND pos IS NULL AND until_ns IS NULL AND part IS NOT NULL
+        WHERE kind = '{OrderKind.PRODUCE}' AND outcome = 'ok' AND part IS NOT NULL
+          AND IF(pos IS NULL, until_ns IS NULL, status = 'duplicate')
     ) u
     JOIN (SELECT * FROM order_told_events WHERE kind = '{OrderKind.PRODUCE}') s
       ON s.run = u.run AND s.part = u.part AND s.message_id <=> u.message_id AND s.producer <=> u.producer

@@ -25,22 +25,27 @@ def _calls(unit: str) -> str:
     """One row a call; of its messages the one that was longest in work."""
     return f"""
         SELECT run, grp, {unit} AS unit, time_ns, ballot, session, max(end_ns) AS end_ns,
-               max_by(struct(index, part, pos, op_id), struct(end_ns, -index)) AS message
+               max_by(struct(index, part, pos, op_id, epoch), struct(end_ns, -index)) AS message
         FROM order_work WHERE {unit} IS NOT NULL
         GROUP BY run, grp, {unit}, time_ns, ballot, session
     """
 
 
-# Calls that began while another of their unit, the one of those that ended last, was still in work.
+# Calls that began while another of their unit, the one of those that ended last, was still in work. A token is one of
+# its partition: of two that a resize lies between, the one of the earlier epoch is old.
 OVERLAPPED = """
-    SELECT *, ballot <> other.ballot OR ballot < 0 AND NOT session <=> other.session AS zombie,
-           IF(other.ballot <= ballot, other.message.op_id, message.op_id) AS older_op_id
+    SELECT *, moved OR ballot <> other.ballot OR ballot < 0 AND NOT session <=> other.session AS zombie,
+           IF(IF(moved, other.message.epoch <= message.epoch, other.ballot <= ballot),
+              other.message.op_id, message.op_id) AS older_op_id
     FROM (
-        SELECT *, max(struct(end_ns, time_ns, message, ballot, session)) OVER (
-                   PARTITION BY run, grp, unit ORDER BY time_ns, message.index
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-               ) AS other
-        FROM order_calls
+        SELECT *, other.message.part <> message.part AND other.message.epoch <> message.epoch AS moved
+        FROM (
+            SELECT *, max(struct(end_ns, time_ns, message, ballot, session)) OVER (
+                       PARTITION BY run, grp, unit ORDER BY time_ns, message.index
+                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                   ) AS other
+            FROM order_calls
+        )
     )
     WHERE other.end_ns > time_ns
 """

@@ -48,5 +48,6 @@ class Offsets:
 
     async def _write(self, partition: Partition, progress: Progress) -> None:
         context = self._context
-        with suppress(*COMMAND_FAILURES), asked(context, "commit", [partition], cursor=progress.cursor):
+        moves = {"cursor": progress.cursor, "above": progress.above}
+        with suppress(*COMMAND_FAILURES), asked(context, "commit", [partition], **moves):
             await context.zones.logs.commit(partition, context.group, progress)

@@ -60,7 +60,7 @@ class Ordered:
         said = {"producer": "p", "key": key, "sequence": number, "message_id": f"{partition}:{key}{number}"}
         record = {**said, "partition": partition, "offset": len(log)}
         log.append(record)
-        return self.add(OrderKind.PRODUCE, outcome=outcome, epoch=0, **{**record, **columns})
+        return self.add(OrderKind.PRODUCE, **{"outcome": outcome, "epoch": 0, **record, **columns})
 
     def grant(self, session: str, *, group: str = "g", partition: str = "t/0", **columns: Any) -> "Owner":
         place = group, partition

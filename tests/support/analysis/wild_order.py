@@ -82,7 +82,8 @@ def _message(draw: random.Random, number: int, *, delayed: bool) -> list[Row]:
         "outcome": draw.choice(["ok"] * 7 + ["info", "fail"]),
         "until_ns": draw.randrange(20) * ROUNDED_NS if delayed and number % 4 else None,
     }
-    return [row] * draw.choice([1, 1, 1, 2])
+    later = {name: row[name] + 5 for name in ("invoke_ns", "time_ns")}
+    return [row, {**row, **later, "status": "duplicate"}][: draw.choice([1, 1, 1, 2])]
 
 
 def _who(draw: random.Random) -> Row:

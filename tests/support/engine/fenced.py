@@ -43,6 +43,7 @@ class Observed:
         self.history, self._runtime = OrderHistory(self.table), runtime
 
     def begin(self, kind, /, **columns):
+        columns.pop("above", None)
         return self.history.begin(OrderKind(kind), time_ns=self._runtime.now_ns(), **columns)
 
     def end(self, call, /, *, outcome, **columns):

@@ -24,6 +24,7 @@ class Recorded(Told):
         self._history = OrderHistory(self.table)
 
     def begin(self, kind, /, **columns):
+        columns.pop("above", None)
         pause_ms = columns.pop("pause_ms", None)
         if pause_ms is not None:
             columns["until_ns"] = self._runtime.now_ns() + pause_ms * NS_PER_MS

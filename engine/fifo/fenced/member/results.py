@@ -37,7 +37,8 @@ class FencedResults(Results):
     async def _reach(self, queue: ProcessQueue, reached: Progress) -> None:
         try:
             tenure = self._tenure(queue)
-            moves = {"offset": tenure.cursor.state.progress.cursor, "cursor": reached.cursor}
+            was = tenure.cursor.state.progress.cursor
+            moves = {"offset": was, "cursor": reached.cursor, "above": reached.above}
             with told(self._context, "commit", queue.partition, [moves]):
                 await tenure.cursor.commit(reached)
         except COMMAND_FAILURES:

@@ -72,6 +72,25 @@ def test_a_zombie_whose_effects_were_refused_is_counted_and_not_forbidden() -> N
     assert (verdict.of(Property.EXCLUSION), verdict.opportunities["I6"]) == ("holds", 1)
 
 
+@pytest.mark.parametrize(("late", "sorts"), [("fail", {HARMLESS: 2}), ("ok", {"zombie": 2})])
+def test_a_zombie_of_a_partition_that_was_sealed_is_told_by_its_epoch(late: str, sorts: dict[str, int]) -> None:
+    """The key goes on in another partition, whose first token is no greater than that of the zombie."""
+    topic = Ordered(RULES.model_copy(update={"unit": "key"}))
+    topic.produce()
+    old = topic.grant("m-1")
+    begun = old.start(0)
+    topic.now += 2 * LEASE_MS
+    topic.grant("n-1").work(0)
+    topic.produce(partition="t/0@1", epoch=1)
+    other = topic.grant("o-1", partition="t/0@1")
+    start = other.start(0, epoch=1)
+    other.sink(start)
+    old.sink(begun, late)
+    old.end(begun, "error")
+    other.end(start)
+    assert topic.verdict().sorts[Property.EXCLUSION] == sorts
+
+
 def test_what_was_asked_at_once_may_have_happened_in_either_order() -> None:
     topic = Ordered()
     topic.produce()

@@ -1,10 +1,12 @@
 """Goal: appends that are confirmed before they have an offset are judged by I1 and I2, too. Method: planted faults."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support.analysis.orders import RULES, Ordered
 
+from analysis.checkers.order.properties import Property
 from analysis.runs.order import OrderKind
 
 
@@ -76,3 +78,28 @@ def test_a_delayed_append_is_not_looked_for() -> None:
     verdict = topic.verdict()
     assert (verdict.broken, verdict.opportunities["I2"]) == ((), 0)
     assert topic.rows[0]["kind"] == str(OrderKind.PRODUCE)
+
+
+def sent_again() -> Ordered:
+    """A push whose fate was unknown is worked on, and says where its record stands when it is sent again."""
+    topic = Ordered(RULES)
+    record = topic.produce(outcome="info", offset=None)
+    topic.grant("m-1").work(0)
+    topic.now += 1
+    topic.add(OrderKind.PRODUCE, outcome="ok", **{**_said(record), "offset": 0, "status": "duplicate"})
+    return topic
+
+
+def _said(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: record[name] for name in ("producer", "key", "sequence", "message_id", "partition", "epoch")}
+
+
+def test_a_record_that_is_sent_again_was_in_the_log_since_it_was_first_sent() -> None:
+    assert sent_again().verdict().broken == ()
+
+
+def test_a_cursor_that_passes_a_record_that_was_not_sent_yet_is_seen() -> None:
+    topic = sent_again()
+    del topic.rows[0]
+    verdict = topic.verdict()
+    assert verdict.sorts[Property.CURSOR] == {"passed the end": 1}, verdict.cases
