@@ -70,6 +70,7 @@ class Evaluation:
     first_seed: int = 1
     workers: Workers = IN_THIS_PROCESS
     progress: Callable[[int, int], None] = lambda done, total: None
+    begins: Callable[[], None] = lambda: None
     now_s: Callable[[], float] = time.monotonic
     _counts: dict[Cell, int] = field(default_factory=dict)
 
@@ -88,6 +89,7 @@ class Evaluation:
     def run(self, budget: Budget, *, state: RunState[RunOutcome], environment: Environment) -> Evaluated:
         """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
         self._afford(budget, known=bool(state.results))
+        self.begins()
         self._counts = dict.fromkeys(self.rollout.year.cells, LEAST)
         begin_s, known = self.now_s(), len(state.results)
         done, look = self._round(state, environment), 1

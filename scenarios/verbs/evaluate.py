@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from analysis.evaluation_page import write_evaluation_page
@@ -77,7 +78,7 @@ def run_evaluation(
     with evaluation.state(directory, environment) as state:
         with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
             evaluation.progress = bar.show
-            bar.tell(f"evaluate: {_words_before(rollout, budget)}")
+            evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
             done = evaluation.run(budget, state=state, environment=environment)
         evaluate = rollout.evaluate
         result = EvaluationResult(

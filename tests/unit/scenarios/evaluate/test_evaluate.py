@@ -202,6 +202,7 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
     file(tmp_path)
     done = evaluated(tmp_path, "--budget", "1ms")
     assert (done.returncode, done.stdout) == (64, "")
+    assert len(done.stderr.splitlines()) == 1, "what will be run is said once it is known to fit"
     assert re.search(r"--budget: got 0.001 s; accepted: at least \d+ s, as one round is 32 runs of", done.stderr)
 
 
