@@ -90,6 +90,8 @@ class PortHost:
         )
         self.freeing = GradualFreeing(self.loop)
         self.turns = TurnShares(self.loop)
+        self.look_at_all = asyncio.Lock()
+        """Held by a client whose command looks at all the others, if they are many."""
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
         self._clients: dict[Client, None] = {}
         self.turn = TurnBatch(coordinator, clients=self._clients, writes=writes)

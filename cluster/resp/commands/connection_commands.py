@@ -1,12 +1,10 @@
 """Commands about the connection itself, which the port answers: the connections to the zones are not the client's."""
 
 import hmac
-import re
-import time
 from collections.abc import Callable
-from itertools import takewhile
 
 from cluster.resp.client import Client
+from cluster.resp.commands.client_list import INTEGER, client_kill, client_list, described
 from cluster.resp.protocol import wire
 
 WRONG_PASSWORD = "WRONGPASS invalid username-password pair or user is disabled."
@@ -14,9 +12,9 @@ _NO_PASSWORD = (
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your"
     " configuration is correct?"
 )
-_INTEGER = re.compile(rb"0|-?[1-9]\d{0,17}")
-_CLIENT_TYPES = frozenset({b"master", b"normal", b"primary", b"pubsub", b"replica", b"slave"})
-_NAME_WRONG = "ERR Client names cannot contain spaces, newlines or special characters."
+_NO_VERSION = "ERR Protocol version is not an integer or out of range"
+NAME_BYTES_MAX = 1024
+"""Of what a client says about itself: every ``CLIENT LIST`` repeats it."""
 
 
 def auth(client: Client, arguments: list[bytes]) -> None:
@@ -42,23 +40,25 @@ def _log_in(client: Client, credentials: list[bytes]) -> bool:
 def hello(client: Client, arguments: list[bytes]) -> None:
     """``HELLO [2|3 [AUTH user password] [SETNAME name]]``."""
     options = [argument.upper() for argument in arguments]
-    protocol, name, at = client.protocol, None, 2
+    protocol, credentials, name, at = client.protocol, None, None, 2
     if len(arguments) > 1:
         if arguments[1] not in (b"2", b"3"):
-            client.error("NOPROTO unsupported protocol version")
+            is_number = INTEGER.fullmatch(arguments[1])
+            client.error("NOPROTO unsupported protocol version" if is_number else _NO_VERSION)
             return
         protocol = int(arguments[1])
     while at < len(arguments):
         if options[at] == b"AUTH" and at + 2 < len(arguments):
-            if not _log_in(client, arguments[at + 1 : at + 3]):
-                return
+            credentials = arguments[at + 1 : at + 3]
             at += 3
         elif options[at] == b"SETNAME" and at + 1 < len(arguments):
             name = arguments[at + 1]
             at += 2
         else:
-            client.error(f"ERR Syntax error in HELLO option '{arguments[at].decode('utf-8', 'replace')}'")
+            client.error(f"ERR Syntax error in HELLO option '{wire.shown(arguments[at])}'")
             return
+    if credentials is not None and not _log_in(client, credentials):
+        return
     if not client.authenticated:
         client.error(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH"
@@ -66,8 +66,8 @@ def hello(client: Client, arguments: list[bytes]) -> None:
             " same time"
         )
         return
-    if name is not None and not _is_name(name):
-        client.error(_NAME_WRONG)
+    if name is not None and (wrong := _wrong_name("Client names", name)) is not None:
+        client.error(wrong)
         return
     client.name = client.name if name is None else name
     changed, client.protocol = client.protocol != protocol, protocol
@@ -130,8 +130,8 @@ def client_getname(client: Client, arguments: list[bytes]) -> None:
 
 
 def client_setname(client: Client, arguments: list[bytes]) -> None:
-    if not _is_name(arguments[2]):
-        client.error(_NAME_WRONG)
+    if (wrong := _wrong_name("Client names", arguments[2])) is not None:
+        client.error(wrong)
         return
     client.name = arguments[2]
     client.reply(wire.OK)
@@ -140,66 +140,28 @@ def client_setname(client: Client, arguments: list[bytes]) -> None:
 def client_setinfo(client: Client, arguments: list[bytes]) -> None:
     attribute, value = arguments[2].lower(), arguments[3]
     if attribute not in (b"lib-name", b"lib-ver"):
-        client.error(f"ERR Unrecognized option '{attribute.decode('utf-8', 'replace')}'")
-    elif not _is_name(value):
-        client.error(f"ERR {attribute.decode()} cannot contain spaces, newlines or special characters.")
+        client.error(f"ERR Unrecognized option '{wire.shown(arguments[2])}'")
+    elif (wrong := _wrong_name(attribute.decode(), value)) is not None:
+        client.error(wrong)
     else:
         client.library = {**(client.library or {}), attribute: value}
         client.reply(wire.OK)
 
 
 def client_info(client: Client, arguments: list[bytes]) -> None:
-    client.reply(wire.bulk(described(client) + b"\n"))
-
-
-def client_list(client: Client, arguments: list[bytes]) -> None:
-    """All clients of this port, or those that the filters ``ID`` and ``TYPE`` leave."""
-    found, at = client.host.clients, 2
-    while at < len(arguments):
-        option, words = arguments[at].upper(), arguments[at + 1 :]
-        if option == b"TYPE" and words:
-            wanted = words[0].lower()
-            if wanted not in _CLIENT_TYPES:
-                client.error(f"ERR Unknown client type '{words[0].decode('ascii', 'surrogateescape')}'")
-                return
-            found = [one for one in found if _type(one) == wanted]
-            at += 2
-        elif option == b"ID" and words and _INTEGER.fullmatch(words[0]):
-            numbers = [int(word) for word in takewhile(_INTEGER.fullmatch, words)]
-            if min(numbers) < 1:
-                client.error("ERR client-id should be greater than 0")
-                return
-            found = [one for one in found if one.identity in numbers]
-            at += 1 + len(numbers)
-        else:
-            client.error("ERR syntax error")
-            return
-    client.reply(wire.bulk(b"".join(described(one) + b"\n" for one in found)))
-
-
-def _type(client: Client) -> bytes:
-    return b"pubsub" if client.subscription is not None and client.subscription.count else b"normal"
-
-
-def client_kill(client: Client, arguments: list[bytes]) -> None:
-    """``CLIENT KILL ID n`` and ``CLIENT KILL address``."""
-    if len(arguments) == 3:
-        found = [one for one in client.host.clients if _address(one, "peername") == arguments[2].decode("latin-1")]
-    elif len(arguments) == 4 and arguments[2].upper() == b"ID":
-        found = [one for one in client.host.clients if b"%d" % one.identity == arguments[3]]
-    else:
-        client.error("ERR syntax error; accepted here: CLIENT KILL addr:port, CLIENT KILL ID number")
-        return
-    if len(arguments) == 3:
-        client.reply(wire.OK if found else wire.error("ERR No such client"))
-    else:
-        client.reply(wire.integer(len(found)))
-    for one in found:
-        one.close()
+    client.reply(wire.verbatim(described(client) + b"\n", protocol=client.protocol))
 
 
 def client_switch(client: Client, arguments: list[bytes]) -> None:
     """``CLIENT NO-EVICT`` and ``CLIENT NO-TOUCH``: nothing is evicted at the port, so both are true already."""
+    if arguments[2].upper() in (b"ON", b"OFF"):
+        client.reply(wire.OK)
+    else:
+        client.error("ERR syntax error")
+
+
+def client_capa(client: Client, arguments: list[bytes]) -> None:
+    """Of what a client says that it can do the port makes no use."""
     client.reply(wire.OK)
 
 
@@ -213,39 +175,12 @@ def client_refused(client: Client, arguments: list[bytes]) -> None:
     client.error(f"ERR CLIENT {name} is not available through a coordinator: connections to the zones are shared")
 
 
-def described(client: Client) -> bytes:
-    """One line about a connection, as in ``CLIENT LIST``."""
-    now_s = time.monotonic()
-    library = client.library or {}
-    subscription = client.subscription
-    facts = {
-        "id": client.identity,
-        "addr": _address(client, "peername"),
-        "laddr": _address(client, "sockname"),
-        "fd": -1,
-        "name": client.name.decode("utf-8", "replace"),
-        "age": int(now_s - client.born_s),
-        "idle": int(now_s - client.last_s),
-        "flags": "P" if subscription is not None and subscription.count else "N",
-        "db": 0,
-        "sub": len(subscription.channels) if subscription is not None else 0,
-        "psub": len(subscription.patterns) if subscription is not None else 0,
-        "multi": len(client.queued) if client.queued is not None else -1,
-        "user": "default",
-        "resp": client.protocol,
-        "lib-name": library.get(b"lib-name", b"").decode("utf-8", "replace"),
-        "lib-ver": library.get(b"lib-ver", b"").decode("utf-8", "replace"),
-    }
-    return " ".join(f"{key}={value}" for key, value in facts.items()).encode()
-
-
-def _address(client: Client, end: str) -> str:
-    name = client.transport.get_extra_info(end)
-    return f"{name[0]}:{name[1]}" if name else "?:0"
-
-
-def _is_name(name: bytes) -> bool:
-    return all(0x21 <= byte <= 0x7E for byte in name)
+def _wrong_name(what: str, name: bytes) -> str | None:
+    if not all(0x21 <= byte <= 0x7E for byte in name[:NAME_BYTES_MAX]):
+        return f"ERR {what} cannot contain spaces, newlines or special characters."
+    if len(name) > NAME_BYTES_MAX:
+        return f"ERR {what} of more than {NAME_BYTES_MAX} bytes are not available here, got {len(name)}"
+    return None
 
 
 def answer(client: Client, name: str, arguments: list[bytes]) -> None:
@@ -255,7 +190,7 @@ def answer(client: Client, name: str, arguments: list[bytes]) -> None:
 
 PORT_COMMANDS: dict[str, Callable[[Client, list[bytes]], None]] = {
     "AUTH": auth,
-    "CLIENT|CAPA": client_switch,
+    "CLIENT|CAPA": client_capa,
     "CLIENT|GETNAME": client_getname,
     "CLIENT|HELP": client_help,
     "CLIENT|ID": client_id,

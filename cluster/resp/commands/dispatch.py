@@ -6,7 +6,7 @@ from cluster.resp.commands import connection_commands as port
 from cluster.resp.commands.blocking import wait_for
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
 from cluster.resp.commands.subscribe import pong, subscribe
-from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, queue
+from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
 from cluster.resp.protocol import wire
 from cluster.votes.levels import Level, Levels
 
@@ -14,11 +14,18 @@ NO_AUTH = "NOAUTH Authentication required."
 _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
 _WHILE_SUBSCRIBED = frozenset({"PING", "QUIT", "RESET"})
 _SHOWN_MAX = 128
+ARGUMENTS_MAX = 10_000
+"""Of a command that the port takes apart; one that is only sent on may have more."""
+
+_LOOKED_AT = 64
+_TAKEN_APART = frozenset({Treatment.BLOCKING, Treatment.PORT, Treatment.STORING, Treatment.SUBSCRIPTION})
 _LEVEL_COMMAND = b"DYNO_CONFIG:CONN_CONSISTENCY"
 
 
 def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
-    arguments = wire.arguments(raw)
+    arguments, count = wire.beginning(raw, _LOOKED_AT)
+    if count > _LOOKED_AT and (count <= ARGUMENTS_MAX or client.host.coordinator.door is not None):
+        arguments = wire.arguments(raw)
     if not client.authenticated and (spec is None or spec.name not in _BEFORE_AUTH):
         client.error(NO_AUTH)
         return
@@ -34,7 +41,7 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
         if (refusal := door.refusal(tuple(arguments), levels)) is not None:
             _refuse(client, refusal)
             return
-    if spec.treatment is Treatment.CONTAINER or (spec.name == "CLIENT" and len(arguments) > 1):
+    if spec.treatment is Treatment.CONTAINER or (spec.name in ("CLIENT", "COMMAND") and len(arguments) > 1):
         found = client.host.table.find_subcommand(spec, arguments)
         if found is None:
             wrong = f"unknown subcommand '{_shown(arguments[1])}'" if len(arguments) > 1 else _wrong_arity(spec)
@@ -43,15 +50,18 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
         spec = found
     if spec.treatment is Treatment.REFUSE:
         _refuse(client, f"ERR {spec.name.replace('|', ' ')} is not available through a coordinator: {spec.reason}")
-    elif not spec.accepts(len(arguments)):
-        _refuse(client, _wrong_arity(spec))
+    elif not spec.accepts(count):
+        _refuse(client, _wrong_arity(spec), spec)
+    elif count > ARGUMENTS_MAX and spec.treatment in _TAKEN_APART:
+        _refuse(client, f"ERR {spec.name} with more than {ARGUMENTS_MAX} arguments is not available here, got {count}")
     elif client.queued is not None and "no_multi" in spec.flags:
         _refuse(client, f"ERR Command '{spec.name.lower()}' not allowed inside a transaction")
     elif _is_restricted(client, spec):
-        client.error(
+        wrong = (
             f"ERR Can't execute '{spec.name.lower()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET"
             " are allowed in this context"
         )
+        _refuse(client, wrong, spec)
     else:
         _carry_out(client, spec, arguments, raw)
 
@@ -67,7 +77,10 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
     elif treatment is Treatment.SUBSCRIPTION:
         client.exclusively(lambda: subscribe(client, spec.name, raw, arguments[1:]))
     elif spec.name == "PING" and client.subscription is not None and client.subscription.restricts(client.protocol):
-        client.reply(pong(arguments))
+        if len(arguments) > 2:
+            client.error(_wrong_arity(spec))
+        else:
+            client.reply(pong(arguments))
     elif treatment is Treatment.BLOCKING:
         wait_for(client, spec, arguments, raw)
     elif treatment is Treatment.SORTED and client.read_level is Level.DC_SAFE_QUORUM:
@@ -85,7 +98,11 @@ def _is_restricted(client: Client, spec: CommandSpec) -> bool:
     return spec.treatment is not Treatment.SUBSCRIPTION and spec.name not in _WHILE_SUBSCRIBED
 
 
-def _refuse(client: Client, text: str) -> None:
+def _refuse(client: Client, text: str, spec: CommandSpec | None = None) -> None:
+    if spec is not None and spec.name == "EXEC":
+        leave(client)
+        client.error(f"EXECABORT Transaction discarded because of: {text.removeprefix('ERR ')}")
+        return
     if client.queued is not None:
         client.queue_failed = True
     client.error(text)
@@ -118,4 +135,4 @@ def _wrong_arity(spec: CommandSpec) -> str:
 
 
 def _shown(word: bytes, length: int = _SHOWN_MAX) -> str:
-    return word.partition(b"\0")[0][:length].decode("ascii", "surrogateescape")
+    return wire.shown(word, length)

@@ -26,12 +26,22 @@ def error(text: str) -> bytes:
     return b"-%b\r\n" % text.replace("\r", " ").replace("\n", " ").encode("utf-8", "surrogateescape")
 
 
+def shown(word: bytes, length: int | None = None) -> str:
+    """A client's word inside an error, as a server in C shows it: up to the first zero byte."""
+    return word.partition(b"\0")[0][:length].decode("ascii", "surrogateescape")
+
+
 def integer(number: int) -> bytes:
     return b":%d\r\n" % number
 
 
 def bulk(data: bytes) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(data), data)
+
+
+def verbatim(data: bytes, *, protocol: int) -> bytes:
+    """Text that is for people in RESP3, a bulk string in RESP2."""
+    return b"=%d\r\ntxt:%b\r\n" % (len(data) + 4, data) if protocol == 3 else bulk(data)
 
 
 def array(items: Iterable[bytes]) -> bytes:
@@ -63,6 +73,17 @@ def arguments(raw: bytes) -> list[bytes]:
     reader.feed(raw)
     parsed: list[bytes] = reader.gets()
     return parsed
+
+
+def beginning(raw: bytes, most: int) -> tuple[list[bytes], int]:
+    """The first arguments of such a command, ``most`` at most, and how many it has."""
+    end = raw.index(b"\r\n")
+    count, at, found = int(raw[1:end]), end + 2, []
+    for _ in range(min(count, most)):
+        end = raw.index(b"\r\n", at)
+        at = end + 4 + int(raw[at + 1 : end])
+        found.append(raw[end + 2 : at - 2])
+    return found, count
 
 
 def value(raw: bytes) -> Any:

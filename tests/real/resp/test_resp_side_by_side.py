@@ -97,6 +97,15 @@ SAME = [
     b"CLIENT LIST TYPE replica",
     b"CLIENT LIST type pubsub",
     b"CLIENT LIST TYPE master ID 1000000",
+    # found by drawn commands, 24 November 2026
+    b"XREAD BLOCK 10 STREAMS a b TIME $ 0",
+    b"XREADGROUP g c BLOCK 10 STREAMS l1 0",
+    b"SUBSCRIBE ch; EXEC; PING a b; COMMAND LIST; COMMAND nosuch; COMMAND",
+    b"MULTI; COMMAND nosuch; EXEC",
+    b"MULTI; EXEC x; SET k v; EXEC y",
+    b"HELLO x; HELLO 4; HELLO 3 AUTH no default OTHER; HELLO 2 \0\xff",
+    b"CLIENT NO-EVICT x; CLIENT NO-TOUCH x; CLIENT NO-TOUCH off; CLIENT CAPA x; CLIENT SETINFO Other x",
+    b"CLIENT KILL ID 0; CLIENT KILL ID x",
 ]  # fmt: skip
 
 
