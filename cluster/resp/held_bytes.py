@@ -1,10 +1,10 @@
 """What is held for the clients of one port, under one bound.
 
-Commands that are not complete, queues of MULTI and replies that a client does not take are known: when they reach the
-bound, the client that holds most is closed, as Valkey does (``maxmemory-clients``). How large the replies to commands
-under way will be is not known; it is taken that they are as large as the client's last ones were. Large ones are asked
-for as far as they fit into ``under_way`` of all clients together, since everybody else waits behind them on the
-connections to the servers.
+Commands that are not complete or that wait, queues of MULTI, names of channels and replies that a client does not take
+are known: when they reach the bound, the client that holds most is closed, as Valkey does (``maxmemory-clients``). How
+large the replies to commands under way will be is not known; it is taken that they are as large as the client's last
+ones were. Large ones are asked for as far as they fit into ``under_way`` of all clients together, since everybody else
+waits behind them on the connections to the servers.
 """
 
 import asyncio

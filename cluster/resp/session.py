@@ -38,7 +38,7 @@ class Session(OneAtATime):
 
     __slots__ = (
         "_dispatch", "_expected", "_guest_bytes", "_noted", "_one", "_pumping", "_reading", "_ready_bytes",
-        "_scanner", "_strange", "_turn_asked", "_turn_left", "_waits", "_window", "_window_max",
+        "_scanner", "_strange", "_turn_asked", "_turn_left", "_waiting_bytes", "_waits", "_window", "_window_max",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
@@ -56,6 +56,7 @@ class Session(OneAtATime):
         self._noted = 0  # bytes held when that was last said
         self._expected = 0  # size of a reply, if the last ones were large
         self._waits = False  # for memory for such a reply
+        self._waiting_bytes = 0  # of the last command, for which later ones may have to wait
         self._strange = True  # no reply so far
         self._one = False  # what was taken last was one command by itself
         self._single = NO
@@ -260,7 +261,9 @@ class Session(OneAtATime):
 
     def measured(self) -> int:
         """Bytes held for this client."""
-        held = self._scanner.held + self._ready_bytes
+        held = self._scanner.held + self._ready_bytes + self._waiting_bytes * self._busy
+        if self.subscription is not None:
+            held += self.subscription.held_bytes
         if self.queued is not None:
             held += self.queued_bytes + _QUEUED_BYTES * len(self.queued)
         return held + self._expected + self.transport.get_write_buffer_size() if self._write_paused else held
@@ -370,12 +373,14 @@ class Session(OneAtATime):
     def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
         self._turn_left -= FORWARDED_PER_OTHER
+        self._waiting_bytes = len(raw)
         self._dispatch(self, spec or self.host.table.find(name), raw)
 
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
         idle = self._scanner.idle
-        if not idle or self._noted or self._ready_bytes or self._write_paused or self.queued is not None:
+        held = self._busy or self._noted or self._ready_bytes or self._write_paused or self.subscription is not None
+        if held or not (idle and self.plain):
             self._account()
         if self._ending or self.closing:
             return

@@ -15,8 +15,9 @@ class PortSettings:
 
     ``reply_bytes``: memory for the replies to one client that are under way, and for large ones of all clients.
     ``in_flight_max``: a client's commands under way. ``held_bytes_max``: what is held for all clients, which is
-    incomplete commands, queues of MULTI and replies that they do not take. ``zone_backlog_bytes``: what waits to be
-    sent to one zone. ``busy_poll_us``: how long after each request the process does not sleep; 0: it sleeps at once.
+    incomplete commands, commands that wait, queues of MULTI, names of channels and replies that they do not take.
+    ``zone_backlog_bytes``: what waits to be sent to one zone. ``busy_poll_us``: how long after each request the process
+    does not sleep; 0: it sleeps at once.
     """
 
     host: str = "127.0.0.1"

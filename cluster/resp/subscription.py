@@ -12,6 +12,9 @@ from cluster.zone import Address
 _INTRODUCTION = re.compile(rb"[*%]\d+\r\n\$6\r\nserver\r\n")
 _CONFIRMATION = re.compile(rb"[*>]3\r\n\$\d+\r\n(?:p|s)?(?:un)?subscribe\r\n")
 
+_NAME_BYTES = 100
+"""What a name takes beside its own bytes."""
+
 
 class Subscription(asyncio.Protocol):
     """The connection of one subscriber to the server of its own zone.
@@ -31,6 +34,8 @@ class Subscription(asyncio.Protocol):
         self.channels: set[bytes] = set()
         self.patterns: set[bytes] = set()
         self.shards: set[bytes] = set()
+        self.held_bytes = 0
+        """What all these names take."""
 
     @property
     def count(self) -> int:
@@ -69,7 +74,21 @@ class Subscription(asyncio.Protocol):
         await self._confirmed
         self._confirmed = None
 
-    def set_of(self, name: str) -> set[bytes]:
+    def confirmations(self, name: str, channels: list[bytes]) -> int:
+        """Note what the command called ``name`` changes; returns how many confirmations the server will send."""
+        names = self._set_of(name)
+        if "UNSUB" not in name:
+            changed = set(channels) - names
+            names |= changed
+            self.held_bytes += _size(changed)
+            return len(channels)
+        count = len(channels) or max(1, len(names))
+        changed = names.intersection(channels) if channels else set(names)
+        names -= changed
+        self.held_bytes -= _size(changed)
+        return count
+
+    def _set_of(self, name: str) -> set[bytes]:
         if name.startswith("P"):
             return self.patterns
         return self.shards if name in ("SSUBSCRIBE", "SUNSUBSCRIBE") else self.channels
@@ -116,3 +135,7 @@ class Subscription(asyncio.Protocol):
     def _confirm(self) -> None:
         if self._confirmed is not None and not self._confirmed.done():
             self._confirmed.set_result(None)
+
+
+def _size(names: set[bytes]) -> int:
+    return sum(map(len, names)) + _NAME_BYTES * len(names)

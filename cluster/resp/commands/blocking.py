@@ -5,7 +5,7 @@ would take the element out of that zone only. So the port looks at the own zone 
 ``POLL_MAX_S``, and when there is something it sends the command's form that does not wait to all zones, at the
 client's level. Another client may have been faster; then it goes on waiting. Clients that wait are served in no
 particular order, where a single server serves the one that waits longest. The more clients wait, the longer are the
-intervals of each, so that all of them together cost no more than ``LOOKS_PER_S``.
+intervals of each, so that all of them together cost no more than ``LOOKS_PER_S``; and so are those of a long command.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05
 LOOKS_PER_S = 5_000
 """Of all clients of a port together, beside the first one of each: about a tenth of a core."""
+LOOK_BYTES = 1024
+"""So many bytes of a command, or one key more, count as another look: each look sends them to the server again."""
 TOGETHER_S = 0.01
 """Many clients look at the same moments, so far apart, and their looks are one batch."""
 
@@ -90,7 +92,7 @@ def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: byt
         client.error("ERR timeout is out of range")
     else:
         attempt = partial(_first_of, client, form, keys) if form.many else partial(_if_any, client, keys, packed)
-        client.exclusively(lambda: _wait(client, timeout_s, attempt))
+        client.exclusively(lambda: _wait(client, timeout_s, attempt, looks=len(keys) + len(packed) // LOOK_BYTES))
 
 
 def _sources(name: str, rest: list[bytes]) -> list[bytes]:
@@ -138,15 +140,15 @@ async def _if_any(client: Client, keys: list[bytes], packed: bytes) -> bytes | N
 _NOTHING = frozenset({*wire.NIL.values(), *wire.NIL_ARRAY.values(), b"*0\r\n", b"%0\r\n"})
 
 
-async def _wait(client: Client, timeout_s: float, attempt: _Attempt) -> bytes:
-    """Try until there is something; a time-out of 0 never ends."""
+async def _wait(client: Client, timeout_s: float, attempt: _Attempt, *, looks: int) -> bytes:
+    """Try until there is something; a time-out of 0 never ends. ``looks``: as how many an attempt counts."""
     now_s = client.loop.time
     deadline_s = now_s() + timeout_s if timeout_s else None
     pause_s, host = POLL_MIN_S, client.host
     host.waiting += 1
     try:
         while (reply := await attempt()) is None:
-            if (least_s := host.waiting / LOOKS_PER_S) > TOGETHER_S:
+            if (least_s := looks * host.waiting / LOOKS_PER_S) > TOGETHER_S:
                 pause_s = max(pause_s, least_s) + -now_s() % TOGETHER_S
             if deadline_s is not None:
                 left_s = deadline_s - now_s()
@@ -166,7 +168,7 @@ def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) 
     What is wrong with it the server says: it gets the words up to the wrong one, and without streams it waits for none.
     ``COUNT -1`` changes nothing and makes every form long enough for the server to look at it.
     """
-    plain, at, timeout_ms = [arguments[0], b"COUNT", b"-1"], 1, None
+    plain, at, timeout_ms = [arguments[0], *(b"COUNT", b"-1") * 3], 1, None
     while at < len(arguments) and (option := arguments[at].upper()) != b"STREAMS":
         words = arguments[at : at + 1 + _STREAM_OPTIONS.get(option, 0)]
         at += len(words)
@@ -177,7 +179,7 @@ def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) 
         if option not in _STREAM_OPTIONS or option == b"BLOCK":
             at = len(arguments)
     plain += arguments[at:]
-    if timeout_ms is None or at == len(arguments):
+    if timeout_ms is None or (len(arguments) - at) % 2 == 0:
         client.submit(spec.kind, [wire.command(*plain)])
     else:
         client.exclusively(lambda: _wait_on_stream(client, spec, plain, timeout_ms / 1000))
@@ -190,7 +192,7 @@ async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes],
         reply = wire.joined(await client.call(spec.kind, packed))
         return None if reply in _NOTHING else reply
 
-    return await _wait(client, timeout_s, attempt)
+    return await _wait(client, timeout_s, attempt, looks=1 + len(packed) // LOOK_BYTES)
 
 
 async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:

@@ -21,13 +21,7 @@ async def subscribe(client: Client, name: str, raw: bytes, channels: list[bytes]
         except OSError:
             return wire.error(UNREACHABLE)
         client.subscription = subscription
-    names = subscription.set_of(name)
-    if "UNSUB" in name:
-        confirmations = len(channels) or max(1, len(names))
-        names.difference_update(channels or list(names))
-    else:
-        confirmations = len(channels)
-        names.update(channels)
+    confirmations = subscription.confirmations(name, channels)
     await subscription.ask(raw, confirmations=confirmations, protocol=client.protocol)
     return b""
 

@@ -33,6 +33,10 @@ _PIECE_BYTES_MAX = 16 * 1024
 _EMPTY_BYTES_MAX = 4 * 1024
 """So many bytes of them are passed over at a time; it takes some tenths of a millisecond."""
 
+_ARGUMENTS_AT_ONCE = 64
+_ARGUMENT_BYTES = 8
+"""So many arguments are looked at by hand at a time, and each counts as so many bytes of empty commands: 0.8 µs."""
+
 _PIECE = re.compile(rb"""[^ \t\r\n"']++|"(?:[^"\\]|\\.)*+"|'(?:\\'|[^'])*+'""", re.DOTALL)
 _WORD = re.compile(rb"(?!\s)(?:%b)++" % _PIECE.pattern, re.DOTALL)
 _BALANCED = re.compile(rb"(?:\s++|(?:%b)++)*+" % _PIECE.pattern, re.DOTALL)
@@ -138,7 +142,10 @@ class CommandScanner:
         self._stalled = False  # the first command of the rest is known to be incomplete
         self._at = 0  # how far the first command of the rest has been looked at
         self.passed_over = 0
-        """Bytes of empty commands since this was last set to 0; after many of them ``next`` gives None."""
+        """Bytes of empty commands since this was last set to 0; after many of them ``next`` gives None.
+
+        So it does after many arguments of a command that it looks at by hand, which count here as well.
+        """
         self._left = -1  # how many of its arguments are still to be looked at; -1: its header, too
 
     def admit(self) -> None:
@@ -238,9 +245,10 @@ class CommandScanner:
                 if rest and empty.end() > _EMPTY_BYTES_MAX - _HEADER_BYTES_MAX:
                     return None
                 continue
+            self._stalled = True
             if not self._completed(rest):
-                self._stalled = True
                 return None
+            self._stalled = False
             with memoryview(rest) as all_of_it, all_of_it[: self._at] as command:
                 raw = bytes(command)
             del rest[: self._at]
@@ -264,7 +272,10 @@ class CommandScanner:
         return None if raw[1] in _NO_COUNT else (wire.arguments(raw)[0], raw)
 
     def _completed(self, data: bytearray) -> bool:
-        """Look on from where the last look at the first command ended; True once it is complete, up to ``_at``."""
+        """Look on from where the last look at the first command ended; True once it is complete, up to ``_at``.
+
+        After many arguments it is False and the command is not taken for incomplete.
+        """
         if data[0] != _STAR:
             return self._inline_completed(data)
         if self._left < 0:
@@ -272,7 +283,12 @@ class CommandScanner:
             if count is None:
                 return False
             self._left = max(0, count)
+        enough = self._left - _ARGUMENTS_AT_ONCE
         while self._left:
+            if self._left == enough:
+                self._stalled = False
+                self.passed_over += _ARGUMENTS_AT_ONCE * _ARGUMENT_BYTES
+                return False
             begin = self._at
             size = self._header(data, _DOLLAR, "invalid bulk length", self._argument_bytes)
             if size is None:

@@ -19,6 +19,7 @@ GET = wire.command(b"GET", b"k")
 HOLDING = {
     "unfinished commands": b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$30000000\r\n" + bytes(12 * MB),
     "queues of MULTI": wire.command(b"MULTI") + wire.command(b"SET", b"k", bytes(MB)) * 12,
+    "commands that wait": wire.command(b"BLPOP", bytes(12 * MB), b"0"),
     "replies not taken": GET,
 }
 

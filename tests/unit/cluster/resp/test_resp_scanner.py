@@ -20,8 +20,8 @@ def scanned(data, *, step=None, limits=SMALL, guest=False):
     found = []
     for begin in range(0, len(data), step or len(data) or 1):
         scanner.feed(data[begin : begin + (step or len(data))])
-        while (one := scanner.next()) is not None:
-            found.append(one)
+        while (one := scanner.next()) is not None or scanner.ready:
+            found += [one] if one is not None else []
     return found, scanner.held
 
 
@@ -159,6 +159,18 @@ def test_what_is_no_command_is_refused_with_a_reason(data, said, step):
 def test_inline_commands_are_quoted_as_valkey_takes_it(line, words):
     """Measured on Valkey 9.1.2, 23 November 2026."""
     assert scanned(line + b"\r\n")[0] == [(words[0], wire.command(*words))]
+
+
+def test_many_arguments_are_looked_at_a_few_at_a_time():
+    scanner, calls = CommandScanner(SMALL, guest=False), 1
+    raw = wire.command(b"MSET", *[b"k"] * 1_100)
+    scanner.feed(raw)
+    while (found := scanner.next()) is None:
+        assert scanner.ready
+        calls += 1
+    assert found == (b"MSET", raw)
+    assert calls == 1 + 1_101 // 64
+    assert scanner.passed_over > 1_000 * 8
 
 
 @pytest.mark.parametrize("step", [None, 1, 5, 1000])

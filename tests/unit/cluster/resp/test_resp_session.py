@@ -232,6 +232,15 @@ async def test_many_clients_that_wait_look_together_no_more_often_than_is_allowe
         assert looks <= 50 + 100 * (time.monotonic() - begin_s) + 50
 
 
+@coroutine
+async def test_a_long_command_that_waits_looks_less_often():
+    async with opened(reply=b":0\r\n") as port:
+        begin_s = time.monotonic()
+        (await port.client()).send(b"BLPOP", bytes(1_000_000), b"0")
+        await until(lambda: port.coordinator.asked >= 4)
+        assert time.monotonic() - begin_s >= 3 * 1_000_000 / blocking.LOOK_BYTES / blocking.LOOKS_PER_S
+
+
 @on_port()
 async def test_a_client_that_leaves_while_it_waits_is_waited_for_no_more(port):
     client = await port.client()

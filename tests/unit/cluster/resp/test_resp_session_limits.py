@@ -7,6 +7,9 @@ from itertools import pairwise
 import pytest
 from support.coroutines import coroutine
 
+from cluster.resp.commands.client_list import TURN_CLIENTS
+from cluster.resp.commands.connection_commands import NAME_BYTES_MAX
+from cluster.resp.commands.dispatch import ARGUMENTS_MAX
 from cluster.resp.protocol import wire
 from cluster.resp.session import GUEST_BYTES_MAX, WINDOW_BEGIN
 from cluster.resp.turn_shares import TURN_MAX
@@ -179,3 +182,42 @@ async def test_more_clients_than_allowed_are_turned_away_with_a_reason(port):
     await until(lambda: len(port.server.clients) == 1)
     fourth = await port.client()
     assert await fourth.ask(b"SET", b"k", b"v") == b"OK"
+
+
+@on_port()
+async def test_clients_that_list_each_other_hold_up_nobody(port):
+    count = 3 * TURN_CLIENTS
+    clients = [await port.client() for _ in range(count)]
+    for client in clients:
+        client.send_raw(wire.command(b"CLIENT", b"LIST", b"ID", b"1", b"2", b"1") + wire.command(b"ECHO", b"x"))
+    most = listed = 0
+    while listed < count:
+        await asyncio.sleep(0)
+        now = sum(session.commands > 1 for session in port.server.clients)
+        most, listed = max(most, now - listed), now
+    assert most <= 1, "so many lists were ended in one turn of the loop"
+    for client in clients[::50]:
+        assert (await client.reply()).count(b"\n") == 2
+        assert await client.reply() == b"x"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param([b"BLPOP", *[b"k"] * ARGUMENTS_MAX, b"0"], id="keys"),
+        pytest.param([b"CLIENT", b"LIST", b"ID", *[b"1"] * ARGUMENTS_MAX], id="identities"),
+        pytest.param([b"CLIENT", b"SETNAME", b"n" * (NAME_BYTES_MAX + 1)], id="name"),
+    ],
+)
+@on_port()
+async def test_what_the_port_would_take_apart_or_repeat_may_not_be_long(port, words):
+    client = await port.client()
+    assert "is not available here" in error(await client.ask(*words)).replace("are not", "is not")
+    assert not port.coordinator.calls
+
+
+@on_port()
+async def test_of_a_long_unknown_command_the_beginning_is_told(port):
+    client = await port.client()
+    told = error(await client.ask(b"nosuch", *[b"ab"] * (ARGUMENTS_MAX + 1)))
+    assert told == "ERR unknown command 'nosuch', with args beginning with: " + "'ab' " * 26
