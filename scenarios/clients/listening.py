@@ -1,6 +1,6 @@
 """Consumers of ordered messages: programs that are members of a group, with a listener that works and has effects."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -21,7 +21,8 @@ from scenarios.spec.ordered.keys import state_of
 class ListeningProgram:
     """One member, from its start to its stop or crash.
 
-    ``sink``: what its messages have their effects on, each at the end of the work on it.
+    ``sink``: what its messages have their effects on, each at the end of the work on it. ``failing``: message → so many
+    attempts at it fail.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class ListeningProgram:
         recorder: Recorder,
         runtime: Runtime,
         work_of: WorkOf | None = None,
+        failing: Mapping[str, int] | None = None,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
         self.poisoned = False
         self._actor, self._poison, self._queue, self._sink = actor, poison, queue, sink
+        self._failing = failing or {}
         self._recorder, self._runtime = recorder, self.switch.view.runtime_of(runtime)
         self._draw_work_ns = parse_lag(settings.processing).sampler(runtime.random(f"work {actor.process}"))
         self._work = work_of(actor) if work_of is not None else self._sleep
@@ -85,7 +88,8 @@ class ListeningProgram:
             self.switch.check()
             await self._work(delivered.record.id)
             self.switch.check()
-            if not self._affect(delivered, handling):
+            fails = delivered.attempt <= self._failing.get(delivered.record.id, 0)
+            if fails or not self._affect(delivered, handling):
                 return Outcome.SUSPEND
         return self._committed(handling, len(batch))
 

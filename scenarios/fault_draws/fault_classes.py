@@ -7,6 +7,7 @@ leases last a fifth of a second.
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from scenarios.arms import Arm
-from scenarios.fault_draws.ordered import in_order
+from scenarios.fault_draws.ordered import in_order, loss_and_takeover
 from scenarios.fault_draws.slowed import slowed
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault, OfClock
@@ -79,6 +80,7 @@ class FaultClass(StrEnum):
     SERVICE_CRASH = "service-crash"
     ANY_OF_ONE_ZONE = "any-of-one-zone"
     COORDINATOR_LOST = "coordinator-lost"
+    LOSS_AND_TAKEOVER = "loss-and-takeover"
 
 
 class EngineMode(StrEnum):
@@ -128,6 +130,10 @@ ABOUT: Mapping[FaultClass, str] = {
         "work; background programs crash as above"
     ),
     FaultClass.COORDINATOR_LOST: "one zone's coordinator ends, and comes back after 300 to 700 ms",
+    FaultClass.LOSS_AND_TAKEOVER: (
+        "a zone is cut off for a while, at its end another is wiped or warmed, and then the third is cut off until its "
+        "partitions are taken over"
+    ),
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
@@ -141,9 +147,10 @@ def classes_of(engine: str) -> tuple[FaultClass, ...]:
     """Those that ``engine`` can be tried with; what a lost coordinator costs is up to the policy of programs."""
     idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
     services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
-    lacking = [FaultClass.COORDINATOR_LOST, *([FaultClass.SERVICE_CRASH] if not services else [])]
-    lacking += [FaultClass.V1_PRODUCERS_CRASH] if "v1_producers" not in ENGINES[engine].settings.model_fields else []
-    return tuple(one for one in FaultClass if one not in lacking)
+    v1 = "v1_producers" in ENGINES[engine].settings.model_fields
+    has = {FaultClass.COORDINATOR_LOST: False, FaultClass.SERVICE_CRASH: bool(services)}
+    has |= {FaultClass.V1_PRODUCERS_CRASH: v1, FaultClass.LOSS_AND_TAKEOVER: engine == "fifo"}
+    return tuple(one for one in FaultClass if has.get(one, True))
 
 
 def scenario_of_class(
@@ -183,8 +190,7 @@ def scenario_of_class(
         crashes = _service_crashes(scenario.services, Streams(seed).stream("services"))
         scenario = scenario.model_copy(update={"faults": (*scenario.faults, *crashes)})
     if ordered:
-        pauses = fault_class is FaultClass.ANY_OF_ONE_ZONE
-        scenario = in_order(scenario, mode=Mode(mode), lease_ms=LEASE_MS, margin_ms=2 * CLOCK_MS + 2, pauses=pauses)
+        scenario = in_order(scenario, mode=Mode(mode), lease_ms=LEASE_MS, clock_ms=CLOCK_MS, fault_class=fault_class)
     return slowed(scenario, factor)
 
 
@@ -381,6 +387,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
     FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
+    FaultClass.LOSS_AND_TAKEOVER: partial(loss_and_takeover, zones=ZONES),
     FaultClass.COORDINATOR_LOST: _of_zone(CoordinatorCrash, kind="coordinator_crash", shortest_s=0.3, longest_s=0.7),
 }
 

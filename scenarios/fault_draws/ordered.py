@@ -1,14 +1,17 @@
 """Classes of faults for ordered messages: keys instead of delays, a sink, and programs that stand still."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
 from cluster.random_streams import Streams
 from engine.fifo.settings import Times
 from scenarios.faults.catalogue import AnyFault
+from scenarios.faults.clocks import ClockFault
+from scenarios.faults.links import CutFault, CutMode
 from scenarios.faults.programs import ConsumerCrash
-from scenarios.faults.seen import ProgramPause
+from scenarios.faults.seen import MemberHidden, ProgramPause
+from scenarios.faults.zones import Kill, Wipe
 from scenarios.spec.engines import queue_settings
 from scenarios.spec.ordered.sections import SinkKind, SinkSettings
 from scenarios.spec.queue_settings import Mode
@@ -18,26 +21,38 @@ _PARTITIONS = 3
 _KEYS = 4
 _PAUSES_MAX = 3
 _PAUSES_SHARE = 0.5
-_SHORTEST, _LONGEST = 0.5, 3.5
+_SHORTEST, _SEEN, _LONGEST = 0.5, 1.25, 3.5
 """In leases."""
+_FAILING_SHARE = 0.25
+_FAILING_MAX = 3
+_FAILS_MAX = 12
+_CLOCKS_WRONG = 3
 
 
-def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, margin_ms: int, pauses: bool) -> Scenario:
-    """``scenario`` with ordered messages. ``pauses``: in half of the seeds consumers stand still, up to some leases.
+def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fault_class: str) -> Scenario:
+    """``scenario`` with ordered messages. ``clock_ms``: by so much a clock may be wrong.
+
+    Where ``fault_class`` says so, consumers stand still in half of the seeds. Where only clocks are wrong, an owner does
+    in all seeds, and they are so wrong, and the margin so wide, that a takeover, which takes 20 ms, could be early.
 
     All times of a group are RocketMQ's, divided by what makes its lease one of this study.
     """
     random = Streams(scenario.seed).stream("order")
-    factor = Times().lease // lease_ms
-    faults = scenario.faults
-    if pauses and random.random() < _PAUSES_SHARE:
-        faults += tuple(_pauses(random, scenario, lease_ms / 1_000))
+    factor, wrong = Times().lease // lease_ms, _CLOCKS_WRONG if fault_class == "clocks-wrong" else 1
+    faults = tuple(
+        each.model_copy(update={"offset_ms": wrong * each.offset_ms}) if isinstance(each, ClockFault) else each
+        for each in scenario.faults
+    )
+    still = _STANDS_STILL.get(fault_class)
+    if still is not None and (wrong > 1 or random.random() < _PAUSES_SHARE):
+        faults += tuple(still(random, scenario, lease_ms / 1_000))
+    margin_ms = 2 * wrong * clock_ms + 2
     return scenario.model_copy(
         update={
             "queue": queue_settings(
                 "fifo", mode=mode, factor=factor, partitions=_PARTITIONS, margin_ms=margin_ms, reconsumed_max=16
             ),
-            "load": _keyed(scenario.load, random),
+            "load": _failing(_keyed(scenario.load, random), Streams(scenario.seed).stream("failing listeners")),
             "consumers": scenario.consumers.model_copy(update={"batch": random.choice((1, 1, 3))}),
             "sink": SinkSettings(kind=SinkKind.LIST),
             "faults": faults,
@@ -54,8 +69,52 @@ def _keyed(load: Load, random: Random) -> Load:
     return load.model_copy(update={"operations": operations})
 
 
+def _failing(load: Load, random: Random) -> Load:
+    """In a quarter of the seeds the first attempts at a few messages fail."""
+    operations = list(load.operations or ())
+    if random.random() < _FAILING_SHARE:
+        for index in random.sample(range(len(operations)), min(len(operations), random.randint(1, _FAILING_MAX))):
+            operations[index] = operations[index].model_copy(update={"fails": random.randint(1, _FAILS_MAX)})
+    return load.model_copy(update={"operations": tuple(operations)})
+
+
+def loss_and_takeover(random: Random, *, zones: Sequence[str]) -> tuple[AnyFault, ...]:
+    """The second zone may not count until it is let in: the only other that answers has missed what was decided."""
+    misses, loses, away = random.sample(zones, 3)
+    begins_s, for_s = round(random.uniform(0.05, 0.15), 3), round(random.uniform(0.1, 0.25), 3)
+    mended_s = round(begins_s + for_s, 3)
+    lost = {"at_s": round(mended_s - random.uniform(0.01, 0.06), 3), "for_s": round(random.uniform(0.02, 0.07), 3)}
+    modes = list(CutMode)
+    return (
+        CutFault(kind="cut", at_s=begins_s, for_s=for_s, mode=random.choice(modes), isolate=misses),
+        Wipe(kind="wipe", zone=loses, **lost)
+        if random.random() < 0.5
+        else Kill(kind="kill", zone=loses, restart="warm", **lost),
+        CutFault(
+            kind="cut",
+            at_s=round(mended_s + random.uniform(0.001, 0.02), 3),
+            for_s=round(random.uniform(0.35, 0.5), 3),
+            mode=random.choice(modes),
+            isolate=away,
+        ),
+    )
+
+
+def _pause_of_an_owner(random: Random, scenario: Scenario, lease_s: float) -> Iterator[AnyFault]:
+    """A consumer whose partition goes to another zone stands still beyond its lease; the others take it for gone."""
+    names = [(zone, number) for zone in scenario.zones for number in range(scenario.consumers.per_zone)]
+    zone, number = owner = names[scenario.consumers.per_zone - 1]
+    for_s = round(random.uniform(_SEEN, _LONGEST / 2) * lease_s, 3)
+    at_s = round(random.uniform(0.1, scenario.load.duration_s - for_s - 0.05), 3)
+    yield ProgramPause(kind="program_pause", zone=zone, consumer=number, at_s=at_s, for_s=for_s)
+    for where, other in names:
+        if (where, other) != owner:
+            hidden = f"{zone}-{number}"
+            yield MemberHidden(kind="member_hidden", zone=where, consumer=other, hidden=hidden, at_s=at_s, for_s=for_s)
+
+
 def _pauses(random: Random, scenario: Scenario, lease_s: float) -> Iterator[AnyFault]:
-    """Of consumers that nothing else happens to meanwhile, one pause each."""
+    """Of consumers that nothing else happens to meanwhile, one pause each, up to some leases."""
     consumers = [(zone, number) for zone in scenario.zones for number in range(scenario.consumers.per_zone)]
     for zone, number in random.sample(consumers, random.randint(1, _PAUSES_MAX)):
         for_s = round(random.uniform(_SHORTEST, _LONGEST) * lease_s, 3)
@@ -72,3 +131,10 @@ def _pauses(random: Random, scenario: Scenario, lease_s: float) -> Iterator[AnyF
 def _meet(pause: ProgramPause, other: AnyFault) -> bool:
     same = isinstance(other, ConsumerCrash) and (other.zone, other.consumer) == (pause.zone, pause.consumer)
     return same and pause.at_s <= other.at_s + other.for_s and other.at_s <= pause.at_s + pause.for_s
+
+
+_STANDS_STILL: Mapping[str, Callable[[Random, Scenario, float], Iterator[AnyFault]]] = {
+    "any-of-one-zone": _pauses,
+    "clocks-wrong": _pause_of_an_owner,
+}
+"""Class of faults → consumers that stand still, of a scenario whose lease is so many seconds."""

@@ -113,7 +113,8 @@ class QueueRun(RunPhases):
             "work_of": own_work(self._guests, self._scenario, self._runtime),
         }
         if self._ordered is not None:
-            return partial(ListeningProgram, **shared, queue=self._ordered.queue, sink=self._ordered.sink)
+            ordered, failing = self._ordered, self._scenario.load.failing
+            return partial(ListeningProgram, **shared, queue=ordered.queue, sink=ordered.sink, failing=failing)
         return partial(PoppingProgram, **shared, open_queue=self._queue.consumer)
 
     def _services_of(self, queue: RunsServices) -> Services:

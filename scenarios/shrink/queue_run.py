@@ -156,6 +156,9 @@ def _crashing(
 def _operation_changes(operation: Operation) -> Iterator[dict[str, Any]]:
     if operation.poison:
         yield {"poison": False}
+    for fails in dict.fromkeys((0, 1, operation.fails // 2)):
+        if fails < operation.fails:
+            yield {"fails": fails}
     if operation.priority:
         yield {"priority": 0}
     for delay_ms in dict.fromkeys((0, operation.delay_ms // 2)):

@@ -100,6 +100,8 @@ class Operation(Section):
     """What it says of its key: see ``load.keys.states``."""
     poison: Flag = False
     """The program of a consumer that begins to work on it ends; soon another takes its place."""
+    fails: Annotated[int, Field(strict=True, ge=0)] = 0
+    """The first so many attempts at it fail, of ordered messages: its listener says *suspend*."""
 
 
 class Load(Section):
@@ -133,6 +135,11 @@ class Load(Section):
     def poison(self) -> frozenset[str]:
         """Ids of the messages that kill whoever works on them."""
         return frozenset(one.id for one in self.operations or () if one.poison)
+
+    @property
+    def failing(self) -> dict[str, int]:
+        """Ids of the messages whose first attempts fail, and how many do."""
+        return {one.id: one.fails for one in self.operations or () if one.fails}
 
     def rate_of(self, zone: str) -> float:
         return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s

@@ -70,12 +70,20 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
     Hardening.DEAD_LETTER: _at_quorum(FaultClass.POISON),
     Hardening.PRIORITY_ORDER: _at_quorum(FaultClass.ZONE_UNSERVED, FaultClass.ZONE_PAUSED_LONG),
     Hardening.CLOCK_MARGIN: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
+    Fencing.MAJORITY_DECISIONS: (
+        Conditions(FaultClass.CUT_DROP, Level.DC_ONE),
+        Conditions(FaultClass.LOSS_AND_TAKEOVER, Level.DC_ONE),
+    ),
+    Fencing.ADOPTION: _at_quorum(FaultClass.ANY_OF_ONE_ZONE, FaultClass.LOSS_AND_TAKEOVER),
+    Fencing.ORDERED_WRITES: _at_quorum(FaultClass.ANY_OF_ONE_ZONE),
+    Fencing.ONE_WRITER: _at_quorum(FaultClass.CUT_HOLD),
+    Fencing.PROVEN_ENTRIES: _at_quorum(FaultClass.LOSS_AND_TAKEOVER),
+    Fencing.ADMISSION: _at_quorum(FaultClass.LOSS_AND_TAKEOVER),
+    Fencing.STORED_ATTEMPTS: _at_quorum(FaultClass.CRASH_OVERLONG),
+    Fencing.DRAINED_RELEASE: _at_quorum(FaultClass.CRASH_OVERLONG),
+    Fencing.LEASE_MARGIN: _at_quorum(FaultClass.CLOCKS_WRONG),
 }
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
-
-
-_FENCING = _at_quorum(FaultClass.ANY_OF_ONE_ZONE)
-"""Mechanisms of fenced partitions are all against that."""
 
 
 def watched(engine: str) -> tuple[Broken, ...]:
@@ -95,7 +103,7 @@ def each_off(engine: str) -> tuple[Ablation, ...]:
 def conditions_of(ablation: Ablation) -> tuple[Conditions, ...]:
     """Those that the engine can be put under."""
     classes = classes_of(ablation.engine)
-    found = dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE.get(mechanism, _FENCING))
+    found = dict.fromkeys(conditions for mechanism in ablation.off for conditions in WHERE[mechanism])
     return tuple(conditions for conditions in found if conditions.fault_class in classes)
 
 

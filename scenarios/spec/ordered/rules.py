@@ -53,3 +53,7 @@ def _only_ordered(scenario: Scenario) -> Iterator[Problem]:
     for path, value in (("load.keys", scenario.load.keys), ("sink", scenario.sink)):
         if value is not None:
             yield Problem.of(path, value.model_dump(mode="json"), accepted)
+    for message_id, times in scenario.load.failing.items():
+        yield Problem.of(
+            f"load.operations: fails of {message_id}", times, f"0 with queue.engine {scenario.queue.engine}"
+        )
