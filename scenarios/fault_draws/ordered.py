@@ -32,8 +32,8 @@ _CLOCKS_WRONG = 3
 def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fault_class: str) -> Scenario:
     """``scenario`` with ordered messages. ``clock_ms``: by so much a clock may be wrong.
 
-    Where ``fault_class`` says so, consumers stand still in half of the seeds. Where only clocks are wrong, an owner does
-    in all seeds, and they are so wrong, and the margin so wide, that a takeover, which takes 20 ms, could be early.
+    Where ``fault_class`` says so, consumers stand still in half of the seeds. Where only clocks are wrong, an owner
+    does in all seeds, and they are so wrong, and the margin so wide, that a takeover, some 20 ms, could be early.
 
     All times of a group are RocketMQ's, divided by what makes its lease one of this study.
     """

@@ -30,7 +30,7 @@ def story(scenario: Scenario, violation: Broken, *, make_queue: MakeQueue = queu
     lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *told]
     parts = [
         f"# {violation}: {MEANING_OF[violation]}",
-        _setting(scenario),
+        setting_of(scenario),
         TIMES,
         timeline_block(lines, begin_ns=begin_ns),
         *(f"**{one.message_id}**: {violation}{f' ({one.detail})' if one.detail else ''}." for one in offenders[:1]),
@@ -40,7 +40,8 @@ def story(scenario: Scenario, violation: Broken, *, make_queue: MakeQueue = queu
     return "\n\n".join(parts) + "\n"
 
 
-def _setting(scenario: Scenario) -> str:
+def setting_of(scenario: Scenario) -> str:
+    """What the run is, in a sentence."""
     faults, operations = len(scenario.faults), len(scenario.load.operations or ())
     consumers, poison = scenario.consumers, sorted(scenario.load.poison)
     killing = f" (poison, which kills its consumers: {', '.join(poison)})" if poison else ""

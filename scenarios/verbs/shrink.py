@@ -15,6 +15,7 @@ from scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, op
 from scenarios.shrink.workload_run import shrink_accesses
 from scenarios.spec.reading import write_scenario
 from scenarios.spec.scenario import Scenario
+from scenarios.stories.order_story import order_story
 from scenarios.stories.queue_story import story
 from scenarios.stories.workload_story import access_story
 from scenarios.terminal.console import console
@@ -49,7 +50,9 @@ def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, on_smaller: 
 
 def story_of(scenario: Scenario, violation: Violation) -> str:
     """What happens in ``scenario``, which violates ``violation``, on one page of Markdown."""
-    return access_story(scenario, violation) if isinstance(violation, Anomaly) else story(scenario, violation)
+    if isinstance(violation, Anomaly):
+        return access_story(scenario, violation)
+    return order_story(scenario, violation) if isinstance(violation, Property) else story(scenario, violation)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

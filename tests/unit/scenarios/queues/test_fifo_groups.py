@@ -52,6 +52,13 @@ def test_a_unit_of_work_beyond_the_credit_stands_still_and_is_explained():
         ),
         (["queue.more_groups=[bills]"], "consumers.per_zone: got 1; accepted: a multiple of 2, the number of groups"),
         (["queue.mode=fenced", "queue.sharing=broadcasting"], "accepted: clustering with queue.mode fenced"),
+        (
+            [
+                *("queue={engine: gmq}", "sink=null", "load.keys=null", "load.rate_per_s=0"),
+                "load.operations=[{at_ms: 1, zone: a, id: m, fails: 2}]",
+            ],
+            "load.operations: fails of m: got 2; accepted: 0 with queue.engine gmq",
+        ),
     ],
 )
 def test_groups_that_cannot_be_are_refused_in_a_line(overrides, told):

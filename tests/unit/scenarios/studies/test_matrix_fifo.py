@@ -1,15 +1,18 @@
 """Goal: fenced partitions keep what they promise in drawn runs that once broke it; bugs that they had are still seen.
 
-Method: runs of the matrix, by seed.
+Method: runs of the matrix, and of the ablations, by seed.
 """
 
 import pytest
 
 from analysis.checkers.order.properties import Blocked
 from cluster.votes.levels import Level
+from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.settings import Order
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.run.trial import attempt
+from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablation import AblationRun, conditions_of, each_off
 from scenarios.studies.matrix import chosen, fill, matrix_state
 
 
@@ -62,3 +65,44 @@ def test_a_seed_that_once_broke_order_by_key_holds(seed, why):
     )
     queue = scenario.queue.model_copy(update={"order": Order.KEY})
     assert attempt(scenario.model_copy(update={"queue": queue})).violated == (), why
+
+
+FAILS = {
+    Fencing.MAJORITY_DECISIONS: (1, "I2"),
+    Fencing.ADOPTION: (9, "I9"),
+    Fencing.ORDERED_WRITES: (2, "I8"),
+    Fencing.ONE_WRITER: (8, "I2"),
+    Fencing.PROVEN_ENTRIES: (2, "I2"),
+    Fencing.ADMISSION: (1, "I9"),
+    Fencing.STORED_ATTEMPTS: (3, "I11"),
+    Fencing.DRAINED_RELEASE: (3, "I6"),
+    Fencing.LEASE_MARGIN: (9, "I10"),
+}
+"""Mechanism → a seed, and the property that its run breaks without it."""
+
+
+@pytest.mark.parametrize("mechanism", Fencing)
+def test_each_mechanism_is_needed_under_the_faults_that_it_is_against(mechanism):
+    """docs/fifo-proof.md counts more such runs."""
+    ablation, (seed, broken) = Ablation.of(mechanism, engine="fifo"), FAILS[mechanism]
+    assert ablation in each_off("fifo")
+    chosen = conditions_of(ablation)
+    run = AblationRun(ablation, chosen[seed % len(chosen)], seed)
+    assert broken in run.measure().violated
+    assert run.twin.measure().violated == {}
+
+
+def test_failing_messages_are_drawn_and_their_attempts_counted():
+    scenario = next(
+        one
+        for seed in range(1, 20)
+        if (
+            one := scenario_of_class(
+                FaultClass.NONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED, seed=seed, engine="fifo"
+            )
+        )
+        and one.load.failing
+    )
+    trial = attempt(scenario)
+    assert trial.violated == ()
+    assert trial.verdict.order.opportunities["I11"] >= sum(scenario.load.failing.values())
