@@ -10,6 +10,7 @@ from analysis.runs.history import FAULTS
 from cluster.testbed import Testbed
 from cluster.zone import ClusterError
 from scenarios.clients.messages_so_far import MessagesSoFar
+from scenarios.clients.order_so_far import OrderSoFar
 from scenarios.clients.recorder import Outcome
 from scenarios.faults.schedule import FaultSchedule, PlannedFault
 from scenarios.logs import LOGGER
@@ -118,6 +119,9 @@ class RunPhases(ABC):
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:  # noqa: B027 (a workload has no messages)
         """Of every operation on messages from now on, if the run has any."""
+
+    def tell_order(self, so_far: OrderSoFar) -> None:  # noqa: B027 (most queues keep no order)
+        """Of every event of partitions from now on, if the run has any."""
 
     @property
     @abstractmethod

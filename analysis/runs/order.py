@@ -10,7 +10,7 @@
 ``op_id`` joins the start of a delivery, its end, and what was asked for on its behalf (sink, commit, fail …).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -105,6 +105,8 @@ class OrderHistory:
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self.heard: Callable[[Mapping[str, Any]], None] | None = None
+        """Is told of every row as it is written."""
         self._open: dict[int, tuple[int, OrderKind, Mapping[str, Any]]] = {}
         self._next_index = 0
         self._next_call = 0
@@ -146,6 +148,8 @@ class OrderHistory:
         if not _NAMES.issuperset(row):
             raise KeyError(f"not a column of the order history: {', '.join(sorted(row.keys() - _NAMES))}")
         self._table.append(row)
+        if self.heard is not None:
+            self.heard(row)
 
 
 _NAMES = frozenset(ORDER.names)

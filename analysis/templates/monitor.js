@@ -182,6 +182,15 @@
       { key: what, read: told.read_ms, cells: [what, value] })));
   };
 
+  const partitions = () => {
+    const heads = [["group"], ["partition"], ["owner"], ["token"], ["cursor", n], ["end of log", n], ["lag", n], ["stands still"], ["read", n]];
+    once("partitions", section("partitions").querySelector(".rows"), heads, "No event yet.").show(last.partitions.map((one) => ({
+      key: `${one.group} ${one.partition}`, read: one.read_ms,
+      cells: [one.group, one.partition, one.owner || "none", one.token || "–", count(one.cursor), count(one.end), count(one.lag),
+        one.blocked ? [`${one.blocked}, ${span(one.blocked_s)}`, "bad"] : "no"],
+    })));
+  };
+
   const votes = () => {
     const levels = [["zone"], ["level"], ["commands", n], ["errors", n], ["late disagreements", n], ["decisions"], ["read", n]];
     const failures = [["zone"], ["of zone"], ["error"], ["batches", n], ["read", n]];
@@ -196,7 +205,7 @@
   };
 
   const draw = () => {
-    const parts = { run, zones, queues, links, faults, votes };
+    const parts = { run, zones, queues, partitions, links, faults, votes };
     for (const [name, part] of Object.entries(parts)) {
       if (!last[name === "votes" ? "zones" : name]) continue;
       section(name).hidden = false;

@@ -13,6 +13,7 @@ from cluster.admin.exposition import exposed
 from scenarios.monitor.watched_queue import added, earliest
 
 SHARDS_MAX = 30
+PARTITIONS_MAX = 1_024
 OTHER = "other"
 
 _STATES = ("due", "delayed", "in_flight", "dead", "payloads")
@@ -38,6 +39,7 @@ def _families(told: Mapping[str, Any]) -> Iterator[Metric]:
     yield from _of_links(told.get("links", ()))
     yield from _of_faults(told.get("faults", ()))
     yield from _of_queues(told.get("queues", ()))
+    yield from _of_partitions(told.get("partitions", ()))
     if "run" in told:
         yield from _of_run(told["run"])
 
@@ -116,6 +118,20 @@ def _of_queues(queues: Any) -> Iterator[Metric]:
             _add(ready, where, due)
             _add(following, where, next_ms, unit=1e-3)
     yield from (messages, read, missing, lasting, entries, ready, following)
+
+
+def _of_partitions(partitions: Any) -> Iterator[Metric]:
+    where = ["group", "partition"]
+    lag = GaugeMetricFamily("zonelab_partition_lag", "Messages that a group has not finished.", labels=where)
+    blocked = GaugeMetricFamily(
+        "zonelab_partition_blocked_seconds", "How long it stands still, by its cause.", labels=[*where, "cause"]
+    )
+    for one in partitions[:PARTITIONS_MAX]:
+        own = [one["group"], one["partition"]]
+        lag.add_metric(own, one["lag"])
+        if one["blocked"] is not None:
+            blocked.add_metric([*own, one["blocked"]], one["blocked_s"])
+    yield from (lag, blocked)
 
 
 def _by_shard(rows: Any) -> Iterator[tuple[list[str], int, int | None, float | None]]:

@@ -15,6 +15,7 @@ from cluster.admin.rates import Counted
 from cluster.admin.serving import listening, serving_at
 from cluster.testbed import Testbed
 from scenarios.clients.messages_so_far import MessagesSoFar
+from scenarios.clients.order_so_far import OrderSoFar
 from scenarios.errors import NotAccepted
 from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from scenarios.monitor.feed import Feed
@@ -44,6 +45,9 @@ class InSight(Protocol):
     def tell_messages(self, so_far: MessagesSoFar) -> None:
         """Of every operation on messages from now on, if the run has any."""
 
+    def tell_order(self, so_far: OrderSoFar) -> None:
+        """Of every event of partitions from now on, if the run has any."""
+
 
 class RunPage:
     """Takes its port at once. Raises ``ClusterError`` if it is taken."""
@@ -56,6 +60,7 @@ class RunPage:
         self._phase = "set-up"
         self._counts: dict[tuple[str, str], int] = {}
         self._messages: MessagesSoFar | None = None
+        self._order: OrderSoFar | None = None
         self._rates: dict[str, tuple[Counted, Counted]] = {}
         self._feed = Feed(self.read)
         self.queues = _OneQueue()
@@ -71,6 +76,9 @@ class RunPage:
         if self._scenario.workload is None:
             self._messages = MessagesSoFar()
             run.tell_messages(self._messages)
+            if (rules := self._scenario.order_rules) is not None:
+                self._order = OrderSoFar(wait_ms=rules.wait_ms)
+                run.tell_order(self._order)
             queue, zones = self._scenario.queue, self._scenario.zones
             engine = queue.factory or (queue.engine if queue.mode == "default" else f"{queue.engine} {queue.mode}")
             if places := places_of(queue, zones):
@@ -128,6 +136,7 @@ class RunPage:
             ],
             "faults": [self._fault(row, run.testbed) for row in run.faults_in_force],
             "queues": self.queues.told(),
+            **self._partitions(run.testbed.runtime.now_ns(), now_ms),
         }
 
     def _so_far(self) -> dict[str, Any]:
@@ -144,6 +153,11 @@ class RunPage:
                 "overdue_ms": oldest_ms,
             }
         return told
+
+    def _partitions(self, now_ns: int, now_ms: int) -> dict[str, Any]:
+        if self._order is None:
+            return {}
+        return {"partitions": [{**told, "read_ms": now_ms} for told in self._order.told(now_ns)]}
 
     def _zone(self, name: str, testbed: Testbed, now_ms: int) -> dict[str, Any]:
         coordinator = testbed.coordinators[name]

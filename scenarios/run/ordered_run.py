@@ -18,6 +18,7 @@ class OrderedRun:
     queue: Ordered
     sink: Sink | None
     context: RunContext
+    history: OrderHistory
 
     @classmethod
     def of(cls, queue: QueueUnderTest, context: RunContext) -> Self | None:
@@ -26,7 +27,7 @@ class OrderedRun:
             return None
         history = OrderHistory(context.tables(ORDER_NAME, ORDER))
         queue.record(context.closing.enter_context(closing(history)))
-        return cls(queue, _sink(context.scenario), context)
+        return cls(queue, _sink(context.scenario), context, history)
 
     async def read_end_state(self) -> None:
         """What could not be read is known already: ``RunRecord.unread_zones``."""

@@ -10,6 +10,7 @@ from engine.ports import PortError
 from scenarios.clients.consumers import Consumers, PoppingProgram, Program
 from scenarios.clients.listening import ListeningProgram
 from scenarios.clients.messages_so_far import MessagesSoFar
+from scenarios.clients.order_so_far import OrderSoFar
 from scenarios.clients.producers import Producer
 from scenarios.clients.recorder import Actor, Outcome, Recorder
 from scenarios.clients.services import Services
@@ -65,6 +66,10 @@ class QueueRun(RunPhases):
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:
         self._recorder.heard = so_far.heard
+
+    def tell_order(self, so_far: OrderSoFar) -> None:
+        if self._ordered is not None:
+            self._ordered.history.heard = so_far.heard
 
     @property
     def _counts(self) -> Mapping[tuple[str, Outcome], int]:

@@ -42,6 +42,16 @@ def samples(told):
     return {(one.name, *sorted(one.labels.items())): one.value for family in families for one in family.samples}
 
 
+def test_a_partition_that_stands_still_is_told_with_its_cause():
+    still = {"group": "g", "partition": "t/0", "lag": 4, "blocked": "poison", "blocked_s": 2.5}
+    found = samples(reading(partitions=[still, {**still, "partition": "t/1", "lag": 0, "blocked": None}]))
+    group, first, second = ("group", "g"), ("partition", "t/0"), ("partition", "t/1")
+    assert found["zonelab_partition_lag", group, first] == 4
+    assert found["zonelab_partition_lag", group, second] == 0
+    blocked = {key: value for key, value in found.items() if key[0] == "zonelab_partition_blocked_seconds"}
+    assert blocked == {("zonelab_partition_blocked_seconds", ("cause", "poison"), group, first): 2.5}
+
+
 def test_figures_are_those_of_the_reading_and_what_is_not_known_is_not_told():
     found = samples(reading())
     zone = ("zone", "a")
