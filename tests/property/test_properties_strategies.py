@@ -53,7 +53,7 @@ def test_two_faults_may_be_in_force_at_a_time():
     def overlap(faults):
         return any(one is not two and one.at_s <= two.at_s < one.at_s + one.for_s for one in faults for two in faults)
 
-    assert find(fault_schedules(), overlap, settings=FIXED)
+    assert find(fault_schedules(), overlap, settings=ANY)
 
 
 def test_one_zone_has_no_faults_of_links():
