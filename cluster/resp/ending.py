@@ -1,12 +1,32 @@
 """How a client's connection ends: by the client, with what it has sent still to be carried out, or by the port."""
 
 import asyncio
+import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 
 from cluster.resp.client import Client, PortHost
 from cluster.resp.reply_slots import ReplySlot
+
+LEFT_BYTES_MAX = 1024 * 1024
+"""What is still read of a client whose connection broke as an answer was written to it."""
+
+_PIECE_BYTES = 64 * 1024
+
+
+def left_unread(transport: asyncio.BaseTransport) -> bytes:
+    """What has arrived over a broken connection and was not read, since the port had enough to do; empty with TLS."""
+    if transport.get_extra_info("sslcontext") is not None:
+        return b""
+    pieces: list[bytes] = []
+    try:
+        socket = transport.get_extra_info("socket").fileno()
+        while len(pieces) * _PIECE_BYTES < LEFT_BYTES_MAX and (piece := os.read(socket, _PIECE_BYTES)):
+            pieces.append(piece)
+    except OSError:
+        pass  # there is no more
+    return b"".join(pieces)
 
 
 class EndingClient(Client, asyncio.Protocol):
@@ -42,6 +62,8 @@ class EndingClient(Client, asyncio.Protocol):
         self._write_paused = False
         if self.closing or self._deaf or self._busy:
             self._leave()
+        elif exc is not None and (left := left_unread(self.transport)):
+            self.received(left)
         else:
             self._pump()
 
@@ -89,6 +111,10 @@ class EndingClient(Client, asyncio.Protocol):
             if reply:
                 self.write(reply)
             self._pump()
+
+    @abstractmethod
+    def received(self, data: bytes) -> None:
+        """Take what may be anything."""
 
     @property
     @abstractmethod

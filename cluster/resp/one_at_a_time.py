@@ -78,7 +78,3 @@ class OneAtATime(EndingClient):
     @abstractmethod
     def arrived(self, expected: int) -> None:
         """Replies for which so much memory was kept are there."""
-
-    @abstractmethod
-    def received(self, data: bytes) -> None:
-        """Take what may be anything."""

@@ -5,6 +5,9 @@ A client of Dynomite that closes or half-closes after 3,000 pipelined SETs has a
 """
 
 import asyncio
+import fcntl
+import struct
+import termios
 
 import pytest
 
@@ -32,6 +35,13 @@ async def answered(port, ended):
                 call.answer(*[OK] * len(call.commands))
             await asyncio.sleep(0.002)
     return raws
+
+
+def unsent(client):
+    """Bytes that have not arrived in the buffers of the port's side."""
+    socket = client.writer.get_extra_info("socket")
+    queued = struct.unpack("i", fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4)))[0]
+    return queued + client.writer.transport.get_write_buffer_size()
 
 
 @pytest.mark.parametrize("count", [60, 200])
@@ -70,6 +80,17 @@ async def test_what_was_received_of_a_client_that_is_gone_is_carried_out_up_to_w
     client.writer.transport.abort()
     raws = await answered(port, lambda raws: not port.server.clients and not port.coordinator.calls)
     assert raws == sets(200)
+
+
+@on_port(in_flight_max=50)
+async def test_what_has_reached_the_port_and_was_not_read_yet_is_carried_out_as_well(port):
+    client = await port.client()
+    client.send_raw(b"".join(sets(3_000)))
+    await client.writer.drain()
+    await until(lambda: unsent(client) == 0)
+    client.writer.transport.abort()
+    raws = await answered(port, lambda raws: not port.server.clients and not port.coordinator.calls)
+    assert raws == sets(3_000)
 
 
 @on_port(reply=b":0\r\n")
