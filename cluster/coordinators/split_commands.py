@@ -1,21 +1,27 @@
 """Makes one answer of many where parts of a pipeline, or of a command, went to different nodes and data centres."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice, takewhile
 
 from cluster.commands.routes import is_write
-from cluster.votes.pipeline import Done, Failure, Outcome
+from cluster.votes.pipeline import Done, Failure, GradualDone, Outcome
 from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 
 class Fragment:
-    """The part of a command that goes to one group of nodes. ``replies``: by data centre, of which 0 is the own one."""
+    """The part of a command that goes to one group of nodes.
 
-    __slots__ = ("command", "positions", "replies")
+    ``replies``: by data centre, of which 0 is the own one. ``asked``: how many data centres are to reply.
+    """
+
+    __slots__ = ("asked", "command", "positions", "replies")
 
     def __init__(self, command: Command, positions: Sequence[int]) -> None:
         self.command = command
         self.positions = positions
         self.replies: dict[int, Reply] = {}
+        self.asked = 0
 
     def reply(self) -> Reply:
         """The first error, in order of the data centres; without errors the reply of the own data centre."""
@@ -23,6 +29,10 @@ class Fragment:
             if isinstance(self.replies[dc], ServerError):
                 return self.replies[dc]
         return self.replies[0]
+
+    @property
+    def complete(self) -> bool:
+        return len(self.replies) >= max(1, self.asked)
 
     def inconsistent(self) -> bool:
         """Refused in one place and carried out in another."""
@@ -56,31 +66,57 @@ class SplitCommand:
             return failed if failed is not None else replies[0]
         return self.join(replies, [fragment.positions for fragment in self.fragments])
 
+    @property
+    def complete(self) -> bool:
+        return all(fragment.complete for fragment in self.fragments)
+
     def half_done(self) -> bool:
         failed = [isinstance(fragment.reply(), ServerError) for fragment in self.fragments]
         return (any(failed) and not all(failed)) or any(fragment.inconsistent() for fragment in self.fragments)
 
 
 class SplitPipeline:
-    """A pipeline in parts. ``done`` is called once all parts have been answered."""
+    """A pipeline in ``parts``, of these fragments each. ``done`` is called once all parts have been answered.
 
-    def __init__(self, commands: Sequence[SplitCommand], *, parts: int, done: Done) -> None:
+    If it is a ``GradualDone``, it is told the commands before that are answered before the others, in order.
+    """
+
+    def __init__(self, commands: Sequence[SplitCommand], *, parts: Sequence[Sequence[Fragment]], done: Done) -> None:
         self._commands = commands
-        self._left = parts
+        self._left = len(parts)
         self._done = done
+        self._told = 0
         self._outcomes: list[tuple[Sequence[Fragment], Outcome]] = []
+        for fragments in parts:
+            for fragment in fragments:
+                fragment.asked += 1
 
-    def answered(self, dc: int, fragments: Sequence[Fragment], outcome: Outcome) -> None:
-        answers = outcome if isinstance(outcome, list) else outcome.answers
-        for fragment, reply in zip(fragments, answers, strict=True):
-            fragment.replies[dc] = reply
+    def part(self, dc: int, fragments: Sequence[Fragment]) -> Done:
+        """Who is to be told what came of one of the parts, in one data centre."""
+        if isinstance(self._done, GradualDone):
+            return _GradualPart(self, self._done, dc, fragments)
+        return partial(self.answered, dc, fragments)
+
+    def answered(self, dc: int, fragments: Sequence[Fragment], outcome: Outcome, *, known: int = 0) -> None:
+        """A part has its outcome, without the answers to its first ``known`` fragments."""
+        take(dc, fragments[known:], outcome if isinstance(outcome, list) else outcome.answers)
         self._outcomes.append((fragments, outcome))
         self._left -= 1
         if self._left == 0:
             self.conclude()
+        elif isinstance(self._done, GradualDone):
+            self.tell_first(self._done)
+
+    def tell_first(self, done: GradualDone) -> None:
+        """Tell what is complete and follows what has been told."""
+        complete = list(takewhile(lambda command: command.complete, islice(self._commands, self._told, None)))
+        if complete:
+            self._told += len(complete)
+            done.first([command.answer() for command in complete])
 
     def conclude(self) -> None:
-        answers = [command.answer() for command in self._commands]
+        """All parts have been answered, or there is none."""
+        answers = [command.answer() for command in self._commands[self._told :]]
         refused = any(isinstance(answer, ServerError) for answer in answers)
         self._done(Failure(self, answers) if refused else answers)
 
@@ -109,6 +145,33 @@ class SplitPipeline:
             return Indeterminate(*errors[0].args) if self.anything_applied() else errors[0]
         half = next((each for each in self._commands if is_write(each.command) and each.half_done()), None)
         return None if half is None else Indeterminate(*_arguments(half.answer()))
+
+
+class _GradualPart(GradualDone):
+    """Hears of one part of ``split``, whose ``done`` wants to be told the first answers early."""
+
+    __slots__ = ("_dc", "_done", "_fragments", "_known", "_split")
+
+    def __init__(self, split: SplitPipeline, done: GradualDone, dc: int, fragments: Sequence[Fragment]) -> None:
+        self._split = split
+        self._done = done
+        self._dc = dc
+        self._fragments = fragments
+        self._known = 0
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._split.answered(self._dc, self._fragments, outcome, known=self._known)
+
+    def first(self, answers: Sequence[Reply]) -> None:
+        begin, self._known = self._known, self._known + len(answers)
+        take(self._dc, self._fragments[begin : self._known], answers)
+        self._split.tell_first(self._done)
+
+
+def take(dc: int, fragments: Sequence[Fragment], answers: Sequence[Reply]) -> None:
+    """Give ``fragments`` what a data centre has answered."""
+    for fragment, reply in zip(fragments, answers, strict=True):
+        fragment.replies[dc] = reply
 
 
 def _arguments(reply: Reply) -> tuple[object, ...]:

@@ -13,7 +13,6 @@ combination of owners: that one sends and votes, this module finds out which one
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from cluster.commands.keys import joiner, keys_of, must_share_a_node, part
@@ -116,7 +115,7 @@ class RingCoordinator(Coordinator):
                 for dc, group in () if fragment.replies else self._asked(level, fragment):
                     parts.setdefault((section, dc, group), []).append(fragment)
                 section += apart
-        split = SplitPipeline(split_commands, parts=len(parts), done=done)
+        split = SplitPipeline(split_commands, parts=list(parts.values()), done=done)
         if not parts:
             split.conclude()
         if len(parts) == 1 and all(each.join is None for each in split_commands):
@@ -126,7 +125,7 @@ class RingCoordinator(Coordinator):
                 return
         for (_, dc, group), fragments in parts.items():
             its_level = level if dc == 0 else Level.DC_SAFE_QUORUM
-            self._ask(group, its_level, fragments, partial(split.answered, dc, fragments))
+            self._ask(group, its_level, fragments, split.part(dc, fragments))
 
     def _ask(
         self,

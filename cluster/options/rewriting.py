@@ -10,7 +10,7 @@ from cluster.connections.batch import Channel
 from cluster.coordinators.plain import PlainCoordinator
 from cluster.options.codec import Codec, PlainCodec
 from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.pipeline import Done, Outcome, translated
 from cluster.votes.rules import Rule
 from cluster.votes.shared_batch import Member
 from cluster.votes.statistics import CoordinatorStatistics
@@ -80,14 +80,14 @@ class RewritingCoordinator(PlainCoordinator):
         rules, tally = self._levels[level]
         rewritten, done = self._rewritten(given, list(map(rules.of, commands)), done)
 
-        def answered(outcome: Outcome) -> None:
-            answers = outcome if isinstance(outcome, list) else outcome.answers
-            told = [
-                self._told(command, its, answer, commands)
-                for command, its, answer in zip(given, rewritten, answers, strict=True)
-            ]
-            done(told if isinstance(outcome, list) else outcome.with_answers(told))
+        def first(begin: int, answers: Sequence[Reply]) -> list[Reply]:
+            its = zip(given[begin:], rewritten[begin:], answers, strict=False)
+            return [self._told(command, one, answer, commands) for command, one, answer in its]
 
+        def outcome(begin: int, told: Outcome) -> Outcome:
+            return first(begin, told) if isinstance(told, list) else told.with_answers(first(begin, told.answers))
+
+        answered = translated(done, outcome, first)
         asked = self.codec.like([its.command for its in rewritten], commands)
         self._send_mixed([its.rule for its in rewritten], given, tally, answered, None, asked=asked)
 

@@ -74,6 +74,42 @@ class GradualDone(ABC):
         """Take what comes next, as in ``Failure.answers``."""
 
 
+class TranslatedDone(GradualDone):
+    """``done``, told what ``outcome`` and ``first`` make of what is known.
+
+    Both are given the place in the pipeline of the first command that they hear of.
+    """
+
+    __slots__ = ("_done", "_first", "_outcome", "_told")
+
+    def __init__(
+        self,
+        done: GradualDone,
+        outcome: Callable[[int, Outcome], Outcome],
+        first: Callable[[int, Sequence[Reply]], list[Reply]],
+    ) -> None:
+        self._done = done
+        self._outcome = outcome
+        self._first = first
+        self._told = 0
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done(self._outcome(self._told, outcome))
+
+    def first(self, answers: Sequence[Reply]) -> None:
+        begin, self._told = self._told, self._told + len(answers)
+        self._done.first(self._first(begin, answers))
+
+
+def translated(
+    done: Done, outcome: Callable[[int, Outcome], Outcome], first: Callable[[int, Sequence[Reply]], list[Reply]]
+) -> Done:
+    """As ``TranslatedDone``; gradual if ``done`` is."""
+    if isinstance(done, GradualDone):
+        return TranslatedDone(done, outcome, first)
+    return lambda its: done(outcome(0, its))
+
+
 class UniformPipeline(Batch):
     """A pipeline whose commands all have the same ``rule``, and what came of it.
 

@@ -10,7 +10,7 @@ from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPip
 from cluster.options.codec import Codec
 from cluster.options.strict.forms import MULTI_KEY, PREFIX, Request, refused_reply, refused_request
 from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, Failure, Outcome
+from cluster.votes.pipeline import Done, Failure, Outcome, translated
 from cluster.votes.shared_batch import Member
 from engine.ports import Command, Indeterminate, PortError, Reply, ServerError
 
@@ -63,18 +63,18 @@ class StrictDoor:
         send: Send,
     ) -> None:
         """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
-        done = partial(self._answered, given, done)
+        done = translated(done, partial(self._outcome, given), partial(self._first, given))
         fragments = [self._fragment(level, *its) for its in zip(commands, given, strict=True)]
         runs = _runs(fragments, commands)
         if len(runs) == 1 and len(runs[0]) == len(commands):
             send(level, self._codec.like([one.command for one in fragments], commands), done, packed)
             return
-        split = SplitPipeline([SplitCommand(one.command, [one]) for one in fragments], parts=len(runs), done=done)
-        for run in runs:
-            its_fragments = [fragments[index] for index in run]
+        parts = [[fragments[index] for index in run] for run in runs]
+        split = SplitPipeline([SplitCommand(one.command, [one]) for one in fragments], parts=parts, done=done)
+        for run, its_fragments in zip(runs, parts, strict=True):
             its_commands = self._codec.like([one.command for one in its_fragments], commands)
             its_packed = self._codec.packed([given[index] for index in run])
-            send(level, its_commands, partial(split.answered, 0, its_fragments), its_packed)
+            send(level, its_commands, split.part(0, its_fragments), its_packed)
         if not runs:
             split.conclude()
 
@@ -86,23 +86,26 @@ class StrictDoor:
             fragment.replies[0] = ServerError(refusal)
         return fragment
 
-    def _answered(self, given: Sequence[Command], done: Done, outcome: Outcome) -> None:
+    def _first(self, given: Sequence[Command], begin: int, answers: Sequence[Reply]) -> list[Reply]:
+        """What the client is told of ``answers``, to the commands from ``begin`` on."""
+        return [self._told(given[begin + place], answer) for place, answer in enumerate(answers)]
+
+    def _outcome(self, given: Sequence[Command], begin: int, outcome: Outcome) -> Outcome:
         answers = outcome if isinstance(outcome, list) else outcome.answers
-        told = [self._told(words, answer) for words, answer in zip(given, answers, strict=True)]
-        changed = [index for index, answer in enumerate(told) if answer is not answers[index]]
+        told = self._first(given, begin, answers)
+        changed = [place for place, answer in enumerate(told) if answer is not answers[place]]
         if not changed:
-            done(outcome)
-            return
-        self._count(REFUSED, len(changed))
-        lost = next((told[index] for index in changed if is_write(given[index])), None)
+            return outcome
+        lost = next((told[place] for place in changed if is_write(given[begin + place])), None)
         applied = any(map(is_write, given))
-        done(Failure(_Withheld(outcome, lost=lost, applied=applied), told))
+        return Failure(_Withheld(outcome, lost=lost, applied=applied), told)
 
     def _told(self, words: Command, answer: Reply) -> Reply:
         if isinstance(answer, ServerError):
             self._count(REFUSED, int(isinstance(answer, ZoneFailure) and str(answer).startswith(PREFIX)))  # by its vote
             return answer
         refusal = refused_reply(upper(words[0]), self._codec.decoded(answer))
+        self._count(REFUSED, int(refusal is not None))
         return answer if refusal is None else ServerError(refusal)
 
 

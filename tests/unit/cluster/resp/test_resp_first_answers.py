@@ -4,6 +4,7 @@ Method: a port over a real coordinator of three zones, whose answers the test gi
 answers so (measured on 22 November 2026).
 """
 
+from functools import partial
 from random import Random
 
 import pytest
@@ -11,7 +12,10 @@ from support.coroutines import coroutine
 
 from cluster.admin.latency import LatencyProbe
 from cluster.coordinators.plain import PlainCoordinator
+from cluster.options.read_repair.coordinator import RepairingCoordinator
+from cluster.options.strict.door import StrictDoor
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.wire_codec import WireCodec
 from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
 from engine.ports import ServerError
@@ -37,10 +41,14 @@ class HeldChannel:
 class QuorumPort:
     """A port at DC_QUORUM, and its zones."""
 
-    def __init__(self):
+    def __init__(self, *, option=None):
         self.zones = [HeldChannel() for _ in "abc"]
+        made = partial(RepairingCoordinator, now_ms=lambda: 1, codec=WireCodec()) if option == "read repair" else None
         channels = dict(zip("abc", self.zones, strict=True))
-        self.coordinator = PlainCoordinator(zone="a", channels=channels, runtime=SimRuntime(seed=1))
+        self.coordinator = (made or PlainCoordinator)(zone="a", channels=channels, runtime=SimRuntime(seed=1))
+        if option == "strict":
+            count = self.coordinator.statistics.count
+            self.coordinator.door = StrictDoor(zones=3, data_centres=1, codec=WireCodec(), count=count)
 
     def open(self):
         return opened(coordinator=self.coordinator, level=Level.DC_QUORUM)
@@ -72,6 +80,36 @@ async def test_what_is_decided_is_answered_before_what_comes_after_it(sampled):
         quorum.zones[2].answer(A, A, C, A)
         assert [await client.reply(), await client.reply()] == [b"c", b"a"]
         assert await client.ask(b"ECHO", b"hi") == b"hi"
+
+
+@pytest.mark.parametrize("option", ["strict", "read repair"])
+@coroutine
+async def test_so_it_is_where_what_zones_answer_is_looked_at(option):
+    quorum = QuorumPort(option=option)
+    versioned = (wire.array([wire.bulk(b"E"), wire.integer(1), value]) for value in (A, B, C))
+    a, b, c = versioned if option == "read repair" else (A, B, C)
+    async with quorum.open() as port:
+        client = await port.client()
+        client.send_raw(gets(4))
+        await quorum.asked()
+        quorum.answer([a, a, b, a], [a, a, c, a])
+        assert [await client.reply(), await client.reply()] == [b"a", b"a"]
+        quorum.zones[2].answer(a, a, c, a)
+        assert [await client.reply(), await client.reply()] == [b"c", b"a"]
+
+
+@coroutine
+async def test_what_strict_mode_refuses_is_answered_with_what_is_decided_before_it():
+    quorum = QuorumPort(option="strict")
+    async with quorum.open() as port:
+        client = await port.client()
+        client.send_raw(gets(1) + wire.command(b"GET", b"") + gets(1))
+        await quorum.asked()
+        quorum.answer([A, B], [A, C])
+        assert await client.reply() == b"a"
+        assert "an empty key" in error(await client.reply())
+        quorum.zones[2].answer(A, C)
+        assert await client.reply() == b"c"
 
 
 @coroutine
