@@ -70,7 +70,7 @@ class Refused:
 def test_a_pipeline_of_which_one_node_carried_out_its_part_is_in_doubt():
     assemblies = [SplitCommand(("SET", key, "1"), [Fragment(("SET", key, "1"), range(1))]) for key in "xy"]
     outcomes = []
-    joint = SplitPipeline(assemblies, parts=2, done=outcomes.append)
+    joint = SplitPipeline(assemblies, parts=[each.fragments for each in assemblies], done=outcomes.append)
     joint.answered(0, assemblies[0].fragments, [b"OK"])
     joint.answered(0, assemblies[1].fragments, Failure(Refused(), [ServerError("down")]))
     assert isinstance(joint.error(), Indeterminate)
@@ -79,7 +79,7 @@ def test_a_pipeline_of_which_one_node_carried_out_its_part_is_in_doubt():
 
 def test_a_pipeline_of_which_no_node_carried_out_anything_is_certainly_not_applied():
     assembly = SplitCommand(("SET", "x", "1"), [Fragment(("SET", "x", "1"), range(1))])
-    joint = SplitPipeline([assembly], parts=1, done=unheard)
+    joint = SplitPipeline([assembly], parts=[assembly.fragments], done=unheard)
     joint.answered(0, assembly.fragments, Failure(Refused(), [ServerError("down")]))
     assert isinstance(joint.error(), Unavailable)
 
