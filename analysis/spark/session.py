@@ -56,8 +56,8 @@ _BRIEF = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-XX:-BytecodeVerificationRemote",
 )
-"""Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows, and takes
-Spark's own classes as they are, without proving each of them sound: a tenth of what is left."""
+"""Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows, and does
+not verify Spark's own classes, which costs a tenth of what is left."""
 
 
 class JavaMissing(Exception):

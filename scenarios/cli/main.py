@@ -4,6 +4,7 @@ Everything else is imported within ``run_cli``, so that Ctrl-C during the import
 """
 
 import atexit
+import codecs
 import os
 import signal
 import sys
@@ -15,11 +16,24 @@ _INTERRUPTED = 2
 """``exits.EXIT_UNKNOWN``, which may not have been imported yet."""
 
 
+_PLAIN = {"–": "-", "…": "...", "·": "|", "×": "x", "±": "+-", "→": "->", "≤": "<=", "≥": ">="}
+"""What tables and sentences have for the eye, where only ASCII can be printed."""
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """In place of what the output cannot print; of one character if it can be, so that tables keep their columns."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    given = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in given), error.end
+
+
 def main() -> None:
     ending = _Ending()
     atexit.register(ending.finish)  # first, so that it runs last
+    codecs.register_error("zonelab", _plain)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="zonelab")  # type: ignore[union-attr]
     code = run_cli(sys.argv[1:])
     ending.begin(code)
     sys.exit(code)

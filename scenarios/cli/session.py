@@ -125,7 +125,7 @@ def up(
     first = ready["zones"][0]
     port = first["coordinator"]["address"].rpartition(":")[2]
     cut = f"zonelab fault cut {first['zone']} --for 10s"
-    typer.echo(f"\nTry: redis-cli -p {port} set k v · {cut} · zonelab status · zonelab down")
+    typer.echo(f"\nTry: redis-cli -p {port} set k v; {cut}; zonelab status; zonelab down")
     typer.echo(f"Recorded in {ready['run']}")
 
 

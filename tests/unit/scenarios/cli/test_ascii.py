@@ -63,6 +63,7 @@ def test_tables(tmp_path: Path):
     lines = ("scenarios", "engines", "hunt zone-crash --runs 2 --messages 5")
     told = dict(zip(lines, printed(tmp_path, *(line.split() for line in lines)), strict=True))
     assert [line for line, text in told.items() if not text.strip() or not text.isascii()] == []
+    assert [line for line, text in told.items() if "\\u" in text] == []
 
 
 def test_tables_of_a_run_and_json_is_json_still(run: Path):
