@@ -125,7 +125,7 @@ def test_the_queue_that_the_bugs_are_planted_in_is_sound():
     ("queue", "changes", "kinds"),
     [
         (RemovesBeforeItLeases, {}, GONE),
-        (LeasesOverALease, STALLS, GONE),
+        (LeasesOverALease, {**STALLS, "programs_per_zone": 4}, GONE),
         (AckDeletesThePayloadAlone, {}, {MessageClass.PHANTOM}),
         (AckDeletesThePayloadFirst, ONE_ZONE, GONE),
         (NeverLooksForEndedLeases, {}, GONE),
