@@ -34,7 +34,7 @@ DESCRIPTIONS: Mapping[MessageClass, str] = {
     MessageClass.ABANDONED: "delivered but never acked, and gone: the redelivery that is owed cannot happen",
     MessageClass.UNDECIDED: "undelivered or unacked, but the end state that would tell lost from stuck is not known",
     MessageClass.RECOVERED: "delivered although nobody knew whether the push had worked",
-    MessageClass.UNEXPECTED: "delivered although it was never pushed, or every push of it certainly failed",
+    MessageClass.UNEXPECTED: "delivered, but never pushed with this body, or every push of it certainly failed",
     MessageClass.REDELIVERED: "delivered again after the earlier lease had ended: legal at-least-once delivery",
     MessageClass.CONCURRENT: "delivered again while another consumer still held a valid lease on it",
     MessageClass.RESURRECTED: "delivered again after an ack of it had been confirmed",

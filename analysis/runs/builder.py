@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched
+from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched, body_sum
 from analysis.runs.info import FORMAT
 from analysis.runs.segments import SEGMENTED, segments_of, table_in
 
@@ -77,12 +77,13 @@ class RunBuilder:
         lease_ms: int | None = None,
         intended_ms: float | None = None,
         error: str | None = None,
+        body: str = "",
     ) -> None:
         """``due_ms`` defaults to the moment of the push, unless that is in doubt; ``outcome`` ``None``: nothing is
         recorded but the attempt.
         """
         due = _wall_ms(at_ms if due_ms is None else due_ms)
-        asked = Touched(message_id=message_id, shard=shard, priority=priority, lease_ms=lease_ms)
+        asked = Touched(message_id=message_id, shard=shard, priority=priority, lease_ms=lease_ms, body=body_sum(body))
         if outcome == "info" and due_ms is not None:
             asked = asked._replace(due_ms=due)
         self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)
@@ -99,6 +100,7 @@ class RunBuilder:
         zone: str = "a",
         shard: str = "a",
         error: str | None = None,
+        body: str = "",
     ) -> Pop:
         """One pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop."""
         done_ms = at_ms + took_ms
@@ -109,6 +111,7 @@ class RunBuilder:
                 lease_start_ms=_wall_ms(at_ms if lease_start_ms is None else lease_start_ms),
                 leased_ms=_wall_ms(done_ms if leased_ms is None else leased_ms),
                 lease_end_ms=_wall_ms(at_ms + 1_000 if lease_end_ms is None else lease_end_ms),
+                body=body_sum(body),
             )
             for message_id in message_ids
         ]

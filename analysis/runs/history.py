@@ -13,6 +13,7 @@ Simulation and real servers write the same columns, and every checker works from
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -44,11 +45,12 @@ OPERATIONS = pa.schema(
         pa.field("lease_end_ms", pa.int64()),  # wall clock at which the lease ends
         pa.field("priority", pa.int16()),
         pa.field("lease_ms", pa.int64()),  # on pushes: a lease of the message's own; 0: none, at most once
+        pa.field("body", pa.int64()),  # on pushes and deliveries: CRC-32 of the body; null: empty
         pa.field("error", pa.string()),
     ]
 )
 
-ADDED = ("lease_ms",)
+ADDED = ("lease_ms", "body")
 """Columns that older histories lack; there they are null."""
 
 FAULTS = pa.schema(
@@ -97,6 +99,12 @@ class Touched(NamedTuple):
     lease_end_ms: int | None = None
     priority: int | None = None
     lease_ms: int | None = None
+    body: int | None = None
+
+
+def body_sum(body: str) -> int | None:
+    """What the column ``body`` has of a message's body; None for an empty one, of which nothing can be said."""
+    return crc32(body.encode("utf-8", "surrogatepass")) if body else None
 
 
 _Who = tuple[int | None, str, str, str]

@@ -65,6 +65,8 @@ CASES = """
         SELECT run, IF(push_doubtful, 'recovered', 'unexpected'), message_id, first_index, NULL, NULL
         FROM messages WHERE deliveries > 0 AND NOT push_ok
         UNION ALL
+        SELECT run, 'unexpected', message_id, first_index, NULL, NULL FROM messages WHERE wrong_body
+        UNION ALL
         SELECT run, cause, message_id, index, delivery, NULL FROM judged WHERE cause IS NOT NULL
         UNION ALL
         SELECT run, 'early', message_id, index, delivery, NULL FROM classified WHERE early

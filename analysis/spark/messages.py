@@ -9,20 +9,29 @@ from collections.abc import Mapping
 EVENTS = """
     SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns, zone, shard,
            IF(f = 'pop', coalesce(delivery, op_id), delivery) AS delivery,
-           due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms
+           due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body
     FROM history WHERE message_id IS NOT NULL
 """
 
 _ROW = """struct(index, op_id, f, type, time_ns, invoke_ns, zone, shard, delivery,
-                  due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms)"""
+                  due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body)"""
 
 # Of rows that are answers, or attempts in doubt, which have the type 'info'; invocations that were answered are passed
 # over.
-_FACTS = """
+_PUSHED_LEAST, _PUSHED_MOST, _POPPED_LEAST, _POPPED_MOST = (
+    f"{least}(body) FILTER (WHERE f = '{f}' AND type IN ({types}))"
+    for f, types in (("push", "'ok', 'info'"), ("pop", "'ok'"))
+    for least in ("min", "max")
+)
+_FACTS = f"""
     count_if(f = 'push' AND type <> 'invoke') > 0 AS pushed,
     count_if(f = 'push' AND type = 'ok') > 0 AS push_ok,
     count_if(f = 'push' AND type = 'info') > 0 AS push_doubtful,
     count_if(f = 'push' AND type <> 'invoke' AND lease_ms = 0) > 0 AS at_most_once,
+    coalesce(
+        {_PUSHED_LEAST} = {_PUSHED_MOST} AND ({_POPPED_LEAST} < {_PUSHED_LEAST} OR {_POPPED_MOST} > {_PUSHED_MOST}),
+        false
+    ) AS wrong_body,
     count_if(f = 'pop' AND type = 'ok') AS deliveries,
     count_if(f = 'ack' AND type IN ('ok', 'info')) > 0 AS ack_tried,
     min(time_ns) FILTER (WHERE f = 'ack' AND type = 'ok') AS acked_ns,
@@ -73,8 +82,8 @@ OUTCOMES = """
     WHERE type <> 'invoke' OR NOT answered
 """
 
-_KEPT = """run, message_id, epoch_ns, pushed, push_ok, push_doubtful, at_most_once, deliveries, ack_tried, acked_ns,
-    pushed_ns, confirmed, shard, first_index, due_ms, due_in_doubt_ms"""
+_KEPT = """run, message_id, epoch_ns, pushed, push_ok, push_doubtful, at_most_once, wrong_body, deliveries, ack_tried,
+    acked_ns, pushed_ns, confirmed, shard, first_index, due_ms, due_in_doubt_ms"""
 
 # ``touches``: every delivery, confirmed ack and extension that may have worked.
 MESSAGES = f"""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.runs.history import History, Touched
+from analysis.runs.history import History, Touched, body_sum
 from cluster.clock import NodeClock
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
@@ -198,7 +198,13 @@ def _true_clock(zone: str) -> NodeClock:
 
 
 def _asked(message: Message) -> Touched:
-    return Touched(message_id=message.id, key=message.key, priority=message.priority, lease_ms=message.lease_ms)
+    return Touched(
+        message_id=message.id,
+        key=message.key,
+        priority=message.priority,
+        lease_ms=message.lease_ms,
+        body=body_sum(message.payload),
+    )
 
 
 def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
@@ -227,4 +233,5 @@ def _delivered(delivery: Delivery, op: int, reading: Reading) -> Touched:
         leased_ms=delivery.leased_ms - ahead_ms,
         lease_end_ms=delivery.lease_end_ms - ahead_ms,
         priority=delivery.message.priority,
+        body=body_sum(delivery.message.payload),
     )

@@ -138,6 +138,8 @@ class Ledger:
             raise Violation(MessageClass.UNEXPECTED, message_id, "delivered, but nobody pushed it", ())
         if fate.pushed is Pushed.FAIL:
             raise self.violation(MessageClass.UNEXPECTED, fate, "delivered, but its push had failed for certain")
+        if delivery.message.payload not in ("", fate.message.payload):
+            raise self.violation(MessageClass.UNEXPECTED, fate, "delivered with a body that was not pushed")
         early_ms = fate.due_ms - now_ms
         if early_ms > self._early_tolerance_ms:
             raise self.violation(MessageClass.EARLY, fate, f"delivered {early_ms} ms before it was due")

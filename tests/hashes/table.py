@@ -37,6 +37,9 @@ from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.scenario import Scenario
 
+DERIVED = ("body",)
+"""Columns of operations that runs of the table did not have, of which the load and its seed decide the values."""
+
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 TABLE = FOLDER / "table.txt"
@@ -130,8 +133,8 @@ class Line:
 def _rows(trial: QueueTrial) -> dict[str, list[str]]:
     """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter.
 
-    A column that older histories lack is left out of a row in which it is null. A fault that has ended has the row that
-    tells so, and no other, as it had when there was none at its begin.
+    A column that older histories lack is left out of a row in which it is null; ``DERIVED`` ones always are. A fault
+    that has ended has the row that tells so, and no other, as it had when there was none at its begin.
     """
     tables = {name: table.rows for name, table in sorted(trial.tables.tables.items())}
     if FAULTS_NAME in tables:
@@ -143,7 +146,7 @@ def _said(name: str, row: Sequence[Any]) -> Sequence[Any]:
     if name != OPERATIONS_NAME:
         return row
     named = zip(OPERATIONS.names, row, strict=True)
-    return [value for column, value in named if value is not None or column not in ADDED]
+    return [value for column, value in named if column not in DERIVED and (value is not None or column not in ADDED)]
 
 
 def _digest(rows: Mapping[str, Sequence[str]]) -> str:

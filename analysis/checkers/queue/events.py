@@ -23,14 +23,14 @@ _TYPE = {"invoke": INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 _TIMES = ("due_ms", "lease_start_ms", "leased_ms", "lease_end_ms")
 HISTORY_COLUMNS = (
     *("index", "time_ns", "invoke_ns", "zone", "f", "type", "op_id"),
-    *("message_id", "shard", "delivery", *_TIMES, "priority", "lease_ms"),
+    *("message_id", "shard", "delivery", *_TIMES, "priority", "lease_ms", "body"),
 )
 EVENTS = pa.schema(
     [
         pa.field("message_id", pa.string()),
         *(
             pa.field(name, pa.int64())
-            for name in ("index", "time_ns", "invoke_ns", "op_id", "delivery", *_TIMES, "lease_ms")
+            for name in ("index", "time_ns", "invoke_ns", "op_id", "delivery", *_TIMES, "lease_ms", "body")
         ),
         *(pa.field(name, pa.int16()) for name in ("zone", "shard", "priority")),
         *(pa.field(name, pa.int8()) for name in ("f", "type")),
@@ -81,7 +81,7 @@ def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.Rec
         "invoke_ns": pc.coalesce(batch["invoke_ns"], batch["time_ns"]),
         "op_id": batch["op_id"],
         "delivery": pc.fill_null(delivery, ABSENT),
-        **{name: pc.fill_null(batch[name], ABSENT) for name in (*_TIMES, "lease_ms")},
+        **{name: pc.fill_null(batch[name], ABSENT) for name in (*_TIMES, "lease_ms", "body")},
         "zone": zones.encode(batch["zone"]),
         "shard": shards.encode(batch["shard"]),
         "priority": pc.fill_null(batch["priority"], -1),
@@ -119,6 +119,7 @@ class Rows:
     leased_ms: Ints
     lease_end_ms: Ints
     lease_ms: Ints
+    body: Ints
     zone: NDArray[np.int16]
     shard: NDArray[np.int16]
     priority: NDArray[np.int16]

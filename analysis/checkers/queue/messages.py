@@ -116,7 +116,7 @@ class Messages:
         yield from self._repeated()
 
     def fates(self) -> dict[MessageClass, Bools]:
-        """The classes of a message as a whole; they exclude each other.
+        """The classes of a message as a whole; a message of a wrong body has another of them, too.
 
         The queue owes a delivery only for a confirmed push, and a redelivery until an ack may have worked, or until it
         has set the message aside, which it may do with what was delivered. Without leases, or of a message whose own is
@@ -138,9 +138,19 @@ class Messages:
             MessageClass.ABANDONED: gone & self.delivered & ~unseen,
             MessageClass.UNDECIDED: unseen | (kept & (not self.end.drained)),
             MessageClass.RECOVERED: self.push_doubtful & self.delivered,
-            MessageClass.UNEXPECTED: self.delivered & ~self.push_ok & ~self.push_doubtful,
+            MessageClass.UNEXPECTED: (self.delivered & ~self.push_ok & ~self.push_doubtful) | self._of_wrong_body(),
             MessageClass.DEAD_LETTER: dead,
         }
+
+    def _of_wrong_body(self) -> Bools:
+        """Delivered with a body that is not that of its pushes, where all that may have worked had the same."""
+        events = self.partition.events
+        pushes = events.where((events.f == PUSH) & (events.type != FAIL) & (events.body != ABSENT))
+        least, most = np.full(len(self.partition), _LATEST), np.full(len(self.partition), ABSENT)
+        np.minimum.at(least, pushes.message, pushes.body)
+        np.maximum.at(most, pushes.message, pushes.body)
+        pops = self.pops.where((least == most)[self.pops.message] & (self.pops.body != ABSENT))
+        return self.partition.marked(pops.message[pops.body != least[pops.message]])
 
     def _at_most_once(self) -> Bools:
         events = self.partition.events

@@ -67,6 +67,7 @@ MISTAKES = {
     ),
     "attempts without an answer are left out": ("cases", "outcomes", " OR NOT answered", ""),
     "doubt about a lease excuses nobody": ("cases", "swept", " AND doubts = 0", ""),
+    "the body of a refused push will do": ("cases", "messages", "('ok', 'info')", "('ok', 'info', 'fail')"),
     "who holds a lease is in his own way": ("cases", "swept", "- held AS others", "AS others"),
     "all priorities of a group are alike": ("cases", "inversions", "bit, higher", "higher"),
 }

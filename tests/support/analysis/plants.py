@@ -43,6 +43,12 @@ def plant_unexpected_after_failure(run: RunBuilder) -> None:
     plant_unexpected(run)
 
 
+def plant_unexpected_body(run: RunBuilder) -> None:
+    run.push("bad", at_ms=5, outcome="fail", body="refused")
+    run.push("bad", at_ms=10, body="confirmed")
+    run.ack("bad", run.pop("bad", at_ms=20, body="refused"), at_ms=30)
+
+
 def plant_recovered(run: RunBuilder) -> None:
     run.push("bad", at_ms=10, outcome=None)
     run.ack("bad", run.pop("bad", at_ms=20), at_ms=30)
@@ -127,6 +133,7 @@ PLANTS: dict[Callable[[RunBuilder], None], MessageClass] = {
     plant_abandoned_elsewhere: MessageClass.ABANDONED,
     plant_unexpected: MessageClass.UNEXPECTED,
     plant_unexpected_after_failure: MessageClass.UNEXPECTED,
+    plant_unexpected_body: MessageClass.UNEXPECTED,
     plant_recovered: MessageClass.RECOVERED,
     plant_early: MessageClass.EARLY,
     plant_concurrent: MessageClass.CONCURRENT,

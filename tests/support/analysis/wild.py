@@ -60,6 +60,7 @@ def _message(run: RunBuilder, draw: random.Random, name: str) -> None:
             shard=draw.choice("aab"),
             priority=times(3),
             lease_ms=draw.choice([None, None, None, 0, 9]),
+            body=draw.choice(["", "x", "x", "x", "y"]),
         )
     pops = [_pop(run, draw, name) for _ in range(draw.choice([0, 1, 1, 2, 3, 5]))]
     for pop, at_ms in pops:
@@ -83,6 +84,7 @@ def _pop(run: RunBuilder, draw: random.Random, name: str) -> tuple[Pop, int]:
         lease_start_ms=draw.choice([None, leased_ms]),
         lease_end_ms=at_ms + draw.randrange(40),
         zone=draw.choice(ZONES),
+        body=draw.choice(["", "x", "x", "x", "y"]),
     )
     return pop, at_ms
 

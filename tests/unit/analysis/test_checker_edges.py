@@ -57,6 +57,7 @@ def rows(*events):
         leased_ms=absent,
         lease_end_ms=absent,
         lease_ms=absent,
+        body=absent,
         zone=small,
         shard=small,
         priority=small,

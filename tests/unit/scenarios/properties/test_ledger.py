@@ -13,16 +13,16 @@ LEASE_MS = 100
 
 def ledger_with(outcome=Pushed.OK, *, due_ms=1_000):
     ledger = Ledger(early_tolerance_ms=1)
-    ledger.push_begun(Message(id="m"), now_ms=due_ms)
+    ledger.push_begun(Message(id="m", payload="told"), now_ms=due_ms)
     if outcome is not Pushed.BEGUN:
         ledger.push_ended("m", outcome, shard="a", due_ms=due_ms)
     return ledger
 
 
-def deliver(ledger, at_ms, *, message_id="m", end_ms=None):
+def deliver(ledger, at_ms, *, message_id="m", end_ms=None, body=""):
     end_ms = at_ms + LEASE_MS if end_ms is None else end_ms
     times = {"lease_start_ms": at_ms, "leased_ms": at_ms, "lease_end_ms": end_ms}
-    return ledger.popped([Delivery(message=Message(id=message_id), shard="a", **times)], now_ms=at_ms)
+    return ledger.popped([Delivery(message=Message(id=message_id, payload=body), shard="a", **times)], now_ms=at_ms)
 
 
 def ack(ledger, number, at_ms):
@@ -70,7 +70,8 @@ def test_one_millisecond_early_is_tolerated_and_two_are_not():
 def test_what_nobody_pushed_or_what_failed_for_certain_must_not_be_delivered():
     assert kind_of(deliver, ledger_with(), 1_000, message_id="x") is MessageClass.UNEXPECTED
     assert kind_of(deliver, ledger_with(Pushed.FAIL), 1_000) is MessageClass.UNEXPECTED
-    deliver(ledger_with(Pushed.INFO), 1_000)
+    assert kind_of(deliver, ledger_with(), 1_000, body="another") is MessageClass.UNEXPECTED
+    deliver(ledger_with(Pushed.INFO), 1_000, body="told")
     deliver(ledger_with(Pushed.BEGUN), 1_000)
 
 

@@ -111,6 +111,28 @@ class Ghosts(DynoUnderTest):
         return queue
 
 
+class MixesUp(DynoUnderTest):
+    """Every message has the body of the first one that its consumer got."""
+
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
+        queue = await super().consumer(zone, wrap)
+        pop, bodies = queue.pop, list[str]()
+
+        async def mixed_up(count: int, *, wait_ms: int) -> list[Delivery]:
+            found = await pop(count, wait_ms=wait_ms)
+            bodies.extend(one.message.payload for one in found)
+            return [replace(one, message=replace(one.message, payload=bodies[0])) for one in found]
+
+        queue.pop = mixed_up  # type: ignore[method-assign]
+        return queue
+
+
+def test_a_body_of_another_message_is_found_and_shrunk_to_two_messages() -> None:
+    before = HuntTarget(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
+    shrunk = shrink(before, MessageClass.UNEXPECTED, make_queue=MixesUp, runs_max=60)
+    assert len(shrunk.scenario.load.operations or ()) == 2
+
+
 def test_a_message_that_nobody_pushed_leaves_no_run_without_messages_to_try() -> None:
     crash = {"kind": "consumer_crash", "zone": "a", "consumer": 0, "at_s": 0.0, "for_s": 0.1}
     before = HuntTarget(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
