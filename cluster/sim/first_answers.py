@@ -5,10 +5,11 @@ Netflix Dynomite the own server is one hop away and the others are two, since th
 three different values the own zone's was first in 42 to 96 % of tries, and with one server dead the own server's error
 was before the refusal in 4 to 92 %, by load (commit 2046b05 on one machine, measured on 22 November 2026). A
 coordinator draws one share of each range, and then each time whether the own zone is first. Where nothing arrives
-together, nothing is drawn.
+together, nothing is drawn. Events of one instant have an order of their own, so an error of a third zone
+that would decide, with the refusal, before the own answer of the same instant is counted a nanosecond later.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -18,7 +19,7 @@ from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.coordinators.plain import PlainCoordinator
 from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
 from cluster.votes.rules import Rule
-from engine.ports import Runtime
+from engine.ports import Runtime, ServerError
 
 VALUE_SHARES = (0.42, 0.96)
 REFUSAL_SHARES = (0.04, 0.92)
@@ -34,6 +35,7 @@ class FirstAnswers:
 
     def __init__(self, *, runtime: Runtime, random: Random) -> None:
         self.now_ns = runtime.now_ns
+        self.call_later = runtime.call_later
         self._random = random
         self._own_value = random.uniform(*VALUE_SHARES)
         self._own_before_refusal = random.uniform(*REFUSAL_SHARES)
@@ -69,6 +71,17 @@ class Arrivals:
                 self._own_failed = True
             elif now_ns == self._sent_ns and str(answer) == STORAGE_REFUSED:
                 self._refused.add(position)
+
+    def before_own(self, answer: Answer) -> bool:
+        """Whether ``answer``, of another zone, may decide with a refusal before the own one of this instant."""
+        if not self._refused or 0 in self._at_ns or not isinstance(answer, list):
+            return False
+        waited_ns = self._first_answers.now_ns() - self._sent_ns
+        return 0 < waited_ns <= REFUSAL_NS and any(isinstance(reply, ServerError) for reply in answer)
+
+    def postpone(self, then: Callable[[], None]) -> None:
+        """Do ``then`` when this instant is over."""
+        self._first_answers.call_later(1, then)
 
     def first_of(self, zones: Sequence[int]) -> int:
         """As ``Vote.first_of``. An answer of the own server is drawn against those that are not before it.
@@ -128,7 +141,10 @@ class SimMixedPipeline(MixedPipeline):
 
     def answered(self, position: int, answer: Answer) -> None:
         self._arrivals.note(position, answer)
-        super().answered(position, answer)
+        if self._arrivals.before_own(answer):
+            self._arrivals.postpone(partial(super().answered, position, answer))
+        else:
+            super().answered(position, answer)
 
 
 class SimCoordinator(PlainCoordinator):
