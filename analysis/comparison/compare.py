@@ -36,6 +36,9 @@ METHOD = (
     "intervals of their shares are too narrow."
 )
 
+_SHOWN_MAX = 120
+"""Characters of one value in a sentence; ``differs`` has it whole."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareDifference:
@@ -167,6 +170,14 @@ def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]
             yield Setting(name=name, first=one.get(name), second=two.get(name))
 
 
+def _words(row: Setting) -> str:
+    """A list of faults or operations may be long: of a longer value its beginning is shown."""
+    first, second = (
+        text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…" for text in map(str, (row.first, row.second))
+    )
+    return f"{row.name} ({first} / {second})"
+
+
 def _notes(
     runs: Sequence[RunDirectory], verdicts: tuple[Verdict, Verdict], differs: Sequence[Setting]
 ) -> Iterator[str]:
@@ -174,13 +185,12 @@ def _notes(
         yield "both are the same run"
     changed = [row for row in differs if row.name in ("scenario", "level") or row.name.startswith("scenario.yaml ")]
     if changed:
-        names = ", ".join(f"{row.name} ({row.first} / {row.second})" for row in changed)
-        yield f"not the same experiment: the runs differ in {names}"
+        yield f"not the same experiment: the runs differ in {', '.join(map(_words, changed))}"
     arms = {run.info.arm for run in runs}
     unmeant = ("zonelab_version", "git_commit", "program", *(["server"] if len(arms) == 1 else []))
     others = [row for row in differs if row.name in unmeant]
     if others:
-        yield "also different: " + ", ".join(f"{row.name} ({row.first} / {row.second})" for row in others)
+        yield f"also different: {', '.join(map(_words, others))}"
     for which, run, verdict in zip(("first", "second"), runs, verdicts, strict=True):
         if run.info.status != "complete":
             yield f"the {which} run was {run.info.status}: its figures are those of a part"

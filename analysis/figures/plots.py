@@ -96,7 +96,7 @@ def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path,
         thinned = _latency_panel(axis, data[f], width_s)
         style.label(axis, y="latency (ms)", panel=f)
         notes += [f"{f}: {thinned}."] if thinned else []
-    style.legend_above(figure, axes[0])
+    style.legend_above(figure, *axes)
     counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
     style.title(figure, "Latency over time", [run], sample=f"n = {counts or 0}", notes=[" ".join(notes)])
     return style.save(figure, path)

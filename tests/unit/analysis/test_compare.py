@@ -173,6 +173,15 @@ def test_another_version_or_server_is_said_beforehand(tmp_path: Path) -> None:
     )
 
 
+def test_of_a_long_value_a_note_shows_the_beginning(tmp_path: Path) -> None:
+    first, second = (lognormal_run(tmp_path / name, seed=1, messages=20) for name in ("one", "two"))
+    info = json.loads((second / "run.json").read_text(encoding="utf-8"))
+    (second / "run.json").write_text(json.dumps({**info, "server": "x" * 5_000}), encoding="utf-8")
+    found = compare(first, second)
+    assert found.notes == (f"also different: server (valkey 9.1.2 / {'x' * 120}…)",)
+    assert len(str(found.differs[0].second)) == 5_000
+
+
 def test_what_makes_a_run_doubtful_is_noted(tmp_path: Path) -> None:
     whole = lognormal_run(tmp_path / "whole", seed=1, messages=20)
     part = RunBuilder(tmp_path / "part")

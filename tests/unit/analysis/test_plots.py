@@ -192,3 +192,15 @@ def test_latency_over_time_has_a_line_a_zone_where_zones_differ(
     plot_run(differing_zones(tmp_path / "run", far_ms=far_ms))
     drawn = [str(line.get_label()) for line in figures["latency.png"].axes[0].get_lines()]
     assert [label for label in drawn if "zone" in label] == lines
+
+
+def test_zones_that_differ_in_acks_alone_are_in_the_legend(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    run = RunBuilder(tmp_path / "run", load_ms=2_000)
+    for number in range(20):
+        for zone, took_ms in (("a", 5.0), ("b", 80.0)):
+            run.push(f"{zone}{number}", at_ms=90 * number, zone=zone)
+            popped = run.pop(f"{zone}{number}", at_ms=90 * number + 5, zone=zone)
+            run.ack(f"{zone}{number}", popped, at_ms=90 * number + 9, took_ms=took_ms, zone=zone)
+    plot_run(run.write())
+    (legend,) = figures["latency.png"].legends
+    assert {"p50 of zone a", "p50 of zone b"} < {text.get_text() for text in legend.get_texts()}
