@@ -19,7 +19,6 @@ GET = wire.command(b"GET", b"k")
 HOLDING = {
     "unfinished commands": b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$30000000\r\n" + bytes(12 * MB),
     "queues of MULTI": wire.command(b"MULTI") + wire.command(b"SET", b"k", bytes(MB)) * 12,
-    "commands that wait": wire.command(b"BLPOP", bytes(12 * MB), b"0"),
     "replies not taken": GET,
 }
 
@@ -110,3 +109,12 @@ async def test_clients_of_which_nothing_is_known_share_what_may_be_under_way(por
         await asyncio.sleep(0)
     assert await reading == [[b"OK"] * 10] * count
     assert port.server.memory.strangers == 0
+
+
+@on_port(reply=b":0\r\n")
+async def test_a_command_that_waits_counts_as_long_as_it_waits(port):
+    client = await port.client()
+    client.send(b"BLPOP", bytes(MB), b"0")
+    await until(lambda: port.server.memory.total >= MB)
+    client.close()
+    await until(lambda: port.server.memory.total == 0)

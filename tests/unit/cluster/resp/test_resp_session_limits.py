@@ -9,7 +9,7 @@ from support.coroutines import coroutine
 
 from cluster.resp.commands.client_list import TURN_CLIENTS
 from cluster.resp.commands.connection_commands import NAME_BYTES_MAX
-from cluster.resp.commands.dispatch import ARGUMENTS_MAX
+from cluster.resp.commands.dispatch import ARGUMENTS_MAX, WAITING_BYTES_MAX
 from cluster.resp.protocol import wire
 from cluster.resp.session import GUEST_BYTES_MAX, WINDOW_BEGIN
 from cluster.resp.turn_shares import TURN_MAX
@@ -205,6 +205,7 @@ async def test_clients_that_list_each_other_hold_up_nobody(port):
     "words",
     [
         pytest.param([b"BLPOP", *[b"k"] * ARGUMENTS_MAX, b"0"], id="keys"),
+        pytest.param([b"BLPOP", bytes(WAITING_BYTES_MAX), b"0"], id="bytes"),
         pytest.param([b"CLIENT", b"LIST", b"ID", *[b"1"] * ARGUMENTS_MAX], id="identities"),
         pytest.param([b"CLIENT", b"SETNAME", b"n" * (NAME_BYTES_MAX + 1)], id="name"),
     ],
