@@ -59,7 +59,8 @@
       const server = troubles.length ? [troubles.join(", "), "bad"] : up(zone.server.state);
       const reaches = !zone.statistics ? "–" : away.length ? [`not ${away.join(", ")}`, "bad"] : "all";
       const place = zone.data_centre ? `${zone.zone} (${zone.of_zone}, ${zone.data_centre})` : zone.zone;
-      const cells = [place, server, up(zone.coordinator.state), reaches, count(told.clients)];
+      const clients = told.over_memory ? [`${count(told.clients)} (${count(told.over_memory)} closed: too much held)`, "bad"] : count(told.clients);
+      const cells = [place, server, up(zone.coordinator.state), reaches, clients];
       cells.push(rate(recent.operations_per_s), recent.errors_per_s ? [rate(recent.errors_per_s), "bad"] : rate(recent.errors_per_s));
       cells.push(rate(recent.divergent_per_s), ms(recent.p50_ms), ms(recent.p99_ms));
       cells.push(count(told.commands), count(told.errors), count(told.divergence));

@@ -40,6 +40,7 @@ def figures_of(answer: Mapping[str, Any]) -> Told:
         "peers": answer["peers"],
         "remote": answer["remote"],
         "clients": answer["port"]["clients"],
+        "over_memory": answer["port"]["over_memory"],
         "commands": answer["port"]["commands"],
         "errors": errors_in(answer),
         "divergence": answer["divergence"],

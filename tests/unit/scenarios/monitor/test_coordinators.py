@@ -14,7 +14,11 @@ from scenarios.monitor.readings import Reading
 S = 1_000_000_000
 STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures")}
 STATISTICS |= dict.fromkeys(("peers", "remote", "divergence", "server_troubles", "repairs", "options"), 0)
-STATISTICS |= {"port": {"clients": 1, "commands": 7, "error_replies": 0}, "latency": {"quantiles_ms": {}}, "links": []}
+STATISTICS |= {
+    "port": {"clients": 1, "commands": 7, "error_replies": 0, "over_memory": 2},
+    "latency": {"quantiles_ms": {}},
+    "links": [],
+}
 
 
 def test_a_coordinator_that_falls_silent_is_said_to_and_its_figures_keep_their_time(monkeypatch):
@@ -34,7 +38,7 @@ def test_a_coordinator_that_falls_silent_is_said_to_and_its_figures_keep_their_t
     before, after = asyncio.run(looked())
     assert (before["coordinator"]["state"], before["read_ms"]) == ("running", 100_000)
     assert (after["coordinator"]["state"], after["read_ms"]) == ("silent", 100_000)
-    assert after["statistics"]["commands"] == 7
+    assert (after["statistics"]["commands"], after["statistics"]["over_memory"]) == (7, 2)
 
 
 def test_a_link_is_shown_as_its_source_has_it_with_what_is_under_way_in_both():

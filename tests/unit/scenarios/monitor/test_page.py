@@ -48,7 +48,14 @@ class Played:
             "p50_ms": 2,
             "p99_ms": None,
         }
-        told = {"connected": {"a": True, "b": False}, "peers": {}, "clients": 3, "commands": self.commands, "errors": 0}
+        told = {
+            "connected": {"a": True, "b": False},
+            "peers": {},
+            "clients": 3,
+            "over_memory": 2,
+            "commands": self.commands,
+            "errors": 0,
+        }
         told |= {
             "divergence": 0,
             "server_troubles": [],
@@ -133,6 +140,7 @@ def test_figures_change_in_place_with_the_time_when_they_were_read(browser, play
     with opened(browser, address(served)) as page:
         commands = page.locator("#zones tr[data-key=a] td").nth(9)
         expect(commands).to_have_text("41")
+        expect(page.locator("#zones tr[data-key=a] td").nth(3)).to_have_text("3 (2 closed: too much held)")
         assert (page.url, page.evaluate("sessionStorage.length")) == (f"http://{served.address}/", 1)
         assert page.locator("h1").text_content() == XSS
         page.evaluate("document.querySelector('#zones tr[data-key=a]').dataset.same = 'yes'")
