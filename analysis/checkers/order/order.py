@@ -240,12 +240,14 @@ class _Check:
         self._blocked += standstills(rows, members, messages, self._findings, wait_ms=wait_ms, end_ns=end_ns)
 
     def _note_first(self, rows: Rows) -> None:
-        """Where each group began: the cursor of its first grant, or its first message where nothing is granted."""
+        """Where each group began: as it was told first, else the cursor of its first grant, else its first message."""
         begun = rows.of_kind(OrderKind.START)
         begun = begun.where(np.argsort(begun.offset, kind="stable"))
         granted = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
         granted = granted.where(granted.cursor >= 0)  # an engine may read the cursor later
-        for events, column in ((begun, begun.offset), (granted, granted.cursor)):
+        told = rows.of_kind(OrderKind.ASSIGN)
+        told = told.where(told.status == self._books.code("status", "begins"))
+        for events, column in ((begun, begun.offset), (granted, granted.cursor), (told, told.cursor)):
             for row in np.unique(events.place, return_index=True)[1].tolist():
                 self._first[int(events.group[row]), int(events.partition[row])] = int(column[row])
 

@@ -33,10 +33,11 @@ APPENDED = f"""
     GROUP BY run, part, pos
 """
 
-# Where each group began: the cursor of its first grant, or its first message where no grant tells a cursor.
+# Where each group began: as it was told first, else the cursor of the first grant with one, else its first message.
 FIRST = f"""
     SELECT run, grp, part,
            coalesce(
+               min_by(`cursor`, index) FILTER (WHERE kind = '{OrderKind.ASSIGN}' AND status = 'begins'),
                min_by(`cursor`, index) FILTER (
                    WHERE kind = '{OrderKind.GRANT}' AND outcome = 'ok' AND `cursor` IS NOT NULL
                ),

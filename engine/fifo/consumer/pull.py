@@ -38,6 +38,7 @@ class Pulls:
             return progress
         first = 0 if context.settings.begins is Begin.FIRST else await context.zones.logs.end(partition)
         await context.zones.logs.join(partition, context.group, first)
+        context.observer.note("assign", **context.columns(partition), status="begins", cursor=first)
         return Progress(first)
 
     async def _pull(self, queue: ProcessQueue) -> None:
