@@ -128,7 +128,10 @@ def test_every_scenario_that_the_page_names_is_in_the_library_and_every_workload
         ("workload.mix={push: 1}", "workload.mix.push: got 'push'; accepted: an operation of a register"),
         ("workload.mix={read: 0}", "workload.mix: got {'read': 0.0}; accepted: weights of which one is more than 0"),
         ("workload.keys=0", "workload.keys: got 0"),
-        ("workload.forbid=[lost]", "workload.forbid[0]: got 'lost'; accepted: nonlinearizable, unwritten"),
+        (
+            "workload.forbid=[lost]",
+            "workload.forbid[0]: got 'lost' (did you mean lost_add?)",
+        ),
         (
             "workload.operations=[{at_ms: 1, zone: a, f: read}]",
             "load.rate_per_s: got 100.0; accepted: nothing beside workload.operations",
