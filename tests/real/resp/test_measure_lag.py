@@ -111,7 +111,7 @@ def test_a_server_that_falls_silent_is_told_and_what_was_measured_is_kept(proxy,
         (("127.0.0.1:1", "127.0.0.1:1"), 64, "addresses 127.0.0.1:1, 127.0.0.1:1: accepted: each once"),
         (("127.0.0.1:1", "--for", "0s"), 64, "duration '0s' is not accepted"),
         (("127.0.0.1:1", "--for", "1s", "--every", "2s"), 64, "--for 1s --every 2s: accepted: --for up to 24h"),
-        (("127.0.0.1:1", "--with", "SET"), 64, "'SET' is not one of 'PING', 'GET'"),
+        (("127.0.0.1:1", "--with", "SET"), 64, "'SET' (did you mean GET?) is not one of 'PING', 'GET'"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], code: int, told: str, tmp_path: Path) -> None:
