@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.checkers.order.properties import Blocked
+from analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked
 from analysis.runs.info import NANOSECONDS_PER_MS
 from analysis.runs.order import OrderKind
 
-THRASH_GRANTS = 4
-_GONE = ("left", "lost", "crashed")
 _MOVES = (OrderKind.GRANT, OrderKind.COMMIT, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP)
 
 
@@ -53,7 +51,7 @@ class OrderSoFar:
     def heard(self, row: Mapping[str, Any]) -> None:
         """Take in an event."""
         kind, partition = OrderKind(row["kind"]), row.get("partition")
-        if kind is OrderKind.MEMBER and row.get("status") in _GONE:
+        if kind is OrderKind.MEMBER and row.get("status") in GONE:
             self._gone.add(row["session"])
         if partition is None:
             return

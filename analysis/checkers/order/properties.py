@@ -98,3 +98,10 @@ class Blocked(StrEnum):
     CREDIT = "credit"
     SLOW = "slow"
     UNEXPLAINED = "unexplained"
+
+
+THRASH_GRANTS = 4
+"""So many changes of owner within one standstill are the cause of it."""
+
+GONE = ("left", "lost", "crashed")
+"""What a member's status is once its session does nothing any more."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.checkers.order.findings import Findings
 from analysis.checkers.order.messages import FAILURES, NEVER, Messages, ends_with
-from analysis.checkers.order.properties import Blocked, Property
+from analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
 from analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
 from analysis.runs.fault_bands import FaultBand
 from analysis.runs.info import NANOSECONDS_PER_MS
@@ -15,11 +15,6 @@ from analysis.runs.order import OrderKind
 
 STANDSTILLS_MAX = 1000
 """Explained of each part, the longest first."""
-
-_THRASH_GRANTS = 4
-"""So many changes of owner within one standstill are the cause of it."""
-
-_GONE = ("left", "lost", "crashed")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,7 +130,7 @@ def _cause_of(seen: Rows, members: Rows, offset: int, begin_ns: int, end_ns: int
     at_head = seen.where(seen.offset == offset)
     if len(ends_with(at_head, FAILURES, books)) > 1:
         return Blocked.POISON
-    if len(during.of_kind(OrderKind.GRANT, outcomes=(OK,))) >= _THRASH_GRANTS:
+    if len(during.of_kind(OrderKind.GRANT, outcomes=(OK,))) >= THRASH_GRANTS:
         return Blocked.THRASH
     if _out_of_credit(seen, grants, books):
         return Blocked.CREDIT
@@ -158,7 +153,7 @@ def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_n
     if not len(grants):
         return Blocked.ORPHAN
     session = int(grants.session[-1])
-    gone = np.isin(members.status, [books.code("status", one) for one in _GONE]) & (members.session == session)
+    gone = np.isin(members.status, [books.code("status", one) for one in GONE]) & (members.session == session)
     if (gone & (members.time_ns <= end_ns)).any():
         return Blocked.DEAD_HOLDER
     released = seen.of_kind(OrderKind.RELEASE, outcomes=(OK,))
