@@ -93,8 +93,14 @@ class EvaluationResult:
 
     @property
     def doubts(self) -> list[str]:
-        """Where the line through two lengths of a fault contradicts the third."""
-        return [
+        """Where the line through the lengths of a fault goes beyond what was run, and where it contradicts a run."""
+        beyond = [
+            f"'{fault.name}' lasts {fault.lasts_s:g} s in the year and at most {fault.lengths_s[-1]:g} s in these "
+            "runs; what the longer one costs is the line through its lengths"
+            for fault in self.rollout.year.faults
+            if fault.lasts_s > fault.lengths_s[-1]
+        ]
+        return beyond + [
             f"{row.setting}: {bent.figure} does not grow in a line with how long '{bent.fault}' lasts: {bent.seen:.3g} "
             f"a run where the line says {bent.line:.3g}; its interval is widened"
             for row in self.done.found.rows

@@ -76,6 +76,8 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     assert {cost["figure"] for cost in told["settings"][0]["faults"]} >= {"unavailable"}
     assert result_files(tmp_path / "runs") == [], "runs without verdicts are no findings of the index"
     assert told["answer"] in done.stdout
+    assert told["doubts"][0].startswith(f"'{DOWN}' lasts 60 s in the year and at most 0.5 s in these runs")
+    assert told["doubts"][0] in done.stdout
     assert "The year, with 95 % intervals" in done.stdout
     assert told["command"] in done.stdout
     cases = {case.attrib["name"]: list(case) for case in ElementTree.parse(tmp_path / "told.xml").iter("testcase")}
