@@ -65,6 +65,16 @@ def gets(count):
     return wire.command(b"GET", b"k") * count
 
 
+async def two_come_before_the_third_zone(quorum, client, a, b, c):
+    """Of four GETs, of which the third has no majority until the third zone has answered."""
+    client.send_raw(gets(4))
+    await quorum.asked()
+    quorum.answer([a, a, b, a], [a, a, c, a])
+    assert [await client.reply(), await client.reply()] == [b"a", b"a"]
+    quorum.zones[2].answer(a, a, c, a)
+    assert [await client.reply(), await client.reply()] == [b"c", b"a"]
+
+
 @pytest.mark.parametrize("sampled", [False, True])
 @coroutine
 async def test_what_is_decided_is_answered_before_what_comes_after_it(sampled):
@@ -73,12 +83,7 @@ async def test_what_is_decided_is_answered_before_what_comes_after_it(sampled):
         if sampled:
             LatencyProbe(random=Random(1)).attach(port.server)
         client = await port.client()
-        client.send_raw(gets(4))
-        await quorum.asked()
-        quorum.answer([A, A, B, A], [A, A, C, A])
-        assert [await client.reply(), await client.reply()] == [b"a", b"a"]
-        quorum.zones[2].answer(A, A, C, A)
-        assert [await client.reply(), await client.reply()] == [b"c", b"a"]
+        await two_come_before_the_third_zone(quorum, client, A, B, C)
         assert await client.ask(b"ECHO", b"hi") == b"hi"
 
 
@@ -89,13 +94,7 @@ async def test_so_it_is_where_what_zones_answer_is_looked_at(option):
     versioned = (wire.array([wire.bulk(b"E"), wire.integer(1), value]) for value in (A, B, C))
     a, b, c = versioned if option == "read repair" else (A, B, C)
     async with quorum.open() as port:
-        client = await port.client()
-        client.send_raw(gets(4))
-        await quorum.asked()
-        quorum.answer([a, a, b, a], [a, a, c, a])
-        assert [await client.reply(), await client.reply()] == [b"a", b"a"]
-        quorum.zones[2].answer(a, a, c, a)
-        assert [await client.reply(), await client.reply()] == [b"c", b"a"]
+        await two_come_before_the_third_zone(quorum, await port.client(), a, b, c)
 
 
 @coroutine
