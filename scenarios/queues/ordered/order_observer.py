@@ -21,7 +21,7 @@ class OrderObserver:
     def begin(self, kind: str, /, **columns: Any) -> int:
         now_ns = self._runtime.now_ns()
         told = OrderKind(kind)
-        columns.pop("above", None)
+        columns.pop("above", None)  # what is finished above a cursor: for listeners, the history has no column for it
         if told in _LEASED:
             columns.setdefault("until_ns", now_ns + self._lease_ns)
         pause_ms = columns.pop("pause_ms", None)
