@@ -15,16 +15,14 @@ class ZsetQueue:
     ``quorum`` carries what changes something, ``local`` the ranges, whose answer may be old: ZREM decides. A message is
     taken for good when it is popped, so one that its consumer does not finish is lost: at most once.
 
-    Raises: every operation may raise ``Unavailable`` (certainly without effect), ``Indeterminate`` or ``ServerError``.
-    What a ``pop`` that failed so had removed is lost.
+    Raises: ``Unavailable`` (without effect), ``Indeterminate`` or ``ServerError``. What such a pop removed is lost.
     """
 
     def __init__(
         self, key: str, *, runtime: Runtime, clock: Clock, quorum: Connection, local: Connection, poll_ms: int = 50
     ) -> None:
         self._key, self._poll_ms = key, poll_ms
-        self._runtime, self._clock = runtime, clock
-        self._quorum, self._local = quorum, local
+        self._runtime, self._clock, self._quorum, self._local = runtime, clock, quorum, local
 
     async def start(self) -> None:
         """Nothing works in the background."""
@@ -37,10 +35,8 @@ class ZsetQueue:
         now_ms = self._clock.now_ms()
         receipts = [Receipt(id=each.id, shard=self._key, due_ms=now_ms + each.timeout_ms) for each in messages]
         members = [json.dumps({"id": each.id, "payload": each.payload}) for each in messages]
-        scored = zip(receipts, members, strict=True)
-        await write(
-            self._quorum, [("ZADD", self._key, receipt.due_ms, member) for receipt, member in scored], name="push"
-        )
+        added = [("ZADD", self._key, each.due_ms, member) for each, member in zip(receipts, members, strict=True)]
+        await write(self._quorum, added, name="push")
         return receipts
 
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
@@ -54,8 +50,7 @@ class ZsetQueue:
         return False
 
     async def _due(self, count: int) -> Sequence[bytes]:
-        due: tuple[str | int, ...] = ("ZRANGEBYSCORE", self._key, 0, self._clock.now_ms(), "LIMIT", 0, count)
-        (members,) = await read(self._local, [due])
+        (members,) = await read(self._local, [("ZRANGEBYSCORE", self._key, 0, self._clock.now_ms(), "LIMIT", 0, count)])
         return list(members)
 
     async def _take(self, count: int, members: Sequence[bytes]) -> list[Delivery]:

@@ -34,8 +34,7 @@ class ZsetUnderTest:
         queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
     ) -> Sequence[Place]:
         """``name`` is the key itself, without a prefix."""
-        key = name or KEY
-        return [Place(holds="queue", key=key, kind=Kind.SORTED, shard=key, unit_ms=1, id_of=id_of)]
+        return [Place(holds="queue", key=name or KEY, kind=Kind.SORTED, shard=name or KEY, unit_ms=1, id_of=id_of)]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         async for member, due_ms in sorted_set(self._testbed.direct(zone), KEY):

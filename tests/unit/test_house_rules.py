@@ -24,6 +24,7 @@ CROWDED = {"benchmarks": "programs that stand alone, one question each"}
 """Folders that may hold more, each with its reason."""
 
 PORTS_LINES_MAX = 99
+EXAMPLE_LINES_MAX = 120
 
 BLOCKING_FACADE = "engine/sync.py"
 """For ordinary programs: it runs an event loop, so it alone of the engine's modules knows of one."""
@@ -118,6 +119,13 @@ def test_no_folder_holds_more_modules_than_one_sees_at_once():
 
 def test_the_ports_stay_under_100_lines():
     assert len(text_of("engine/ports.py").splitlines()) <= PORTS_LINES_MAX
+
+
+def test_the_shortest_engine_stays_short():
+    """docs/queue-contract.md walks through it: every line counts, docstrings and empty ones, too."""
+    example = [name for name in modules() if name.startswith("engine/zset/") or name == "scenarios/queues/zset.py"]
+    assert len(example) == 3
+    assert sum(len(text_of(name).splitlines()) for name in example) <= EXAMPLE_LINES_MAX
 
 
 @pytest.mark.parametrize("pattern", [PACKAGE_HOSTS, WORKSHOP], ids=["package hosts", "where it was made"])
