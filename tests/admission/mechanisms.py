@@ -19,6 +19,9 @@ class Mechanism(Enum):
     BOTH_OTHERS = "both-others"
     DOOR = "door"
     FRESH_GENERATION = "fresh-generation"
+    SEAL = "seal"
+    SEALED_PAIR = "sealed-pair"
+    BARRIER = "barrier"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,9 @@ class Bounds:
     reads: bool = True
     """Whether owners read zones singly, beside hearing their answers."""
 
+    resize: bool = False
+    """Whether the partition may be sealed, and another one follow it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:
@@ -73,6 +79,10 @@ BOUNDS = {
     "wipe": Bounds(writes=(2, 2), wipes=1, admissions=1),
     "copy": Bounds(writes=(2, 1), copies=1, admissions=1),
     "late replies": Bounds(writes=(2, 1), wipes=1, admissions=1, reads=False),
+    "seal": Bounds(writes=(2,), producers=1, resize=True),
+    "resize": Bounds(writes=(2, 1), producers=1, resize=True),
+    "barrier": Bounds(writes=(3, 1), resize=True),
+    "resize and wipe": Bounds(writes=(2,), producers=1, wipes=1, admissions=1, resize=True),
     "two losses": Bounds(writes=(1, 1), wipes=2, admissions=2),
 }
 
@@ -136,6 +146,24 @@ PARTS = {
         on="a zone is let in with the merged state of both others",
         off="with the state of one other",
         bounds="late replies",
+    ),
+    Mechanism.SEAL: Part(
+        numeral="resize",
+        on="a zone that has the seal takes no push",
+        off="it takes them, and the log ends when the inboxes of two zones with the seal have nothing more",
+        bounds="seal",
+    ),
+    Mechanism.SEALED_PAIR: Part(
+        numeral="resize",
+        on="the log ends when two zones that have the seal have nothing more",
+        off="when any two zones have nothing more",
+        bounds="seal",
+    ),
+    Mechanism.BARRIER: Part(
+        numeral="resize",
+        on="the partition that follows is opened when two zones show alike that the group is at the end",
+        off="when one zone shows it",
+        bounds="barrier",
     ),
 }
 """Of the mechanisms that must not be missing."""

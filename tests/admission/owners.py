@@ -5,7 +5,7 @@ from itertools import combinations
 
 from admission.mechanisms import Mechanism, World
 from admission.state import DONE, OWNERS, PRODUCERS, Owner, Seen, State, Step, slot, with_owner
-from admission.zone import Answer, Grant, Log, Message, Push, Write
+from admission.zone import END, Answer, Grant, Log, Message, Push, Write
 
 
 def actions(world: World, state: State) -> Iterator[Step]:
@@ -14,7 +14,7 @@ def actions(world: World, state: State) -> Iterator[Step]:
             if place == 0 or state.owners[place - 1].asked:
                 yield from _asks(world, state, place)
         elif owner.waiting:
-            for text, answers in _heard(world, state, place):
+            for text, answers in heard(world, state, place):
                 yield from _goes_on(world, state, place, answers, text)
             if not world.has(Mechanism.SHOWN_BY_TWO):
                 yield from _consumes_early(state, place)
@@ -47,7 +47,7 @@ def _in(generation: int) -> str:
     return f" in generation {generation}" if generation else ""
 
 
-def _heard(world: World, state: State, who: int) -> Iterator[tuple[str, tuple[Answer, ...]]]:
+def heard(world: World, state: State, who: int) -> Iterator[tuple[str, tuple[Answer, ...]]]:
     """Sets of answers that decide the last question of an owner or a producer."""
     for one, other in combinations(range(3), 2):
         for first in state.zones[one].answers[who]:
@@ -91,6 +91,9 @@ def _goes_on(world: World, state: State, place: int, answers: tuple[Answer, ...]
         return
     for text, longer in _next(world, decided, place, owner):
         before = (owner.token, owner.writes - 1)
+        if END in longer.log:
+            decided = decided._replace(zones=tuple(zone.look_away(place) for zone in decided.zones))
+            longer = longer._replace(looked=0)
         yield Step(f"{name}; it {text}", _writes(world, decided, place, longer, decided=owner.log, before=before))
 
 
@@ -110,8 +113,12 @@ def _writes(world: World, state: State, place: int, owner: Owner, *, decided: Lo
 
 
 def _next(world: World, state: State, place: int, owner: Owner) -> Iterator[tuple[str, Owner]]:
-    if owner.cursor < len(owner.log):
+    if owner.cursor < len(owner.log) and owner.log[owner.cursor] != END:
         yield f"consumes {owner.log[owner.cursor]} and commits", owner._replace(cursor=owner.cursor + 1)
+    if END in owner.log:
+        return
+    if sum(zone.looked >> place & 1 for zone in state.zones) >= 2:
+        yield "ends the log", owner._replace(log=(*owner.log, END))
     if not world.bounds.producers:
         body = f"{OWNERS[place].lower()}{owner.writes}"
         yield f"appends {body}", owner._replace(log=(*owner.log, body))
@@ -152,6 +159,9 @@ def observe(
     for offset, body in state.observed.placed:
         if log[offset : offset + 1] != (body,):
             wrong = f"{body}, confirmed at offset {offset}, is not there any more"
+    missing = [body for body in state.observed.pushed if END in log and body not in log]
+    if missing:
+        wrong = f"the log has ended without {missing[0]}, whose push was confirmed"
     for known in state.observed.states:
         wrong = wrong or _clash(known, (generation, version, log, cursor))
     states = tuple(sorted({*state.observed.states, (generation, version, log, cursor)}))
@@ -190,7 +200,7 @@ def _confirmed(world: World, state: State, producer: int) -> Iterator[Step]:
     body = f"m{producer + 1}"
     if body in state.observed.pushed or any(placed == body for _, placed in state.observed.placed):
         return
-    for zones, (first, second) in _heard(world, state, who):
+    for zones, (first, second) in heard(world, state, who):
         quiet = state._replace(zones=tuple(zone.forget(who) for zone in state.zones))
         text = f"producer {PRODUCERS[producer]} hears {zones}: {body} is confirmed"
         observed = quiet.observed

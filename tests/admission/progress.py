@@ -5,7 +5,7 @@ from itertools import combinations
 
 from admission.events import fresh
 from admission.mechanisms import Mechanism, World
-from admission.zone import Data, Grant, Write, carry_out, merged
+from admission.zone import END, Data, Grant, Write, carry_out, merged
 
 
 def stands_still(world: World, zones: tuple[Data, ...], pushed: tuple[str, ...]) -> str:
@@ -27,7 +27,8 @@ def _pair_stands_still(world: World, pair: tuple[Data, Data], pushed: tuple[str,
     if world.has(Mechanism.GENERATION) and one.generation != other.generation:
         return ""
     newest = max(pair, key=lambda data: data.version)
-    lost = [body for body in pushed if body not in one.inbox + other.inbox + newest.log]
+    found = newest.log if END in newest.log else one.inbox + other.inbox + newest.log
+    lost = [body for body in pushed if body not in found]
     if lost:
         return f"two zones that may decide hold nothing of {lost[0]}, whose push was confirmed"
     token = (max(one.promised, other.promised) // 100 + 1) * 100

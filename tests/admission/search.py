@@ -8,6 +8,7 @@ from time import process_time
 from admission import events, owners
 from admission.mechanisms import World
 from admission.progress import stands_still
+from admission.resizing import resizing
 from admission.state import State, Step, beginning, ordered
 
 
@@ -36,6 +37,7 @@ def steps(world: World, state: State) -> Iterator[Step]:
         yield from events.looks(state)
     yield from events.losses(world, state)
     yield from events.admissions(world, state)
+    yield from resizing(world, state)
 
 
 def search(world: World, *, states_max: int = 5_000_000) -> Result:

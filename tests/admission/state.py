@@ -24,6 +24,9 @@ class Owner(NamedTuple):
     floor: int
     """The highest token that anybody held when this one chose its own."""
 
+    looked: int = 0
+    """One more than the generation of the sealed zones that it has read to the end, or 0."""
+
 
 class Attempt(NamedTuple):
     """Somebody lets a zone in, or raises the generation of those that are in."""
@@ -51,6 +54,9 @@ class Observed(NamedTuple):
 
     pushed: Log
     placed: tuple[tuple[int, str], ...]
+
+    opened: bool = False
+    """A group may have begun with the partition that follows."""
 
 
 class State(NamedTuple):
@@ -85,7 +91,7 @@ DONE = NOBODY._replace(asked=True)
 
 def beginning(world: World) -> State:
     bounds = world.bounds
-    zone = Zone(FIRST, ((),) * (len(bounds.writes) + bounds.producers), 0, 0, 0)
+    zone = Zone(FIRST, ((),) * (len(bounds.writes) + bounds.producers + bounds.resize), 0, 0, 0)
     return State(
         zones=(zone,) * 3,
         owners=(NOBODY,) * len(bounds.writes),

@@ -6,6 +6,9 @@ from admission.mechanisms import Mechanism, World
 
 Log = tuple[str, ...]
 
+END = "END"
+"""Last entry of a log that a resize ended."""
+
 
 class Data(NamedTuple):
     """What a zone can lose."""
@@ -23,6 +26,9 @@ class Data(NamedTuple):
     inbox: Log
     door: int
     """The attempt that may let this zone in, or 0."""
+
+    sealed: bool = False
+    """It takes no push any more."""
 
 
 BLANK = Data(False, 0, 0, (0, 0), (), 0, (), 0)
@@ -54,6 +60,9 @@ class Zone(NamedTuple):
     target: int
     """Which attempts want to let this zone in, as bits."""
 
+    looked: int = 0
+    """Which owners have read here that it is sealed and that they have all of its inbox, as bits."""
+
     def take(self, message: int, data: Data) -> "Zone":
         return self._replace(data=data, taken=self.taken | 1 << message)
 
@@ -65,6 +74,9 @@ class Zone(NamedTuple):
         if not self.answers[who]:
             return self
         return self._replace(answers=(*self.answers[:who], (), *self.answers[who + 1 :]))
+
+    def look_away(self, who: int) -> "Zone":
+        return self._replace(looked=self.looked & ~(1 << who))
 
 
 class Grant(NamedTuple):
@@ -147,7 +159,7 @@ def _write(world: World, data: Data, write: Write) -> tuple[Data, Answer] | None
 
 def _push(world: World, data: Data, push: Push) -> tuple[Data, Answer] | None:
     if world.has(Mechanism.ONE_WRITER):
-        if push.body in data.inbox:
+        if push.body in data.inbox or (data.sealed and world.has(Mechanism.SEAL)):
             return None
         return data._replace(inbox=tuple(sorted((*data.inbox, push.body)))), Answer(data.generation)
     token, number = data.version
@@ -163,4 +175,5 @@ def merged(first: Data, second: Data) -> Data:
         promised=max(first.promised, second.promised),
         inbox=tuple(sorted({*first.inbox, *second.inbox})),
         door=0,
+        sealed=first.sealed or second.sealed,
     )

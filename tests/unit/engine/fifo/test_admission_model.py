@@ -11,10 +11,14 @@ from admission.search import TooManyStates, search
 from admission.state import beginning
 
 LOST = "decided entries a1 were lost or replaced"
+PUSH_LOST = "two zones that may decide hold nothing of m1, whose push was confirmed"
 FOUND = {
     Mechanism.WHOLE_STATE: "the partition stands still",
-    Mechanism.LEAVES_LATER: "two zones that may decide hold nothing of m1, whose push was confirmed",
+    Mechanism.LEAVES_LATER: PUSH_LOST,
     Mechanism.ONE_WRITER: "m1, confirmed at offset 0, is not there any more",
+    Mechanism.SEAL: PUSH_LOST,
+    Mechanism.SEALED_PAIR: PUSH_LOST,
+    Mechanism.BARRIER: "decided entries END were lost or replaced",
 }
 WORLD = World(bounds=BOUNDS["takeover"])
 
