@@ -40,9 +40,9 @@ def consumers(pops_per_s: float | None) -> dict[str, Any]:
 
 
 def scenario(
-    mode: str, *, seed: int, seconds: float, rate_per_s: float, delay_max_s: int, pops_per_s: float | None
+    mode: str, *, seed: int, seconds: float, rate_per_s: float, delays_s: range, pops_per_s: float | None
 ) -> dict[str, Any]:
-    delays = [f"{1 / delay_max_s}*constant:{delay_s}s" for delay_s in range(1, delay_max_s + 1)]
+    delays = [f"{1 / len(delays_s)}*constant:{delay_s}s" for delay_s in delays_s]
     return {
         "name": "gmq-lateness",
         "arm": "sim",
@@ -100,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=1_000, help="jobs per second")
+    parser.add_argument("--delay-min", type=int, default=1, help="seconds")
     parser.add_argument("--delay-max", type=int, default=5, help="seconds")
     parser.add_argument("--pops", type=float, help="jobs that all consumers take together, a second")
     options = parser.parse_args(arguments)
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 seed=start,
                 seconds=options.seconds,
                 rate_per_s=options.rate,
-                delay_max_s=options.delay_max,
+                delays_s=range(options.delay_min, options.delay_max + 1),
                 pops_per_s=options.pops,
             )
             result = measure(told, (start - 1) / options.starts)

@@ -95,11 +95,14 @@ _WITH_CAUSES = ("dyno",)
 _MODES = {
     EngineMode.DEFAULT: "in its default mode",
     EngineMode.COMPAT: "with the defects of the original (`compat`)",
-    EngineMode.HARDENED: "hardened (docs/hardened.md)",
+    EngineMode.HARDENED: "hardened ({hardened})",
     EngineMode.ROCKETMQ_4_9: "as RocketMQ 4.9",
     EngineMode.ROCKETMQ_5_3: "as RocketMQ 5.3",
     EngineMode.FENCED: "with fenced partitions (docs/fifo-fenced.md)",
 }
+
+_HARDENED = {"gmq": "docs/gmq.md"}
+"""Where the hardened mode of an engine is told, if not in docs/hardened.md."""
 
 TITLES = {
     EngineMode.DEFAULT: "The default engine",
@@ -144,7 +147,9 @@ class MatrixReport(StudyReport[Matrix]):
             last=self.first_seed + max((result.runs for result in self.study.cells.values()), default=0) - 1,
             classes=", ".join(FORBIDDEN_DEFAULT),
             engine=f"`{self._engine}`",
-            modes=" or ".join(_MODES[mode] for mode in self._modes),
+            modes=" or ".join(
+                _MODES[mode].format(hardened=_HARDENED.get(self._engine, "docs/hardened.md")) for mode in self._modes
+            ),
             times=_times_of(next(iter(self.study.cells))),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
             order="".join(self._order_markdown()),
