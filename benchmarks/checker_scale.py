@@ -185,6 +185,7 @@ def table(who, f, ended, second, time_ns, fate, first_index) -> pa.Table:  # noq
         "lease_end_ms": pa.array(wall_ms + lease_ms, mask=~pop_ok),
         "priority": pa.array(priority.astype(np.int16), mask=f != 0),
         "lease_ms": pa.nulls(rows, pa.int64()),
+        "body": pa.array(who * 2_654_435_761 % 2**32, mask=~((f == 0) | pop_ok)),
         "error": pa.nulls(rows, pa.string()),
     }
     return pa.table(columns, schema=OPERATIONS)
