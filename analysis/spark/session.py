@@ -34,6 +34,9 @@ NO_EXECUTOR_S = 60.0
 ROWS_PER_PART = 250_000
 """Rows of a history in one part of a divided table: what one task holds at once, however many rows there are."""
 
+READ_AT_ONCE = "8m"
+"""Of files, compressed: a million rows of a history have some 13 MB."""
+
 HEAP_MB, HEAP_MB_PER_MILLION, HEAP_MB_MAX = 1024, 180, 2800
 """Of Java, on this machine. With all that it has beside its heap, and Python, the largest stays below 4 GB."""
 
@@ -43,6 +46,7 @@ INTERPRETED: Mapping[str, str] = MappingProxyType(
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.constraintPropagation.enabled": "false",
         _KEPT_AS_ROWS: "true",
     }
 )
@@ -58,6 +62,10 @@ _BRIEF = (
 )
 """Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows, and does
 not verify Spark's own classes, which costs a tenth of what is left."""
+
+
+_LONG = ("-XX:+UseParallelGC",)
+"""Of Java's collectors the one that takes the least processor time; nobody waits for its pauses."""
 
 
 class JavaMissing(Exception):
@@ -176,7 +184,7 @@ def _configuration(master: str, app_name: str, folder: Path, *, brief: bool, row
     java = [
         f"-Dlog4j2.configurationFile={logging.as_uri()}",
         f"-Dderby.system.home={folder}",
-        *(_BRIEF if brief else ()),
+        *(_BRIEF if brief else _LONG),
     ]
     settings = {
         "spark.ui.enabled": "false",
@@ -193,6 +201,7 @@ def _configuration(master: str, app_name: str, folder: Path, *, brief: bool, row
     if master.startswith("local"):
         parts = 1 if brief else max(2, os.cpu_count() or 2, ceil(rows / ROWS_PER_PART))
         settings["spark.sql.shuffle.partitions"] = str(parts)
+        settings["spark.sql.files.maxPartitionBytes"] = READ_AT_ONCE
         settings["spark.driver.memory"] = f"{min(HEAP_MB_MAX, HEAP_MB + rows * HEAP_MB_PER_MILLION // 1_000_000)}m"
     else:
         # Executors on other machines must find the driver: leave the addresses to the environment.
