@@ -12,11 +12,14 @@ from analysis.spark import inversions, leases, messages
 
 # Each delivery with its one cause, and how far it was from its time.
 CLASSIFIED = """
-    SELECT r.setting, j.run, j.message_id, j.index, j.delivery, j.zone, j.nth, j.time_ns DIV 1000000000 AS second,
+    SELECT r.setting, j.run, j.message_id, j.index, j.delivery, n.name AS zone, j.nth,
+           j.time_ns DIV 1000000000 AS second,
            IF(array_contains(r.not_judged, j.cause), NULL, j.cause) AS cause,
            (r.epoch_ns + j.time_ns) DIV 1000000 < least(j.due_ms, j.due_in_doubt_ms) - r.early_ms_max AS early,
            IF(j.nth = 1, (r.epoch_ns + j.time_ns) DIV 1000000 - j.due_ms, NULL) AS lateness_ms
-    FROM judged j JOIN runs r ON r.run = j.run
+    FROM judged j
+    JOIN runs r ON r.run = j.run
+    LEFT JOIN names n ON n.code = j.zone
     WHERE j.nth IS NOT NULL
 """
 
@@ -83,7 +86,7 @@ TOTALS = ("pushed", "acknowledged", "failed", "indeterminate", "delivered", "ack
 CLASSES = tuple(map(str, MessageClass))
 
 RUN_COUNTS = f"""
-    SELECT r.setting, r.run, m.* EXCEPT (run), c.* EXCEPT (run)
+    SELECT r.setting, r.place, r.run, m.* EXCEPT (run), c.* EXCEPT (run)
     FROM runs r
     LEFT JOIN (
         SELECT run, count_if(pushed) AS pushed, count_if(push_ok) AS acknowledged,

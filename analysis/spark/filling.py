@@ -28,11 +28,12 @@ OPERATIONS = """
 """
 
 MESSAGES = """
-    SELECT r.run_id, m.message_id, m.shard, m.due_ms, m.pushed, m.push_ok, m.push_doubtful,
+    SELECT r.run_id, m.message_id, n.name AS shard, m.due_ms, m.pushed, m.push_ok, m.push_doubtful,
            (r.epoch_ns + m.acked_ns) DIV 1000000 AS acked_ms, m.deliveries, d.lateness_ms,
            coalesce(c.classes, array()) AS classes
     FROM messages m
     JOIN runs r ON r.run = m.run
+    LEFT JOIN names n ON n.code = m.shard
     LEFT JOIN (SELECT run, message_id, max(lateness_ms) AS lateness_ms FROM classified GROUP BY run, message_id) d
       ON d.run = m.run AND d.message_id = m.message_id
     LEFT JOIN (
@@ -79,7 +80,7 @@ _VERDICTS = pa.schema(
 
 def fill(session: SparkSession, runs: Sequence[RunInput], folder: TableFolder) -> None:
     """Add ``runs``, of which the session has the views (``analysis.spark.queries``), to the tables."""
-    counts = {row["run"]: row.asDict() for row in session.sql("SELECT * FROM run_counts").collect()}
+    counts = {row["place"]: row.asDict() for row in session.sql("SELECT * FROM run_counts").collect()}
     order = order_counts(session, runs)
     with folder.staging() as staging:
         for table, query in _QUERIES.items():

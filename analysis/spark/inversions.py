@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 # The first delivery of each message whose push was confirmed with a shard and a priority.
 SERVED = """
-    SELECT run, message_id, index, delivery, confirmed.shard AS shard, CAST(confirmed.priority AS INT) AS priority,
+    SELECT run, message_id, index, delivery, confirmed_shard AS shard, CAST(confirmed_priority AS INT) AS priority,
            due_ms, pushed_ns, invoke_ns AS popped_ns, time_ns AS served_ns
     FROM judged
-    WHERE nth = 1 AND confirmed.shard IS NOT NULL AND confirmed.priority >= 0 AND due_ms IS NOT NULL
+    WHERE nth = 1 AND confirmed_shard IS NOT NULL AND confirmed_priority >= 0 AND due_ms IS NOT NULL
 """
 
 # Messages of groups in which a more urgent one was popped later, and how many bits their priorities have.

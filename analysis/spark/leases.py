@@ -20,7 +20,7 @@ the same for extensions in doubt that would make a late ack timely."""
 
 def _mark(**values: str) -> str:
     given = {"start_ms": "0L", "index": "index", "doubt": "0", "excuse": "0", **values}
-    typed = {"phase": "INT", "doubt": "INT", "excuse": "INT", "zone": "STRING"}
+    typed = {"phase": "INT", "doubt": "INT", "excuse": "INT"}
     return "struct({})".format(
         ", ".join(f"CAST({given.get(name, 'NULL')} AS {typed.get(name, 'BIGINT')}) AS {name}" for name in _MARK)
     )
@@ -53,18 +53,19 @@ TOUCHED = """
     SELECT *, IF(f = 'extend' AND type = 'info', NULL, wall_ms) AS ok_ms,
            coalesce(given_leased_ms, wall_ms) AS leased_ms, coalesce(given_start_ms, invoke_wall_ms) AS lease_start_ms
     FROM (
-        SELECT m.run, m.message_id, m.plain, touch.f, touch.type, touch.index, touch.delivery, touch.zone,
+        SELECT m.run, m.message_id, touch.f, touch.type, touch.index, touch.delivery, touch.zone,
                touch.time_ns, touch.invoke_ns, touch.lease_end_ms,
                touch.leased_ms AS given_leased_ms, touch.lease_start_ms AS given_start_ms,
                (m.epoch_ns + touch.time_ns) DIV 1000000 AS wall_ms,
                (m.epoch_ns + touch.invoke_ns) DIV 1000000 AS invoke_wall_ms,
                (m.epoch_ns + m.acked_ns) DIV 1000000 AS acked_ms,
-               m.due_ms, m.due_in_doubt_ms, m.pushed_ns, m.confirmed
-        FROM (SELECT *, explode(touches) AS touch FROM messages) m
+               m.due_ms, m.due_in_doubt_ms, m.pushed_ns, m.confirmed_shard, m.confirmed_priority
+        FROM (SELECT *, explode(touches) AS touch FROM contested) m
     )
 """
 
-_MESSAGE = "run, message_id, acked_ms, due_ms, due_in_doubt_ms, pushed_ns, confirmed"
+_FACTS = "due_ms, due_in_doubt_ms, pushed_ns, confirmed_shard, confirmed_priority"
+_MESSAGE = f"run, message_id, acked_ms, {_FACTS}"
 
 MARKS = f"""
     SELECT {_MESSAGE}, delivery, mark.*, IF(mark.phase = {_LEASE}, 1, 0) AS lease
@@ -73,7 +74,7 @@ MARKS = f"""
             WHEN 'pop' THEN array({_DELIVERED}, {_ENDS})
             WHEN 'ack' THEN array({_ACKED})
             ELSE array({_EXTENDED}, {_ENDS}) END)) AS mark
-        FROM touched WHERE NOT plain
+        FROM touched
     )
 """
 
@@ -110,20 +111,34 @@ _LATE = """first IS NOT NULL AND (
     first.lease_end_ms IS NOT NULL AND at_ms > coalesce(confirmed_ms, first.lease_end_ms) AND excuses = 0
     OR leases - own_leases > first.nth - 1)"""
 
-_TOLD = "run, message_id, index, delivery, zone, time_ns, invoke_ns, due_ms, due_in_doubt_ms, pushed_ns, confirmed"
+_TOLD = f"run, message_id, index, delivery, zone, time_ns, invoke_ns, {_FACTS}"
 
-# Every delivery, numbered, with its cause if it is not the first; and the acks that came too late, without a number.
-JUDGED = f"""
-    SELECT {_TOLD}, 1L AS nth, CAST(NULL AS STRING) AS cause FROM touched WHERE plain
-    UNION ALL
-    SELECT {_TOLD}, IF(lease = 1, leases, NULL),
+# Deliveries of messages that are not plain, numbered, with the cause of each but the first; and the acks that came too
+# late, without a number.
+JUDGED_IN_TURN = f"""
+    SELECT {_TOLD}, IF(lease = 1, leases, NULL) AS nth,
            CASE WHEN lease = 0 THEN 'zombie_ack'
                 WHEN leases = 1 THEN NULL
                 WHEN start_ms > acked_ms THEN 'resurrected'
                 WHEN others > 0 THEN 'concurrent'
-                ELSE 'redelivered' END
+                ELSE 'redelivered' END AS cause
     FROM swept WHERE lease = 1 OR phase = {_ACK} AND {_LATE}
 """
 
-VIEWS: Mapping[str, str] = {"touched": TOUCHED, "marks": MARKS, "swept": SWEPT, "judged": JUDGED}
+# The same of all messages.
+JUDGED = f"""
+    SELECT run, message_id, popped_index AS index, popped_delivery AS delivery, popped_zone AS zone,
+           popped_time_ns AS time_ns, popped_invoke_ns AS invoke_ns, {_FACTS}, 1L AS nth, CAST(NULL AS STRING) AS cause
+    FROM gathered WHERE plain AND deliveries = 1
+    UNION ALL
+    SELECT {_TOLD}, nth, cause FROM judged_in_turn
+"""
+
+VIEWS: Mapping[str, str] = {
+    "touched": TOUCHED,
+    "marks": MARKS,
+    "swept": SWEPT,
+    "judged_in_turn": JUDGED_IN_TURN,
+    "judged": JUDGED,
+}
 """Views in the order in which they build on each other."""

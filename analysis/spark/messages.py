@@ -1,23 +1,31 @@
-"""The SQL that gathers what is known of each message, one row a message, in a single pass over the histories.
+"""The SQL that gathers what is known of each message, one row a message.
 
 Almost every message is pushed, delivered and acked once, and every attempt on it has its answer. Such a message is
-``plain``: sums over its rows tell all. Of the others the rows themselves are kept, for ``analysis.spark.leases``.
+``plain``: sums over its rows tell all, and since these are numbers, Spark makes most of them before rows change places.
+The rows of the others are read once more, for ``analysis.spark.leases``.
 """
 
 from collections.abc import Mapping
 
-EVENTS = """
-    SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns, zone, shard,
+# Zones and shards by number, as sums cannot be made of names; ``names`` has them.
+_CODE = "IF({name} IS NULL, NULL, xxhash64({name}))"
+
+EVENTS = f"""
+    SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns,
+           xxhash64(zone) AS zone, {_CODE.format(name="shard")} AS shard,
            IF(f = 'pop', coalesce(delivery, op_id), delivery) AS delivery,
            due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body
     FROM history WHERE message_id IS NOT NULL
 """
 
-_ROW = """struct(index, op_id, f, type, time_ns, invoke_ns, zone, shard, delivery,
-                  due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body)"""
+NAMES = """
+    SELECT DISTINCT xxhash64(name) AS code, name
+    FROM (SELECT explode(array(zone, shard)) AS name FROM (SELECT DISTINCT zone, shard FROM history))
+    WHERE name IS NOT NULL
+"""
 
 # Of rows that are answers, or attempts in doubt, which have the type 'info'; invocations that were answered are passed
-# over.
+# over. Numbers and truths only.
 _PUSHED_LEAST, _PUSHED_MOST, _POPPED_LEAST, _POPPED_MOST = (
     f"{least}(body) FILTER (WHERE f = '{f}' AND type IN ({types}))"
     for f, types in (("push", "'ok', 'info'"), ("pop", "'ok'"))
@@ -36,7 +44,8 @@ _FACTS = f"""
     count_if(f = 'ack' AND type IN ('ok', 'info')) > 0 AS ack_tried,
     min(time_ns) FILTER (WHERE f = 'ack' AND type = 'ok') AS acked_ns,
     min(time_ns) FILTER (WHERE f = 'push' AND type = 'ok') AS pushed_ns,
-    max_by(struct(shard, priority), index) FILTER (WHERE f = 'push' AND type = 'ok') AS confirmed,
+    max_by(shard, index) FILTER (WHERE f = 'push' AND type = 'ok') AS confirmed_shard,
+    max_by(priority, index) FILTER (WHERE f = 'push' AND type = 'ok') AS confirmed_priority,
     max_by(shard, index) FILTER (WHERE shard IS NOT NULL AND type <> 'invoke') AS shard,
     min(index) FILTER (WHERE type <> 'invoke') AS first_index,
     coalesce(
@@ -47,56 +56,75 @@ _FACTS = f"""
     min(due_ms) FILTER (WHERE f = 'push' AND type = 'info') AS due_in_doubt_ms
 """
 
+# What became of the one delivery that a plain message may have.
+_POP = ", ".join(
+    f"max({column}) FILTER (WHERE f = 'pop' AND type = 'ok') AS popped_{column}"
+    for column in ("index", "delivery", "zone", "time_ns", "invoke_ns", "lease_end_ms")
+)
+
 # What leads to ``plain``: two attempts that are as many as the answers, and the first and last of both are the same,
 # are all answered.
 GATHERED = f"""
-    SELECT *, IF(plain, NULL, every_row) AS rows
+    SELECT m.*, r.epoch_ns,
+           unanswerable = 0 AND deliveries <= 1 AND attempts <= 2 AND attempts = answers
+           AND first_attempt <=> first_answer AND last_attempt <=> last_answer
+           AND coalesce((r.epoch_ns + ack_invoke_ns) DIV 1000000 <= popped_lease_end_ms, true) AS plain
     FROM (
-        SELECT m.*, r.epoch_ns,
-               unanswerable = 0 AND deliveries <= 1 AND attempts <= 2 AND attempts = answers
-               AND first_attempt <=> first_answer AND last_attempt <=> last_answer
-               AND coalesce((r.epoch_ns + ack_invoke_ns) DIV 1000000 <= pop.lease_end_ms, true) AS plain
-        FROM (
-            SELECT run, message_id, {_FACTS},
-                   any_value({_ROW}) FILTER (WHERE f = 'pop' AND type = 'ok') AS pop,
-                   collect_list({_ROW}) AS every_row,
-                   count_if(f = 'extend' OR f = 'pop' AND type = 'invoke') AS unanswerable,
-                   count_if(type = 'invoke') AS attempts, count_if(type <> 'invoke' AND f <> 'pop') AS answers,
-                   min(op_id) FILTER (WHERE type = 'invoke') AS first_attempt,
-                   max(op_id) FILTER (WHERE type = 'invoke') AS last_attempt,
-                   min(op_id) FILTER (WHERE type <> 'invoke' AND f <> 'pop') AS first_answer,
-                   max(op_id) FILTER (WHERE type <> 'invoke' AND f <> 'pop') AS last_answer,
-                   max(invoke_ns) FILTER (WHERE f = 'ack' AND type = 'ok') AS ack_invoke_ns
-            FROM events GROUP BY run, message_id
-        ) m JOIN runs r ON r.run = m.run
-    )
+        SELECT run, message_id, {_FACTS}, {_POP},
+               count_if(f = 'extend' OR f = 'pop' AND type = 'invoke') AS unanswerable,
+               count_if(type = 'invoke') AS attempts, count_if(type <> 'invoke' AND f <> 'pop') AS answers,
+               min(op_id) FILTER (WHERE type = 'invoke') AS first_attempt,
+               max(op_id) FILTER (WHERE type = 'invoke') AS last_attempt,
+               min(op_id) FILTER (WHERE type <> 'invoke' AND f <> 'pop') AS first_answer,
+               max(op_id) FILTER (WHERE type <> 'invoke' AND f <> 'pop') AS last_answer,
+               max(invoke_ns) FILTER (WHERE f = 'ack' AND type = 'ok') AS ack_invoke_ns
+        FROM events GROUP BY run, message_id
+    ) m JOIN runs r ON r.run = m.run
 """
 
-# What became of each attempt on the messages that are not plain; an invocation without an answer is in doubt.
+_BUCKET = f"pmod(xxhash64(run, message_id), {2**20})"
+
+# The events of the messages that are not plain. Which buckets these are in is little, however many they are, so every
+# reader of a history has it and passes over most rows before they are sorted by message.
+RETOLD = f"""
+    SELECT e.*, g.epoch_ns
+    FROM (
+        SELECT * FROM (SELECT *, {_BUCKET} AS bucket FROM events)
+        LEFT SEMI JOIN (SELECT /*+ BROADCAST */ DISTINCT {_BUCKET} AS bucket FROM gathered WHERE NOT plain)
+        USING (bucket)
+    ) e JOIN (SELECT run, message_id, epoch_ns FROM gathered WHERE NOT plain) g
+    ON g.run = e.run AND g.message_id = e.message_id
+"""
+
+# What became of each attempt on these messages; an invocation without an answer is in doubt.
 OUTCOMES = """
     SELECT * EXCEPT (answered, type), IF(type = 'invoke', 'info', type) AS type
-    FROM (
-        SELECT *, bool_or(type <> 'invoke') OVER (PARTITION BY run, message_id, op_id) AS answered
-        FROM (SELECT run, message_id, epoch_ns, inline(rows) FROM gathered WHERE NOT plain)
-    )
+    FROM (SELECT *, bool_or(type <> 'invoke') OVER (PARTITION BY run, message_id, op_id) AS answered FROM retold)
     WHERE type <> 'invoke' OR NOT answered
 """
 
-_KEPT = """run, message_id, epoch_ns, pushed, push_ok, push_doubtful, at_most_once, wrong_body, deliveries, ack_tried,
-    acked_ns, pushed_ns, confirmed, shard, first_index, due_ms, due_in_doubt_ms"""
-
 # ``touches``: every delivery, confirmed ack and extension that may have worked.
-MESSAGES = f"""
-    SELECT {_KEPT}, true AS plain, IF(pop IS NULL, NULL, array(pop)) AS touches FROM gathered WHERE plain
-    UNION ALL
-    SELECT {_KEPT}, false, touches
-    FROM (
-        SELECT run, message_id, epoch_ns, {_FACTS},
-               collect_list({_ROW}) FILTER (WHERE f IN ('pop', 'ack') AND type = 'ok' OR f = 'extend' AND type <> 'fail'
-                                                  AND lease_end_ms IS NOT NULL) AS touches
-        FROM outcomes GROUP BY run, message_id, epoch_ns
-    )
+CONTESTED = f"""
+    SELECT run, message_id, epoch_ns, {_FACTS},
+           collect_list(
+               struct(index, f, type, time_ns, invoke_ns, zone, delivery, lease_start_ms, leased_ms, lease_end_ms)
+           ) FILTER (WHERE f IN ('pop', 'ack') AND type = 'ok'
+                     OR f = 'extend' AND type <> 'fail' AND lease_end_ms IS NOT NULL) AS touches
+    FROM outcomes GROUP BY run, message_id, epoch_ns
 """
 
-VIEWS: Mapping[str, str] = {"events": EVENTS, "gathered": GATHERED, "outcomes": OUTCOMES, "messages": MESSAGES}
+_KEPT = """run, message_id, epoch_ns, pushed, push_ok, push_doubtful, at_most_once, wrong_body, deliveries, ack_tried,
+    acked_ns, pushed_ns, confirmed_shard, confirmed_priority, shard, first_index, due_ms, due_in_doubt_ms"""
+
+MESSAGES = f"SELECT {_KEPT} FROM gathered WHERE plain UNION ALL SELECT {_KEPT} FROM contested"
+
+VIEWS: Mapping[str, str] = {
+    "events": EVENTS,
+    "names": NAMES,
+    "gathered": GATHERED,
+    "retold": RETOLD,
+    "outcomes": OUTCOMES,
+    "contested": CONTESTED,
+    "messages": MESSAGES,
+}
 """Views in the order in which they build on each other."""

@@ -22,6 +22,7 @@ from analysis.spark.from_tables import aggregates_of
 from analysis.spark.groups import grouped
 from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote
 from analysis.spark.order.counts import order_counts, order_figures
+from analysis.spark.queries import KEPT
 from analysis.spark.session import INTERPRETED, SparkFailed, spark_session
 from analysis.spark.storage import Storage
 from analysis.spark.views import FAULTS_OF_RUNS, create_views, optional_table
@@ -77,8 +78,10 @@ def aggregate(
             if folder is None:
                 return _aggregate(session, found)
             if new := _new(found.runs, folder):
-                create_views(session, new, [run.place for run in new])
-                optional_table(session, new, "faults", FAULTS_OF_RUNS).createOrReplaceTempView("faults")
+                create_views(session, new, [run.place for run in new], keep=(*KEPT, "operations"))
+                optional_table(session, dict(enumerate(new)), "faults", FAULTS_OF_RUNS).createOrReplaceTempView(
+                    "faults"
+                )
                 fill(session, new, folder)
         except PySparkException as error:
             raise SparkFailed(f"a Spark job failed: {_cause(error)}") from error

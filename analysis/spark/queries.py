@@ -11,13 +11,16 @@ from analysis.spark import classes
 
 # One row an event: the rows of one event differ in their messages only.
 OPERATIONS = """
-    SELECT DISTINCT h.run, r.setting, h.index, h.zone, h.f, h.type, h.time_ns DIV 1000000000 AS second,
-           regexp_replace(h.error, '(?s):.*', '') AS error,
-           CASE WHEN h.type = 'ok' THEN h.time_ns - h.invoke_ns END AS latency_ns
-    FROM history h JOIN runs r ON r.run = h.run
+    SELECT o.run, r.setting, o.index, o.zone, o.f, o.type, o.time_ns DIV 1000000000 AS second,
+           substring_index(o.error, ':', 1) AS error,
+           CASE WHEN o.type = 'ok' THEN o.time_ns - o.invoke_ns END AS latency_ns
+    FROM (
+        SELECT run, index, zone, f, type, error, max(time_ns) AS time_ns, max(invoke_ns) AS invoke_ns
+        FROM history GROUP BY run, index, zone, f, type, error
+    ) o JOIN runs r ON r.run = o.run
 """
 
 VIEWS: Mapping[str, str] = {"operations": OPERATIONS, **classes.VIEWS}
 
-KEPT = ("operations", "gathered", "judged")
+KEPT = ("names", "gathered", "contested", "judged_in_turn")
 """Views that several queries need: each would compute them again."""

@@ -1,6 +1,6 @@
 """The tables of runs as the SQL of the pipeline sees them: views of a Spark session, one row a row of all the runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,8 @@ from analysis.spark.session import kept
 
 _RUNS = pa.schema(
     [
-        ("run", pa.string()),
+        ("run", pa.int32()),
+        ("place", pa.string()),
         ("setting", pa.string()),
         ("epoch_ns", pa.int64()),
         ("drained", pa.bool_()),
@@ -29,7 +30,7 @@ _RUNS = pa.schema(
 )
 _FINAL_STATE = pa.schema(
     [
-        ("run", pa.string()),
+        ("run", pa.int32()),
         ("zone", pa.string()),
         ("shard", pa.string()),
         ("place", pa.string()),
@@ -37,8 +38,8 @@ _FINAL_STATE = pa.schema(
         ("serving", pa.bool_()),
     ]
 )
-FAULTS_OF_RUNS = FAULTS.insert(0, pa.field("run", pa.string()))
-_OWNERS = pa.schema([("file", pa.string()), ("run", pa.string())])
+FAULTS_OF_RUNS = FAULTS.insert(0, pa.field("run", pa.int32()))
+_OWNERS = pa.schema([("file", pa.string()), ("run", pa.int32())])
 
 
 def create_views(
@@ -47,25 +48,33 @@ def create_views(
     settings: Sequence[str],
     *,
     views: Mapping[str, str] = queries.VIEWS,
+    keep: Collection[str] = queries.KEPT,
 ) -> None:
-    """Make the tables of ``runs`` and ``views`` of them known to ``session``. ``settings``: the setting of each run."""
+    """Make the tables of ``runs`` and ``views`` of them known to ``session``. ``settings``: the setting of each run.
+
+    A run is called by its place in ``runs``, from 0: a number is less to move than a path. ``keep``: what several
+    queries need of ``views``.
+    """
     register_runs(session, runs, settings)
-    _read(session, runs, "operations", added=ADDED).createOrReplaceTempView("history")
-    optional_table(session, runs, "final_state", _FINAL_STATE).createOrReplaceTempView("final_state")
+    by_number = dict(enumerate(runs))
+    _read(session, by_number, "operations", added=ADDED).createOrReplaceTempView("history")
+    optional_table(session, by_number, "final_state", _FINAL_STATE).createOrReplaceTempView("final_state")
     for name, query in views.items():
         view = session.sql(query)
-        (kept(view) if name in queries.KEPT else view).createOrReplaceTempView(name)
+        (kept(view) if name in keep else view).createOrReplaceTempView(name)
 
 
 def register_runs(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
     """Make the table ``runs`` known to ``session``."""
-    rows = [_run_row(run, setting) for run, setting in zip(runs, settings, strict=True)]
-    small_table(session, rows, _RUNS).createOrReplaceTempView("runs")
+    rows = [(number, *_run_row(*one)) for number, one in enumerate(zip(runs, settings, strict=True))]
+    table = small_table(session, rows, _RUNS)
+    codes = sf.transform("unread_shards", lambda name: sf.xxhash64(name))
+    table.withColumn("unread_shards", codes).createOrReplaceTempView("runs")
 
 
-def optional_table(session: SparkSession, runs: Sequence[RunInput], name: str, schema: pa.Schema) -> DataFrame:
-    """A table that some runs have not got, or none."""
-    having = [run for run in runs if run.files(name)]
+def optional_table(session: SparkSession, runs: Mapping[int, RunInput], name: str, schema: pa.Schema) -> DataFrame:
+    """A table that some of ``runs``, by number, have not got, or none."""
+    having = {number: run for number, run in runs.items() if run.files(name)}
     return _read(session, having, name) if having else small_table(session, [], schema)
 
 
@@ -94,17 +103,19 @@ def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
     )
 
 
-def _read(session: SparkSession, runs: Sequence[RunInput], name: str, *, added: Sequence[str] = ()) -> DataFrame:
-    """The table ``name`` of all ``runs`` with the place of each row's run as ``run``.
+def _read(session: SparkSession, runs: Mapping[int, RunInput], name: str, *, added: Sequence[str] = ()) -> DataFrame:
+    """The table ``name`` of all ``runs``, by number, with the number of each row's run as ``run``.
 
     Spark takes the schema of any of the files; a file has null where it lacks one of ``added``.
     """
-    owner_of = {file: run.place for run in runs for file in run.files(name)}
+    owner_of = {file: number for number, run in runs.items() for file in run.files(name)}
     table = session.read.parquet(*owner_of)
     lacking = [column for column in added if column not in table.columns]
     if lacking:
         fields = [*table.schema.fields, *(StructField(column, LongType()) for column in lacking)]
         table = session.read.schema(StructType(fields)).parquet(*owner_of)
+    if len(numbers := set(owner_of.values())) == 1:
+        return table.withColumn("run", sf.lit(*numbers))
     # Spark names files by escaped URIs; the map from those to runs is small.
     owners = [(file, owner_of[place_of(file)]) for file in table.inputFiles()]
     owner = small_table(session, owners, _OWNERS)

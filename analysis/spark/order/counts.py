@@ -16,7 +16,7 @@ from analysis.spark.session import kept
 from analysis.spark.views import optional_table, small_table
 
 _RUNS = pa.schema(
-    [("run", pa.string()), ("by_key", pa.bool_()), ("zones", pa.int64()), ("at_rest", pa.bool_())],
+    [("run", pa.int32()), ("by_key", pa.bool_()), ("zones", pa.int64()), ("at_rest", pa.bool_())],
 )
 
 
@@ -36,7 +36,7 @@ def order_counts(session: SparkSession, runs: Sequence[RunInput]) -> Mapping[str
     create_order_views(session, having)
     counts: dict[str, dict[str, OrderCount]] = defaultdict(dict)
     for row in session.sql("SELECT * FROM order_counts").collect():
-        counts[row["run"]][row["property"]] = OrderCount(cases=row["cases"], chances=row["chances"])
+        counts[having[row["run"]].place][row["property"]] = OrderCount(cases=row["cases"], chances=row["chances"])
     return counts
 
 
@@ -57,19 +57,21 @@ def order_figures(runs: Iterable[Mapping[str, OrderCount]]) -> Mapping[str, Orde
 
 def create_order_views(session: SparkSession, runs: Sequence[RunInput], views: Mapping[str, str] = VIEWS) -> None:
     """Make the tables of order of ``runs``, each of which has one, and ``views`` of them known to ``session``."""
-    small_table(session, [_run_row(run) for run in runs], _RUNS).createOrReplaceTempView("order_runs")
-    optional_table(session, runs, ORDER_NAME, _of_runs(ORDER)).createOrReplaceTempView("order_history")
-    at_rest = [run for run in runs if _read_at_rest(run)]
+    rows = [(number, *_run_row(run)) for number, run in enumerate(runs)]
+    small_table(session, rows, _RUNS).createOrReplaceTempView("order_runs")
+    by_number = dict(enumerate(runs))
+    at_rest = {number: run for number, run in by_number.items() if _read_at_rest(run)}
+    optional_table(session, by_number, ORDER_NAME, _of_runs(ORDER)).createOrReplaceTempView("order_history")
     optional_table(session, at_rest, FINAL_ORDER_NAME, _of_runs(FINAL_ORDER)).createOrReplaceTempView("order_rest")
     for name, query in views.items():
         view = session.sql(query)
         (kept(view) if name in KEPT else view).createOrReplaceTempView(name)
 
 
-def _run_row(run: RunInput) -> tuple[str, bool, int, bool]:
+def _run_row(run: RunInput) -> tuple[bool, int, bool]:
     info = run.directory.info
     rules = info.order or OrderRules()
-    return run.place, rules.unit == "key", max(len(info.zone_names), 1), _read_at_rest(run)
+    return rules.unit == "key", max(len(info.zone_names), 1), _read_at_rest(run)
 
 
 def _read_at_rest(run: RunInput) -> bool:
@@ -79,4 +81,4 @@ def _read_at_rest(run: RunInput) -> bool:
 def _of_runs(schema: pa.Schema) -> pa.Schema:
     """``schema`` as Spark reads it, with the run of each row."""
     plain = [pa.field(one.name, pa.string() if pa.types.is_dictionary(one.type) else one.type) for one in schema]
-    return pa.schema([pa.field("run", pa.string()), *plain])
+    return pa.schema([pa.field("run", pa.int32()), *plain])

@@ -7,10 +7,11 @@ Mistakes planted into the queries must be noticed by the same comparison.
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -62,12 +63,12 @@ Told = Mapping[str, Counter[tuple[object, ...]]]
 
 MISTAKES = {
     "a join that drops empty pops": (
-        *("events", "operations", "JOIN runs r ON r.run = h.run"),
-        "JOIN runs r ON r.run = h.run AND h.message_id IS NOT NULL",
+        *("events", "operations", "FROM history GROUP BY"),
+        "FROM history WHERE message_id IS NOT NULL GROUP BY",
     ),
     "attempts without an answer are left out": ("cases", "outcomes", " OR NOT answered", ""),
     "doubt about a lease excuses nobody": ("cases", "swept", " AND doubts = 0", ""),
-    "the body of a refused push will do": ("cases", "messages", "('ok', 'info')", "('ok', 'info', 'fail')"),
+    "the body of a refused push will do": ("cases", "contested", "('ok', 'info')", "('ok', 'info', 'fail')"),
     "who holds a lease is in his own way": ("cases", "swept", "- held AS others", "AS others"),
     "all priorities of a group are alike": ("cases", "inversions", "bit, higher", "higher"),
 }
@@ -154,20 +155,25 @@ def told_by_spark(
     questions: Collection[str] = EVERY_QUESTION,
     wrong: Mapping[str, str] = MappingProxyType({}),
 ) -> Told:
+    having = [run for run in runs if run.files(ORDER_NAME)]
     if set(questions) & set(QUESTIONS):
         create_views(session, runs, ["any"] * len(runs), views={**VIEWS, **wrong})
     if set(questions) & set(ORDER_QUESTIONS):
-        having = [run for run in runs if run.files(ORDER_NAME)]
         create_order_views(session, having, {**ORDER_VIEWS, **wrong})
     asked = {**QUESTIONS, **ORDER_QUESTIONS}
     try:
         rows = {question: session.sql(asked[question]).collect() for question in questions}
     finally:
         session.catalog.clearCache()
-    told = {question: Counter(tuple(row) for row in found) for question, found in rows.items()}
+    told = {question: named(found, having if question in ORDER_QUESTIONS else runs) for question, found in rows.items()}
     if "order cases" in told:
         told["order cases"] = _with_all_cases(told["order cases"])
     return told
+
+
+def named(found: Iterable[Sequence[Any]], runs: Sequence[RunInput]) -> Counter[tuple[object, ...]]:
+    """Rows that begin with the number of a run, with the run itself."""
+    return Counter((runs[number].place, *rest) for number, *rest in found)
 
 
 @pytest.mark.parametrize("plan", [INTERPRETED, COMPILED], ids=["interpreted", "compiled"])
@@ -210,7 +216,7 @@ def test_a_mistake_in_the_queries_of_order_is_noticed(
     assert text in ORDER_VIEWS[view]
     having = [run for run in runs if run.files(ORDER_NAME)]
     create_order_views(session, having, {**ORDER_VIEWS, view: ORDER_VIEWS[view].replace(text, wrong)})
-    found = Counter(tuple(row) for row in session.sql(f"SELECT {CASE} FROM ({part.CASES})").collect())
+    found = named(session.sql(f"SELECT {CASE} FROM ({part.CASES})").collect(), having)
     session.catalog.clearCache()
     names = {name for _, name, *_ in found}
     known = {one: count for one, count in checked["order cases"].items() if one[1] in names}
