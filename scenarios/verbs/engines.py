@@ -38,6 +38,9 @@ class EngineRun:
         return {"engine": self.engine, "mode": self.mode, "refused": self.refused, "run": run}
 
 
+_NAME_WIDTH = max(len(f"{engine} {mode}") for engine, one in ENGINES.items() for mode in one.modes)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
     """One scenario under all engines; ``command`` makes it again."""
@@ -119,7 +122,7 @@ class _Case:
     def run(self, *, zones: ZoneKind, runs: Path, shown: Display) -> EngineRun:
         if self.scenario is None:
             return EngineRun(engine=self._engine, mode=self._mode, refused=self.problems[0])
-        shown.begin(f"{self._engine} {self._mode}".ljust(16))
+        shown.begin(f"{self._engine} {self._mode}".ljust(_NAME_WIDTH))
         command = run_command(self._source, self.scenario, zones=zones, overrides=self._overrides, runs=runs)
         done = perform(self.scenario, zones=zones, runs=runs, shown=shown, command=command)
         return EngineRun(engine=self._engine, mode=self._mode, performed=done)

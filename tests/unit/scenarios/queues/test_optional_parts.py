@@ -90,11 +90,25 @@ def test_what_is_offered_beside_the_contract_does_what_it_says(engine, mode):
     assert list(played(engine, mode, course)) == told_by_the_page()[engine, mode]
 
 
+def test_the_page_has_every_engine_with_what_it_promises():
+    heading = "| engine | what it is | modes | leases | priorities | unique ids | counts in | page |\n"
+    told = {name.strip("`"): promised for name, _, _, *promised, _, _ in table_of_the_page(heading)}
+    features = {name: next(iter(one.modes.values())).features for name, one in ENGINES.items()}
+    assert told == {
+        name: ["yes" if has else "no" for has in (it.leases, it.priorities, it.unique_ids)]
+        for name, it in features.items()
+    }
+
+
+def table_of_the_page(heading):
+    table = PAGE.read_text(encoding="utf-8").split(heading)[1].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
+
+
 def told_by_the_page():
     """What docs/engines.md says that each engine offers, by engine and mode."""
-    table = PAGE.read_text(encoding="utf-8").split("| engine | modes | offers |\n")[1].split("\n\n")[0]
     told = {}
-    for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]):
+    for cells in table_of_the_page("| engine | modes | offers |\n"):
         for mode in cells[1].split(", "):
             told[cells[0].strip("`"), mode] = [part for part in OPTIONAL if part in cells[2].split(", ")]
     return told
