@@ -27,6 +27,20 @@ def test_what_the_pages_say_is_true():
     assert [fault for page, text in texts.items() for fault in faults(text, page=page, files=project_files())] == []
 
 
+def imports(source):
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return "\n".join(f"from {node.module} import {one.name}" for node in nodes for one in node.names)
+
+
+def test_benchmarks_import_what_there_is():
+    files = project_files()
+    programs = sorted(name for name in files if name.startswith("benchmarks/") and name.endswith(".py"))
+    told = {name: imports((ROOT / name).read_text(encoding="utf-8")) for name in programs}
+    assert [fault for name, text in told.items() for fault in missing_names(text, page=name, files=files)] == []
+    wrong = imports("if True:\n    from engine.queue import (\n        Queue,\n        Missing,\n    )")
+    assert missing_names(wrong, page="b", files=files) == ["b: there is no engine.queue.Missing"]
+
+
 FILES = frozenset(
     {
         "README.md",
