@@ -63,7 +63,8 @@ def fits(delays_ms: ArrayLike) -> list[Fit]:
             mixed = _mixture(one, other, ordered)
             density = partial(_log_density_of_mixture, (one, other))
             found.append(_fit(mixed, one.parameters + other.parameters + 1, density, ordered))
-    return sorted(found, key=lambda fit: fit.bic)
+    told_apart = [one for one in found if not isinstance(one.distribution, Mixture) or len(one.distribution.parts) > 1]
+    return sorted(told_apart, key=lambda fit: fit.bic)
 
 
 def distance(ordered_ms: Floats, distribution: Distribution) -> float:

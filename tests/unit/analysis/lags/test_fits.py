@@ -55,6 +55,11 @@ def test_a_form_that_is_wrong_is_far_away() -> None:
     assert wrong.distance > 3 * MARGIN
 
 
+def test_a_mixture_of_which_one_part_is_left_is_not_told_beside_that_part() -> None:
+    mixtures = [fit.distribution for fit in fits([1.0, 1.1, 1.2]) if isinstance(fit.distribution, Mixture)]
+    assert [len(mixture.parts) for mixture in mixtures] == [2]
+
+
 def test_the_distance_is_that_of_kolmogorov_and_smirnov() -> None:
     assert distance(np.array([1.0, 2.0, 3.0, 4.0]), Uniform(0, 4)) == pytest.approx(0.25)
     assert distance(np.array([3.0, 3.5]), Uniform(0, 4)) == pytest.approx(0.75)
