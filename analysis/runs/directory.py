@@ -158,10 +158,8 @@ class RunDirectory:
             return json.loads(path.read_text(encoding="utf-8"))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
-        """Write ``name`` whole or not at all."""
-        path = self.path / name
-        with reading(path):
-            return write_json(path, value)
+        """Write ``name`` whole or not at all. Raises ``OSError``."""
+        return write_json(self.path / name, value)
 
 
 def _rows(path: Path, schema: pa.Schema) -> int:

@@ -132,6 +132,18 @@ def test_a_full_disk_leaves_nothing_under_the_name(tmp_path: Path, monkeypatch: 
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_a_verdict_on_a_full_disk_is_no_fault_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def full(path: Path, *_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device", str(path))
+
+    lossy(tmp_path / "run").write()
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run_cli(["check", str(tmp_path / "run")]) == 3
+    assert capsys.readouterr().err == f"zonelab: {tmp_path / 'run' / 'verdict.json'}: No space left on device\n"
+
+
 def outcome(seed: int, *, valid: bool | str | None = True, difference: str | None = None, **violated: int) -> Outcome:
     return Outcome(
         seed=seed, valid=valid, violated=violated, faults=1, pushed=10, virtual_ns=1, events=1, trace_hash="1",
