@@ -75,8 +75,20 @@ Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a pa
 
 def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Level | None = None) -> list[str]:
     """The overrides of a scenario, with those that ``--queue`` and ``--level`` are short for."""
+    if queue is not None:
+        _check_factory(queue)
     own = {"queue.factory": queue, "level": level}
     return [*(given or ()), *(f"{path}={value}" for path, value in own.items() if value is not None)]
+
+
+def _check_factory(named: str) -> None:
+    """Refuse a queue that cannot be imported by the name of the option, not by the setting's that it is short for."""
+    from scenarios.spec.queue_factory import load_factory
+
+    try:
+        load_factory(named)
+    except ValueError as error:
+        raise NotAccepted(f"--queue: {error}") from None
 
 
 def run_directory(path: Path) -> Path:

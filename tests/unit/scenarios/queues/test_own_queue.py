@@ -39,7 +39,7 @@ def test_a_queue_that_is_not_there_is_refused(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     assert run_cli([verb, "steady", "--queue", named]) == 64
-    assert capsys.readouterr().err.startswith(f"zonelab: --set: queue.factory: {told}")
+    assert capsys.readouterr().err.startswith(f"zonelab: --queue: {told}")
 
 
 def test_its_sources_are_the_files_of_its_folder_that_it_has_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
