@@ -45,12 +45,9 @@ _CONSUMERS_PER_ZONE = 2
 _DRAIN_S = 4.0
 _DRAIN_OVERLONG_S = 15.0
 """Work that outlasts its lease is often done twice or more, one after the other."""
-_RETRIES_SHARE = 0.5
-_RETRIES_MAX = 6
-_CRASH_SLOTS = 4
-_CRASH_COMMANDS_LOG2 = 4.5
-_POISON_MAX = 3
-_DELIVERIES_MAX = 3
+_RETRIES_SHARE, _RETRIES_MAX = 0.5, 6
+_CRASH_SLOTS, _CRASH_COMMANDS_LOG2 = 4, 4.5
+_POISON_MAX, _DELIVERIES_MAX = 3, 3
 _SWEPT_S = 3.0
 """The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
 
@@ -81,6 +78,7 @@ class FaultClass(StrEnum):
     ANY_OF_ONE_ZONE = "any-of-one-zone"
     COORDINATOR_LOST = "coordinator-lost"
     LOSS_AND_TAKEOVER = "loss-and-takeover"
+    RESIZED = "resized"
 
 
 class EngineMode(StrEnum):
@@ -134,22 +132,25 @@ ABOUT: Mapping[FaultClass, str] = {
         "a zone is cut off for a while, at its end another is wiped or warmed, and then the third is cut off until its "
         "partitions are taken over"
     ),
+    FaultClass.RESIZED: "as any-of-one-zone, and the number of partitions changes once or twice, with a barrier",
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
 """What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
 
-WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, FaultClass.ANY_OF_ONE_ZONE)
+_MIXED = (FaultClass.ANY_OF_ONE_ZONE, FaultClass.RESIZED)
+_OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, FaultClass.RESIZED)
+
+WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, *_MIXED)
 """Classes with runs in which clocks are wrong."""
 
 
 def classes_of(engine: str) -> tuple[FaultClass, ...]:
     """Those that ``engine`` can be tried with; what a lost coordinator costs is up to the policy of programs."""
-    idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
-    services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
+    services = Scenario(name=engine, load=spec.Load(duration_s=1, rate_per_s=0), queue=queue_settings(engine)).services
     v1 = "v1_producers" in ENGINES[engine].settings.model_fields
     has = {FaultClass.COORDINATOR_LOST: False, FaultClass.SERVICE_CRASH: bool(services)}
-    has |= {FaultClass.V1_PRODUCERS_CRASH: v1, FaultClass.LOSS_AND_TAKEOVER: engine == "fifo"}
+    has |= {FaultClass.V1_PRODUCERS_CRASH: v1, **dict.fromkeys(_OF_ORDER, engine == "fifo")}
     return tuple(one for one in FaultClass if has.get(one, True))
 
 
@@ -161,7 +162,7 @@ def scenario_of_class(
     Times of an engine that counts in seconds are longer: its lease lasts a second, and the rest is in proportion.
     """
     drawn = _DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}"))
-    any_of = Streams(seed).stream("surroundings") if fault_class is FaultClass.ANY_OF_ONE_ZONE else None
+    any_of = Streams(seed).stream("surroundings") if fault_class in _MIXED else None
     overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
     heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
     poison = fault_class is FaultClass.POISON
@@ -321,10 +322,8 @@ def _service_crashes(services: Sequence[tuple[str, str]], random: Random) -> tup
 
 def _clocks(random: Random) -> tuple[AnyFault, ...]:
     offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
-    return tuple(
-        ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
-        for zone in ZONES
-    )
+    lasts: dict[str, Any] = {"at_s": 0.0, "for_s": LOAD_S}
+    return tuple(ClockFault(kind="clock", **lasts, zone=zone, offset_ms=random.choice(offsets_ms)) for zone in ZONES)
 
 
 def _duplicates(random: Random) -> tuple[AnyFault, ...]:
@@ -387,6 +386,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
     FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
+    FaultClass.RESIZED: _any_of_one_zone,
     FaultClass.LOSS_AND_TAKEOVER: partial(loss_and_takeover, zones=ZONES),
     FaultClass.COORDINATOR_LOST: _of_zone(CoordinatorCrash, kind="coordinator_crash", shortest_s=0.3, longest_s=0.7),
 }
@@ -395,5 +395,6 @@ _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
     FaultClass.POISON: _poisoned,
     FaultClass.V1_PRODUCERS_CRASH: _swept,
     FaultClass.ANY_OF_ONE_ZONE: _retried,
+    FaultClass.RESIZED: _retried,
 }
 """Of the classes that change something about it."""

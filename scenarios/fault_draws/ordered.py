@@ -9,10 +9,11 @@ from engine.fifo.settings import Times
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.clocks import ClockFault
 from scenarios.faults.links import CutFault, CutMode
-from scenarios.faults.programs import ConsumerCrash
+from scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from scenarios.faults.seen import MemberHidden, ProgramPause
 from scenarios.faults.zones import Kill, Wipe
 from scenarios.spec.engines import queue_settings
+from scenarios.spec.ordered.resizes import Resize
 from scenarios.spec.ordered.sections import SinkKind, SinkSettings
 from scenarios.spec.queue_settings import Mode
 from scenarios.spec.scenario import Load, Scenario
@@ -23,6 +24,7 @@ _PAUSES_MAX = 3
 _PAUSES_SHARE = 0.5
 _SHORTEST, _SEEN, _LONGEST = 0.5, 1.25, 3.5
 """In leases."""
+_RESIZED_MOST = 5
 _FAILING_SHARE = 0.25
 _FAILING_MAX = 3
 _FAILS_MAX = 12
@@ -47,10 +49,20 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
     if still is not None and (wrong > 1 or random.random() < _PAUSES_SHARE):
         faults += tuple(still(random, scenario, lease_ms / 1_000))
     margin_ms = 2 * wrong * clock_ms + 2
+    resizes: tuple[Resize, ...] = ()
+    if fault_class == "resized":
+        resizes, crashes = _resizes(Streams(scenario.seed).stream("resizes"), scenario)
+        faults += crashes
     return scenario.model_copy(
         update={
             "queue": queue_settings(
-                "fifo", mode=mode, factor=factor, partitions=_PARTITIONS, margin_ms=margin_ms, reconsumed_max=16
+                "fifo",
+                mode=mode,
+                factor=factor,
+                partitions=_PARTITIONS,
+                margin_ms=margin_ms,
+                reconsumed_max=16,
+                resizes=resizes,
             ),
             "load": _failing(_keyed(scenario.load, random), Streams(scenario.seed).stream("failing listeners")),
             "consumers": scenario.consumers.model_copy(update={"batch": random.choice((1, 1, 3))}),
@@ -76,6 +88,18 @@ def _failing(load: Load, random: Random) -> Load:
         for index in random.sample(range(len(operations)), min(len(operations), random.randint(1, _FAILING_MAX))):
             operations[index] = operations[index].model_copy(update={"fails": random.randint(1, _FAILS_MAX)})
     return load.model_copy(update={"operations": tuple(operations)})
+
+
+def _resizes(random: Random, scenario: Scenario) -> tuple[tuple[Resize, ...], tuple[AnyFault, ...]]:
+    """One or two, of which the second is refused if the first goes on; in half of the seeds who resizes is killed."""
+    times = sorted(round(random.uniform(0.05, 0.8) * scenario.load.duration_s, 3) for _ in range(random.randint(1, 2)))
+    counts = random.sample([count for count in range(1, _RESIZED_MOST + 1) if count != _PARTITIONS], len(times))
+    resizes = tuple(Resize(at_s=at_s, to=count) for at_s, count in zip(times, counts, strict=True))
+    if random.random() < 0.5:
+        return resizes, ()
+    at_s, for_s = round(times[0] + random.uniform(0, 0.2), 3), round(random.uniform(0.05, 0.3), 3)
+    crash = ServiceCrash(kind="service_crash", zone=scenario.zones[0], service="resize", at_s=at_s, for_s=for_s)
+    return resizes, (crash,)
 
 
 def loss_and_takeover(random: Random, *, zones: Sequence[str]) -> tuple[AnyFault, ...]:
@@ -135,6 +159,7 @@ def _meet(pause: ProgramPause, other: AnyFault) -> bool:
 
 _STANDS_STILL: Mapping[str, Callable[[Random, Scenario, float], Iterator[AnyFault]]] = {
     "any-of-one-zone": _pauses,
+    "resized": _pauses,
     "clocks-wrong": _pause_of_an_owner,
 }
 """Class of faults → consumers that stand still, of a scenario whose lease is so many seconds."""

@@ -1,7 +1,7 @@
 """What one zone holds of a fenced partition at rest, as rows of ``analysis.runs.order.FINAL_ORDER``."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.common.pipelines import read
@@ -59,9 +59,7 @@ async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partitio
         ("ZRANGE", keys.inbox(partition), 0, -1),
     ]
     register, texts = await read(zone_alone, commands)
-    last = LogState.parse(RegisterView.parse(register).state).last
-    records = [Record.parse(text.decode()) for text in texts]
-    return [one for one in records if one.sequence > last.get(one.producer, (0, 0))[0]]
+    return _without_offset(LogState.parse(RegisterView.parse(register).state), texts)
 
 
 async def waiting(
@@ -83,9 +81,16 @@ async def waiting(
     state = LogState.parse(max(logs, key=lambda view: view.age).state)
     known = max(cursors, key=lambda view: view.age).state
     progress = CursorState.parse(known).progress if known else Progress(state.end if begins_last else 0)
-    records = [Record.parse(text.decode()) for text in texts]
-    new = [one for one in records if one.sequence > state.last.get(one.producer, (0, 0))[0]]
+    new = _without_offset(state, texts)
     return state.end - progress.cursor - len(progress.above) + len(new)
+
+
+def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[Record]:
+    """Of what is in inboxes; what a log that has ended lacks is none of it, and was confirmed to nobody."""
+    if log.ended:
+        return []
+    records = [Record.parse(text.decode()) for text in texts]
+    return [one for one in records if one.sequence > log.last.get(one.producer, (0, 0))[0]]
 
 
 def _pairs(flat: Sequence[bytes]) -> list[tuple[bytes, bytes]]:

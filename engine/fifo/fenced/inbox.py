@@ -8,6 +8,7 @@ from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.register import ATTEMPTS, Unadmitted
 from engine.fifo.fenced.scripts import run
+from engine.fifo.log.partition_log import Sealed
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
 from engine.ports import Clock, Connection, Indeterminate
@@ -20,7 +21,9 @@ class Inbox:
         self._decides, self._admission, self._keys, self._clock = decides, admission, keys, clock
 
     async def put(self, partition: Partition, records: Sequence[Record]) -> None:
-        """Two zones have ``records`` when it returns; what was there stays. Raises what the port raises."""
+        """Two zones have ``records`` when it returns; what was there stays. Raises what the port raises, and ``Sealed``
+        if two zones take nothing more; the third may have them.
+        """
         keys = self._keys
         names = [keys.meta(partition), keys.registers(partition), keys.inbox(partition)]
         words = [word for record in records for word in (self._clock.now_ms(), record.text())]
@@ -38,6 +41,8 @@ class Inbox:
                 raise
             if reply == b"ok":
                 return
+            if reply == b"sealed":
+                raise Sealed(f"partition {partition.name} is sealed")
             self._admission.forget(partition)
             perhaps = True  # two zones refused; the third is not known
         why = f"{partition.name}: too few zones are admitted, or they change"

@@ -1,11 +1,23 @@
 """Names of the Redis keys of a fenced partition; they have one hash tag."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.fifo.partition import Partition
 
 LOG_REGISTER = "log"
 """The register of whoever gives offsets."""
+
+SEAL_REGISTER = "seal"
+"""The register of whoever resizes the topic: a zone where it has a state takes no push."""
+
+ROUTE_REGISTER = "route"
+"""The register of a topic's route, in a partition of its own."""
+
+
+def route_partition(topic: str, zones: Sequence[str]) -> Partition:
+    """Where the route of ``topic`` is kept, with marks and eras as any partition has."""
+    return Partition(f"{topic}:route", zones[0], 0)
 
 
 def group_register(group: str) -> str:
@@ -48,4 +60,4 @@ class FencedKeys:
         return [name(partition) for name in named]
 
     def _of(self, partition: Partition) -> str:
-        return f"{self.prefix}:{{{partition.topic}:{partition.number}}}"
+        return f"{self.prefix}:{{{partition.topic}:{partition.tag}}}"

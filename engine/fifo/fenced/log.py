@@ -8,12 +8,13 @@ the record where other writers look for it.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from engine.common.mutex import Mutex
-from engine.fifo.fenced.keys import LOG_REGISTER
+from engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
 from engine.fifo.fenced.register import Effects, Register, Store
 from engine.fifo.fenced.views import RegisterView, attempt
 from engine.fifo.log.record import Entry, Record
@@ -33,23 +34,32 @@ OTHERS_EVERY = 8
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogState:
     """``end``: offset of the next record. ``since``: where the last write began. ``last``: producer → its last number
-    and the offset of that.
+    and the offset of that. ``ended``: no record follows.
     """
 
     end: int = 0
     since: int = 0
     last: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ended: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """The state that ``text``, as it stands in the register, tells; of a log without records if it is empty."""
         if not text:
             return cls()
-        end, since, last = json.loads(text)
-        return cls(end=end, since=since, last={name: (number, offset) for name, (number, offset) in last.items()})
+        end, since, last, *ended = json.loads(text)
+        known = {name: (number, offset) for name, (number, offset) in last.items()}
+        return cls(end=end, since=since, last=known, ended=bool(ended))
 
     def text(self) -> str:
-        return json.dumps([self.end, self.since, self.last], ensure_ascii=False, separators=(",", ":"))
+        ended = [1] if self.ended else []
+        return json.dumps([self.end, self.since, self.last, *ended], ensure_ascii=False, separators=(",", ":"))
+
+    def holds(self, record: Record) -> bool | None:
+        """Whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
+        if record.sequence <= self.last.get(record.producer, (0, 0))[0]:
+            return True
+        return False if self.ended and (record.producer in self.last or len(self.last) < PRODUCERS_MAX) else None
 
     def with_records(self, records: Sequence[tuple[int, Record]]) -> "LogState":
         """The state after ``records`` with their offsets; it knows the last sequence of the latest producers only."""
@@ -126,6 +136,26 @@ class FencedLog:
         if self.writes:
             await self.register.give_up()
 
+    async def end_if_sealed(self) -> None:
+        """Give offsets to all that sealed zones have left, and then end the log. Raises what the port raises.
+
+        Of any two zones with the seal one has each push that was confirmed: before that zone took the seal. What none
+        of two has was not, and gets no offset any more.
+        """
+        async with self._turn:
+            while self.writes and not self._state.ended:
+                left = await self._left_when_sealed()
+                chosen, known = self._in_order(left or [])
+                if chosen:
+                    await self._append(chosen, known)
+                elif left is None or set(left) - set(known):
+                    return
+                else:
+                    state = replace(self._state.with_records([]), ended=True)
+                    removed = list(dict.fromkeys((*self._given, *known)))
+                    await self.register.write(state.text(), Effects(removed=removed))
+                    self._state, self._given = state, []
+
     async def repair(self) -> None:
         """Give zones the records that they missed. Raises what the port raises.
 
@@ -162,9 +192,14 @@ class FencedLog:
 
     async def _give_offsets(self) -> None:
         """To what is found in the inbox of one zone; they count when two zones have them in the log."""
-        chosen, known = self._in_order(await self._pending())
-        if not chosen and set(known) <= set(self._given):
+        if self._state.ended:
             return
+        chosen, known = self._in_order(await self._pending())
+        if chosen or not set(known) <= set(self._given):
+            await self._append(chosen, known)
+
+    async def _append(self, chosen: Sequence[Record], known: Sequence[str]) -> None:
+        """``chosen`` get offsets; ``known``, which have some, leave the inboxes."""
         records = [(self._state.end + number, record) for number, record in enumerate(chosen)]
         state = self._state.with_records(records)
         texts = [(offset, record.text()) for offset, record in records]
@@ -184,6 +219,18 @@ class FencedLog:
         last = READ_MAX + len(self._given) - 1
         answer = await attempt(self._store.views.zones[zone], [("ZRANGE", key, 0, last)])
         return [raw.decode() for raw in answer[0]] if answer else []
+
+    async def _left_when_sealed(self) -> list[str] | None:
+        """What zones of one era that have the seal have in their inboxes; None if those are not two."""
+        views = self._store.views
+        reading: Command = ("ZRANGE", self._store.keys.inbox(self.partition), 0, -1)
+        found = (await views.of(self.partition, [SEAL_REGISTER], reading)).values()
+        sealed = [view for view in found if view.admitted and view.registers[0].state]
+        eras = Counter(view.era for view in sealed)
+        counted = [view for view in sealed if eras[view.era] >= views.majority]
+        if not counted:
+            return None
+        return list(dict.fromkeys(raw.decode() for view in counted for raw in view.more[0]))
 
     def _in_order(self, texts: Iterable[str]) -> tuple[list[Record], list[str]]:
         """Those whose turn it is, in the order in which they were sent as far as numbers allow, not too many; and those

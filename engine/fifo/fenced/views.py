@@ -1,5 +1,6 @@
 """What each single zone has of a partition: whether it takes part, and its registers. No vote tells that."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -93,6 +94,23 @@ class Views:
                 more=replies,
             )
         return views
+
+    async def alike(self, partition: Partition, *names: str) -> list[RegisterView] | None:
+        """The registers as two zones of one era or more show them, each the newest that two do.
+
+        None: so many do not take part, or they show a register each as another has not.
+        """
+        found = await self.of(partition, names)
+        eras = Counter(view.era for view in found.values() if view.admitted)
+        shown = [view.registers for view in found.values() if view.admitted and eras[view.era] >= self.majority]
+        registers = []
+        for column in zip(*shown, strict=True):
+            ages = Counter(view.age for view in column)
+            both = [view for view in column if ages[view.age] >= self.majority]
+            if not both:
+                return None
+            registers.append(both[0])
+        return registers or None
 
     async def ask(self, *commands: Command) -> dict[str, list[Any]]:
         """The replies of every zone that has some and no error among them."""

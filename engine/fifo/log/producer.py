@@ -8,7 +8,7 @@ from enum import StrEnum
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.mutex import Mutex
 from engine.fifo.events import Observer, Unobserved
-from engine.fifo.log.partition_log import Appended, PartitionLogs, Sealed
+from engine.fifo.log.partition_log import Appended, EndedWithout, PartitionLogs, Sealed
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
 from engine.fifo.routing.selectors import Selector
@@ -134,6 +134,9 @@ class Producer:
         return partitions[self._select(key, len(partitions))], epoch
 
     async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> Placed:
+        before = await self._placed_before(message.id, key, epoch)
+        if before is not None:
+            return before
         record = self._given_up.pop((message.id, partition, epoch), None) or self._next(partition, message, key, epoch)
         now_ms = None if self._clock is None else self._clock.now_ms()
         due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
@@ -146,7 +149,7 @@ class Producer:
             outcome = "info" if isinstance(error, Indeterminate) else "fail"
             status = "sealed" if isinstance(error, Sealed) else type(error).__name__
             self._observer.end(call, outcome=outcome, status=status)
-            if self._sending is Sending.IDEMPOTENT:
+            if self._sending is Sending.IDEMPOTENT and not isinstance(error, EndedWithout):
                 # The log may have it or not, and would ask for the next number or for this one: go on as another. It is
                 # the last under its name, so whoever sends the message again sends the same record.
                 self._lives[partition] += 1
@@ -157,6 +160,25 @@ class Producer:
         told = {"offset": appended.offset, "until_ns": due_ns, "status": "duplicate" if appended.duplicate else None}
         self._observer.end(call, outcome="ok", **told)
         return Placed(partition, appended.offset, due_ms)
+
+    async def _placed_before(self, message_id: str, key: str, epoch: int) -> Placed | None:
+        """Where the message is that we gave up on before the topic was resized, if the log that ended has it.
+
+        Raises ``Indeterminate`` while nobody knows.
+        """
+        for known in [one for one in self._given_up if epoch and one[0] == message_id and one[2] < epoch]:
+            _, partition, earlier = known
+            record = self._given_up[known]
+            held = await self._logs.holds(partition, record)
+            if held is None:
+                raise Indeterminate(f"{partition.name} may have message {message_id}, and its log has not ended yet")
+            del self._given_up[known]
+            if held:
+                named = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
+                call = self._observer.begin("produce", partition=partition.name, epoch=earlier, **named)
+                self._observer.end(call, outcome="ok", status="duplicate")
+                return Placed(partition, None)
+        return None
 
     def _next(self, partition: Partition, message: Message, key: str, epoch: int) -> Record:
         """In each epoch, and after it gave up on a record, the producer numbers under another name.
@@ -176,6 +198,8 @@ class Producer:
             try:
                 now_ms = None if self._clock is None else self._clock.now_ms()
                 return await self._logs.append(partition, record, idempotent=idempotent, now_ms=now_ms, due_ms=due_ms)
+            except EndedWithout:
+                raise
             except COMMAND_FAILURES as error:
                 maybe_there = maybe_there or isinstance(error, Indeterminate)
                 last = attempt == self._attempts or isinstance(error, ServerError)

@@ -42,7 +42,8 @@ class Resizing:
     async def to(self, count: int, *, select: str) -> Route:
         """To ``count`` partitions, and wait until every group has finished the sealed ones.
 
-        ``select``: the selector of the topic's producers. Goes on with one to the same ``count`` that was broken off.
+        ``select``: the selector of the topic's producers. Goes on with one to the same ``count`` that was broken off,
+        and does nothing if the topic has so many.
         Raises ``ResizeRefused`` during another one, ``ValueError``, and what the port raises.
         """
         selector(select, random=self._runtime.random("resize"))
@@ -52,6 +53,8 @@ class Resizing:
                 f"topic {route.topic} cannot be resized to {count} partitions: the resize to {route.resizing} is "
                 f"under way, {await self._left(route)}"
             )
+        if route.resizing is None and route.write == route.read == count:
+            return route  # of an earlier try, whose last answer was lost
         if route.resizing is None:
             route = await self._routes.change(route, replace(route, sealing=self._checked(count)))
         if route.sealing is not None:

@@ -62,7 +62,7 @@ class FifoUnderTest:
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> ResizeProgram:
         site, observer = self._site(zone, wrap), self.observer(zone)
-        logs, routes = self._logs(site, name), self._routes(site)
+        routes, logs = self._topic(site, name)
         return ResizeProgram(
             routes,
             Resizing(routes, logs=logs, runtime=site.runtime, observer=observer),
@@ -233,10 +233,11 @@ class FifoUnderTest:
         if not self._settings.resizes:
             return None
         count = len(self._partitions)
+        routes, logs = self._topic(site, "route")
         route = FollowedRoute(
             Route(topic=TOPIC, zones=self._scenario.zones, write=count, read=count),
-            routes=self._routes(site),
-            logs=self._logs(site, TOPIC),
+            routes=routes,
+            logs=logs,
             runtime=site.runtime,
             refresh_ms=self._group.times_ms.route,
         )
@@ -244,8 +245,10 @@ class FifoUnderTest:
             await route.refresh()
         return route
 
-    def _routes(self, site: Site) -> Routes:
-        return Routes(TOPIC, zones=self._scenario.zones, level=site.connection, keys=self._keys)
+    def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
+        """How the program called ``name`` asks for the topic's route, and how far groups are."""
+        routes = Routes(TOPIC, zones=self._scenario.zones, level=site.connection, keys=self._keys)
+        return routes, self._logs(site, name)
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)

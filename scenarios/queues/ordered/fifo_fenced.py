@@ -7,13 +7,15 @@ from typing import Any
 from cluster.testbed import Testbed
 from engine.fifo.consumer.context import Zones
 from engine.fifo.fenced.final import final_rows, unplaced, waiting
-from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.keys import FencedKeys, route_partition
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from engine.fifo.fenced.resizing import FencedRoutes, SealedLogs
 from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.settings import Begin, ConsumerSettings
+from engine.fifo.topics.routes import Routes
 from scenarios.queues.end_state import state_row
-from scenarios.queues.ordered.fifo import FifoUnderTest
+from scenarios.queues.ordered.fifo import TOPIC, FifoUnderTest
 from scenarios.queues.under_test import Depth, Site
 from scenarios.spec.scenario import Scenario
 
@@ -58,7 +60,15 @@ class FencedUnderTest(FifoUnderTest):
         return FencedLogs(wires=self._wires(site, session), tenures=None, keys=self._keys)
 
     def _zones(self, site: Site, session: str, settings: ConsumerSettings) -> Zones:
-        return FencedZones.of_wires(settings, wires=self._wires(site, session), keys=self._keys)
+        route = route_partition(TOPIC, self._scenario.zones) if self._settings.resizes else None
+        return FencedZones.of_wires(settings, wires=self._wires(site, session), keys=self._keys, route=route)
+
+    def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
+        group = self._group
+        wires = self._wires(site, self._session_of(name))
+        store = wires.store(lease_ms=group.times_ms.lease, margin_ms=group.clock_margin_ms)
+        routes = FencedRoutes(TOPIC, zones=self._scenario.zones, store=store, keys=self._keys)
+        return routes, SealedLogs(store, keys=self._keys)
 
     def _session_of(self, name: str) -> str:
         return f"{name}.{next(self._sessions)}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from engine.fifo.settings import Order, Sharing
 from scenarios.fields import Problem
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from scenarios.spec.ordered.resizes import Practice
 from scenarios.spec.scenario import Scenario
 
 
@@ -32,9 +33,12 @@ def _times(queue: FifoQueueSettings) -> Iterator[Problem]:
 
 
 def _not_fenced(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:
-    for name, few in (("resizes", queue.resizes), ("more_groups", queue.more_groups)):
-        if few:
-            yield Problem.of(f"queue.{name}", len(few), "none with queue.mode fenced")
+    if queue.more_groups:
+        yield Problem.of("queue.more_groups", len(queue.more_groups), "none with queue.mode fenced")
+    for number, resize in enumerate(queue.resizes):
+        if resize.practice is not Practice.BARRIER:
+            where, given = f"queue.resizes[{number}].practice", str(resize.practice)
+            yield Problem.of(where, given, "barrier with queue.mode fenced")
     if queue.sharing is not Sharing.CLUSTERING:
         yield Problem.of("queue.sharing", str(queue.sharing), "clustering with queue.mode fenced")
 

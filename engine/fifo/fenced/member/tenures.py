@@ -27,13 +27,23 @@ class Tenure:
 
 
 class Tenures:
-    """Of ``group``. ``near``: the zone whose inboxes are looked at first. ``without``: mechanisms that are off."""
+    """Of ``group``. ``near``: the zone whose inboxes are looked at first. ``without``: mechanisms that are off.
+    ``route``: where the topic's is kept, if that is resized.
+    """
 
     def __init__(
-        self, store: Store, group: str, *, near: str, begins: Begin, without: frozenset[Fencing] = frozenset()
+        self,
+        store: Store,
+        group: str,
+        *,
+        near: str,
+        begins: Begin,
+        without: frozenset[Fencing] = frozenset(),
+        route: Partition | None = None,
     ) -> None:
         self.store = store
         self._group, self._near, self._begins, self._without = group, near, begins, without
+        self._route = route
         self.held: dict[Partition, Tenure] = {}
 
     def has(self, mechanism: Fencing) -> bool:
@@ -88,10 +98,14 @@ class Tenures:
             await tenure.cursor.release()
 
     async def look_after(self, tenure: Tenure) -> None:
-        """Admit zones that do not take part, and give those that do what they missed."""
+        """Admit zones that do not take part, and give those that do what they missed; end the log if it is sealed."""
         if tenure.log.writes:
             await self.store.admission.mend(tenure.log.partition)
             await tenure.log.repair()
+            if self._route is not None:
+                await tenure.log.end_if_sealed()
+                if tenure.log.partition.number == 0:
+                    await self.store.admission.mend(self._route)
 
     async def _give_back(self, cursor: GroupCursor, log: FencedLog) -> None:
         for release in (log.release, cursor.release):

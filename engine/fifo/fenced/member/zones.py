@@ -11,9 +11,10 @@ from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.tenures import Tenure, Tenures
 from engine.fifo.fenced.register import Store
+from engine.fifo.fenced.resizing import LOOK_MS, NS_PER_MS, known_log
 from engine.fifo.fenced.views import Views
 from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import Appended, Page, PartitionLogs
+from engine.fifo.log.partition_log import Appended, EndedWithout, Page, PartitionLogs, Sealed
 from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
@@ -22,7 +23,10 @@ from engine.fifo.zones.dead_letters import DeadLetters
 from engine.fifo.zones.locks import Locks
 from engine.fifo.zones.members import Members
 from engine.fifo.zones.parked import Parked
-from engine.ports import Clock, Connection, Runtime
+from engine.ports import Clock, Connection, Indeterminate, Runtime
+
+ENDS_MS = 10_000
+"""So long a push to a sealed partition waits for the end of its log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +88,7 @@ class FencedLogs(PartitionLogs):
 
     def __init__(self, *, wires: Wires, tenures: Tenures | None, keys: FifoKeys) -> None:
         super().__init__(level=wires.safe, reads=wires.safe, keys=keys)
-        self._clock, self._tenures = wires.clock, tenures
+        self._clock, self._tenures, self._runtime, self._views = wires.clock, tenures, wires.runtime, wires.views()
         self._inbox = wires.inbox(None if tenures is None else tenures.store.admission)
 
     async def append(
@@ -96,14 +100,30 @@ class FencedLogs(PartitionLogs):
         now_ms: int | None = None,
         due_ms: int | None = None,
     ) -> Appended:
-        """Two zones have ``record`` in the inbox; it has no offset yet. Raises ``ValueError`` if it is delayed."""
+        """Two zones have ``record`` in the inbox; it has no offset yet. Raises ``ValueError`` if it is delayed.
+
+        Where the partition is sealed it waits for the end of the log: *duplicate* if the record is in it, otherwise
+        ``EndedWithout``.
+        """
         if due_ms is not None:
             raise ValueError(f"mode fenced has no delays: due_ms must be None, got {due_ms}")
-        await self._inbox.put(partition, [record])
+        try:
+            await self._inbox.put(partition, [record])
+        except Sealed as error:
+            if not await self._found_at_the_end(partition, record):
+                raise EndedWithout(f"{partition.name} has ended without number {record.sequence}") from error
+            return Appended(None, duplicate=True)
         return Appended(None, duplicate=False)
 
+    async def holds(self, partition: Partition, record: Record) -> bool | None:
+        log = await known_log(self._views, partition)
+        return None if log is None else log.holds(record)
+
     async def append_all(self, partition: Partition, records: Sequence[Record]) -> None:
-        """As ``append``, several in one write, which costs about as much as one."""
+        """As ``append``, several in one write, which costs about as much as one.
+
+        Raises ``Sealed``: what became of each, ``holds`` then tells.
+        """
         await self._inbox.put(partition, records)
 
     async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
@@ -134,6 +154,14 @@ class FencedLogs(PartitionLogs):
     async def trim(self, partition: Partition, *, kept: int) -> int:
         return 0
 
+    async def _found_at_the_end(self, partition: Partition, record: Record) -> bool:
+        gives_up_ns = self._runtime.now_ns() + ENDS_MS * NS_PER_MS
+        while (held := await self.holds(partition, record)) is None:
+            if self._runtime.now_ns() >= gives_up_ns:
+                raise Indeterminate(f"{partition.name} is sealed, and its log has not ended yet")
+            await self._runtime.sleep(LOOK_MS * NS_PER_MS)
+        return held
+
     def _tenure(self, partition: Partition) -> Tenure | None:
         return None if self._tenures is None else self._tenures.held.get(partition)
 
@@ -157,11 +185,16 @@ class FencedZones(Zones):
     tenures: Tenures
 
     @classmethod
-    def of_wires(cls, settings: ConsumerSettings, *, wires: Wires, keys: FifoKeys) -> Self:
-        """All that a member of the group of ``settings`` asks of the zones, over ``wires``."""
+    def of_wires(
+        cls, settings: ConsumerSettings, *, wires: Wires, keys: FifoKeys, route: Partition | None = None
+    ) -> Self:
+        """All that a member of the group of ``settings`` asks of the zones, over ``wires``.
+
+        ``route``: where that of the topic is kept, if it is resized.
+        """
         group, times = settings.group, settings.times_ms
         store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms)
-        tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without)
+        tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without, route=route)
         level, near = wires.level, wires.zones[wires.near]
         return cls(
             logs=FencedLogs(wires=wires, tenures=tenures, keys=keys),

@@ -1,15 +1,23 @@
-"""Goal: a confirmed push outlives what its copies go through between the inbox and the log.
+"""Goal: a confirmed push outlives what its copies go through between the inbox and the log, also if that is sealed.
 
 Method: writers of one log on three simulated zones, with cuts and one loss at chosen moments.
 """
+
+from dataclasses import replace
 
 import pytest
 from support.engine.fenced import ZONES, FencedBench
 
 from cluster.links.link import Cut
 from cluster.zone import Restart
+from engine.fifo.fenced.keys import SEAL_REGISTER
 from engine.fifo.fenced.log import OTHERS_EVERY, FencedLog
+from engine.fifo.fenced.member.zones import FencedLogs
+from engine.fifo.fenced.resizing import FencedRoutes, SealedLogs, known_log
+from engine.fifo.fenced.scripts import run
+from engine.fifo.log.partition_log import Appended, EndedWithout
 from engine.fifo.log.record import Record
+from engine.fifo.topics.routes import RouteChanged
 from engine.ports import PortError
 
 LEASE_MS = 200
@@ -25,6 +33,20 @@ class WriterBench(FencedBench):
     def writer(self, name, zone):
         store = self.wires(zone, name).store(lease_ms=LEASE_MS, margin_ms=20)
         return FencedLog(store, self.partition, near=zone)
+
+    def store(self, name, zone):
+        return self.wires(zone, name).store(lease_ms=LEASE_MS, margin_ms=20)
+
+    async def alone(self, zone, script, *words):
+        """Only ``zone`` hears of it."""
+        keys, store = self.keys, self.store("alone", zone)
+        names = [name(self.partition) for name in (keys.meta, keys.registers)]
+        names += (
+            [keys.inbox(self.partition)] if script == "push" else [keys.log(self.partition), keys.inbox(self.partition)]
+        )
+        era = await store.admission.era(self.partition)
+        (answer,) = await self.cluster.direct(zone).execute(run(script, names, era, *words))
+        return answer
 
     def cut_off(self, zone):
         links = [link for pair, link in self.cluster.links.items() if zone in pair]
@@ -113,3 +135,65 @@ def test_what_has_an_offset_leaves_the_inboxes_with_the_next_write():
             return [[Record.parse(raw.decode()).id for raw in texts] for (texts,) in inboxes]
 
         assert bench.run(course()) == [["k-2"]] * 3
+
+
+def record(message_id, producer):
+    return Record(id=message_id, key="k", body="", producer=producer, sequence=1)
+
+
+def test_a_sealed_log_ends_with_all_that_a_zone_had_and_tells_what_became_of_a_push_that_was_refused():
+    """One zone alone took x before the seal, so its push is refused and x is in the log. y came later."""
+    with WriterBench() as bench:
+
+        async def course():
+            writer, sealed = bench.writer("writer", "a"), SealedLogs(bench.store("admin", "b"), keys=bench.fifo_keys)
+            assert await writer.take()
+            assert await bench.push(bench.producer("a"), "k", 0)
+            assert await bench.placed(writer, 0) == "k-0"
+            assert await bench.alone("c", "push", 0, record("x", "px").text()) == b"ok"
+            ends = bench.runtime.spawn(sealed.seal(bench.partition), name="seal")
+            await bench.pause_ms(100)
+            assert not ends.done()
+            await writer.end_if_sealed()
+            assert await ends.join() == 2
+            logs = FencedLogs(wires=bench.wires("c", "late"), tenures=None, keys=bench.fifo_keys)
+            assert await logs.append(bench.partition, record("x", "px")) == Appended(None, duplicate=True)
+            with pytest.raises(EndedWithout):
+                await logs.append(bench.partition, record("y", "py"))
+            return [entry.record.id for entry in await writer.read(0, 9)], await bench.placed(writer, 2)
+
+        assert bench.run(course()) == (["k-0", "x"], None)
+
+
+def test_a_log_does_not_end_while_one_zone_alone_has_the_seal():
+    """The two others may still confirm a push."""
+    with WriterBench() as bench:
+
+        async def course():
+            writer = bench.writer("writer", "a")
+            assert await writer.take()
+            assert await bench.alone("a", "write", SEAL_REGISTER, 1, "admin", 0, 1, "sealed", 1, 0, 0) == b"ok"
+            await writer.end_if_sealed()
+            assert await bench.push(bench.producer("a"), "k", 0)
+            return (await known_log(writer.register.store.views, bench.partition)).ended, await bench.placed(writer, 0)
+
+        assert bench.run(course()) == (False, "k-0")
+
+
+def test_a_route_is_changed_by_whoever_knows_it_and_outlives_a_zone():
+    with WriterBench() as bench:
+
+        async def course():
+            first, second = (
+                FencedRoutes("t", zones=tuple(ZONES), store=bench.store(zone, zone), keys=bench.fifo_keys)
+                for zone in "ab"
+            )
+            begun = await first.create(2)
+            assert await second.create(5) == begun
+            changed = await second.change(begun, replace(begun, sealing=4))
+            with pytest.raises(RouteChanged):
+                await first.change(begun, replace(begun, sealing=3))
+            await bench.cluster.zones["c"].kill()
+            return await first.read() == changed
+
+        assert bench.run(course())

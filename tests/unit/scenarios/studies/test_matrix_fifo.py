@@ -16,8 +16,8 @@ from scenarios.studies.ablation import AblationRun, conditions_of, each_off
 from scenarios.studies.matrix import chosen, fill, matrix_state
 
 
-def drawn(seed, *, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
-    return attempt(scenario_of_class(FaultClass.ANY_OF_ONE_ZONE, level=level, mode=mode, seed=seed, engine="fifo"))
+def drawn(seed, *, fault_class=FaultClass.ANY_OF_ONE_ZONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
+    return attempt(scenario_of_class(fault_class, level=level, mode=mode, seed=seed, engine="fifo"))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,13 @@ def drawn(seed, *, level=Level.DC_QUORUM, mode=EngineMode.FENCED):
 )
 def test_a_seed_that_once_broke_fenced_partitions_holds(seed, why):
     assert drawn(seed).violated == (), why
+
+
+@pytest.mark.parametrize("level", [Level.DC_QUORUM, Level.DC_SAFE_QUORUM])
+def test_resizes_under_drawn_faults_break_nothing(level):
+    """docs/fifo-proof.md has more such runs."""
+    trials = [drawn(seed, fault_class=FaultClass.RESIZED, level=level) for seed in (2, 4, 5, 6)]
+    assert [trial.violated for trial in trials] == [()] * 4
 
 
 def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_path):

@@ -1,0 +1,124 @@
+"""Resizing a fenced topic: its route is a register, and each partition is sealed and its log ended.
+
+A zone with the seal takes no push. Whoever gives offsets to the log gives them to all that is left, and ends it
+(``FencedLog.end_if_sealed``). What became of a push that was refused is read in the log that has ended.
+"""
+
+from engine.common.mutex import Mutex
+from engine.fifo.fenced.cursor import CursorState
+from engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
+from engine.fifo.fenced.log import LogState
+from engine.fifo.fenced.register import Register, Store, Unadmitted
+from engine.fifo.fenced.views import RegisterView, Views
+from engine.fifo.keys import FifoKeys
+from engine.fifo.log.partition_log import PartitionLogs
+from engine.fifo.log.progress import Progress
+from engine.fifo.log.record import Delayed, Record
+from engine.fifo.partition import Partition
+from engine.fifo.topics.route import Route
+from engine.fifo.topics.routes import Routes
+from engine.ports import Unavailable
+
+NS_PER_MS = 1_000_000
+SEALED = "sealed"
+LOOK_MS = 50
+"""Between two looks at whether a log has ended."""
+
+
+async def known_log(views: Views, partition: Partition) -> LogState | None:
+    """The log as two zones show it alike; None if no two do."""
+    shown = await views.alike(partition, LOG_REGISTER)
+    return None if shown is None else LogState.parse(shown[0].state)
+
+
+class FencedRoutes(Routes):
+    """The route of ``topic`` is what two zones show alike, and whoever changes it owns its register meanwhile."""
+
+    def __init__(self, topic: str, *, zones: tuple[str, ...], store: Store, keys: FifoKeys) -> None:
+        super().__init__(topic, zones=zones, level=store.decides, keys=keys)
+        self._store, self._partition = store, route_partition(topic, zones)
+        self._turn = Mutex(store.runtime)
+
+    async def read(self) -> Route | None:
+        """None: the topic was not created. Raises ``Unavailable`` if no two zones show the same."""
+        shown = await self._store.views.alike(self._partition, ROUTE_REGISTER)
+        if shown is None:
+            raise Unavailable(f"topic {self._topic}: no two zones show the same route")
+        state = shown[0].state
+        return Route.parse(state, topic=self._topic, zones=self._zones) if state else None
+
+    async def _put(self, expected: str, new: Route) -> bool:
+        """What is found counts from now on, whoever wrote it, or ``new`` if that was expected."""
+        async with self._turn:
+            register = Register(store=self._store, partition=self._partition, name=ROUTE_REGISTER)
+            found = await taken(register)
+            agrees = found.state in (expected, new.text())
+            await register.write(new.text() if agrees else found.state)
+            await register.give_up()
+            return agrees
+
+
+class SealedLogs(PartitionLogs):
+    """What a resize, and whoever waits for its end, asks of fenced partitions. ``store``: of one session."""
+
+    def __init__(self, store: Store, *, keys: FifoKeys) -> None:
+        super().__init__(level=store.decides, reads=store.decides, keys=keys)
+        self._store = store
+
+    async def seal(self, partition: Partition) -> int:
+        """As for other logs; it waits until the log has ended."""
+        register = Register(store=self._store, partition=partition, name=SEAL_REGISTER)
+        await taken(register)
+        await register.write(SEALED)
+        await register.give_up()
+        while True:
+            log = await known_log(self._store.views, partition)
+            if log is not None and log.ended:
+                return log.end
+            await self._store.runtime.sleep(LOOK_MS * NS_PER_MS)
+
+    async def progress(self, partition: Partition, group: str) -> Progress | None:
+        """How far two zones show alike that ``group`` is; None if no two do."""
+        shown = await self._store.views.alike(partition, group_register(group))
+        state = "" if shown is None else shown[0].state
+        return CursorState.parse(state).progress if state else None
+
+    async def groups(self, partition: Partition) -> dict[str, int]:
+        """As for other logs; 0 of a group of which no two zones show the same. Raises ``Unadmitted``."""
+        names = await self._registers(partition)
+        prefix = group_register("")
+        found = {}
+        for group in sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix)):
+            progress = await self.progress(partition, group)
+            found[group] = 0 if progress is None else progress.cursor
+        return found
+
+    async def holds(self, partition: Partition, record: Record) -> bool | None:
+        log = await known_log(self._store.views, partition)
+        return None if log is None else log.holds(record)
+
+    async def delayed(self, partition: Partition) -> list[Delayed]:
+        """Fenced topics have no delays."""
+        return []
+
+    async def forget_delayed(self, partition: Partition) -> None:
+        """There are none."""
+
+    async def _registers(self, partition: Partition) -> set[str]:
+        views = self._store.views
+        reading = ("HKEYS", self._store.keys.registers(partition))
+        found = [view for view in (await views.of(partition, [SEAL_REGISTER], reading)).values() if view.admitted]
+        if len(found) < views.majority:
+            raise Unadmitted(f"{partition.name}: too few zones are admitted")
+        return {raw.decode() for view in found for raw in view.more[0]}
+
+
+async def taken(register: Register) -> RegisterView:
+    """What is in ``register``, which is ours now. Raises ``Unavailable`` if somebody else has it."""
+    store, partition = register.store, register.partition
+    if await store.admission.era(partition) is None:
+        await store.admission.mend(partition)
+    found = await register.claim()
+    if found is None:
+        raise Unavailable(f"register {register.name} of {partition.name}: somebody else has it")
+    return found
