@@ -106,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(json.dumps({"benchmark": "gmq_lateness", **vars(options), **environment()}))
     for mode in options.modes:
+        results = []
         for start in range(1, options.starts + 1):
             told = scenario(
                 mode,
@@ -115,8 +116,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 delays_s=range(options.delay_min, options.delay_max + 1),
                 pops_per_s=options.pops,
             )
-            result = measure(told, (start - 1) / options.starts)
-            print(json.dumps({"mode": mode, "start": start, **result}), flush=True)
+            results.append(measure(told, (start - 1) / options.starts))
+            print(json.dumps({"mode": mode, "start": start, **results[-1]}), flush=True)
+        medians = {name: statistics.median(one[name] for one in results) for name in ("p50", "p99", "latest")}
+        earliest = min(one["earliest"] for one in results)
+        print(json.dumps({"mode": mode, "medians_of_starts": medians, "earliest": earliest}), flush=True)
 
 
 if __name__ == "__main__":
