@@ -15,10 +15,10 @@ from cluster.resp.gradual_freeing import GradualFreeing
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import Unpacker
+from cluster.resp.protocol.subscription import Subscription
 from cluster.resp.protocol.upstream import GatheredWrites, WireCommands
 from cluster.resp.settings import PortSettings
 from cluster.resp.single_commands import SingleCommands
-from cluster.resp.subscription import Subscription
 from cluster.resp.turn_batch import TurnBatch
 from cluster.resp.turn_shares import TurnShares
 from cluster.votes.levels import Level

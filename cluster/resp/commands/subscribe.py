@@ -6,7 +6,7 @@ answer counts the receivers in the own zone. What a zone missed it never gets, a
 
 from cluster.resp.client import Client
 from cluster.resp.protocol import wire
-from cluster.resp.subscription import Subscription
+from cluster.resp.protocol.subscription import Subscription
 
 UNREACHABLE = "ERR Storage: Datastore refused connection"
 
