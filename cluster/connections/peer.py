@@ -15,7 +15,7 @@ from cluster.connections.deadlines import Deadlines
 from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
 from cluster.connections.server import OnAnswer
 from cluster.connections.timeouts import Timeouts
-from cluster.connections.turns import in_turns
+from cluster.connections.turns import in_turns, telling
 from cluster.links.link import Cut, Link
 from engine.ports import Runtime
 
@@ -64,9 +64,9 @@ class _Request:
         self._lost = lost_if_not_there and not self._reached
 
     def fail(self) -> int:
-        """Tell the caller, after ``give_up``; returns the number of commands."""
+        """Tell the caller, after ``give_up``; returns how much work it was."""
         self._done(ZoneFailure(PEER_REFUSED, maybe_applied=not self._lost))
-        return len(self._batch.commands)
+        return telling(self._batch)
 
 
 def _ignore(answer: Answer) -> None:

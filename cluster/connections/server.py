@@ -8,7 +8,7 @@ from cluster.connections.batch import Answer, Batch, Upstream
 from cluster.connections.deadlines import Deadlines
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.connections.timeouts import Timeouts
-from cluster.connections.turns import in_turns
+from cluster.connections.turns import in_turns, telling
 from engine.ports import Reply, Runtime
 
 OnAnswer = Callable[[Answer], None]
@@ -111,4 +111,4 @@ def _fail(requests: deque[tuple[int, Batch, OnAnswer]]) -> Iterator[int]:
     while requests:  # each is let go of once it is told: many at the end would take a turn of the loop
         _, batch, done = requests.popleft()
         done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
-        yield len(batch.commands)
+        yield telling(batch)

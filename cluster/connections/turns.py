@@ -3,14 +3,23 @@
 from collections.abc import Iterator
 from functools import partial
 
+from cluster.connections.batch import Batch
 from engine.ports import Runtime
 
 COMMANDS_PER_TURN = 256
 """So many commands' callers are told of a failure in one turn; it takes some milliseconds."""
 
+BYTES_PER_COMMAND = 64 * 1024
+"""So many bytes that are freed then count as a command; to free 16 MB takes some milliseconds, too."""
+
+
+def telling(batch: Batch) -> int:
+    """How much work it is to tell of the end of ``batch`` and to free it, in commands."""
+    return len(batch.commands) + len(batch.packed or b"") // BYTES_PER_COMMAND
+
 
 def in_turns(runtime: Runtime, work: Iterator[int]) -> None:
-    """Do ``work``, whose steps yield how many commands they were about: a little at once, the rest in later turns."""
+    """Do ``work``, whose steps yield how much they were, in commands: a little at once, the rest in later turns."""
     done = 0
     for commands in work:
         done += commands

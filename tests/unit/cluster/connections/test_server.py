@@ -112,6 +112,24 @@ def test_callers_of_much_that_times_out_are_told_in_order_over_several_turns_of_
     assert len(told) == 4_000, "nobody waits for what is closed for good"
 
 
+def test_large_commands_that_time_out_are_freed_over_several_turns_of_the_loop():
+    one = OneServer()
+    one.server.pause()
+    told, turns = [], []
+
+    def turn():
+        turns.append(len(told))
+        if len(told) < 40:
+            one.runtime.call_later(0, turn)
+
+    for _ in range(40):
+        one.connection.submit(Batch([("INCR", "n")], writes=True, packed=bytes(4_000_000)), told.append)
+    one.runtime.call_later(Timeouts().datastore_ns, turn)
+    one.run_to(5 * S + 2 * MS)
+    assert len(told) == 40
+    assert 2 <= max(after - before for before, after in pairwise(turns)) <= 5, "20 MB are freed in a few milliseconds"
+
+
 def test_what_failed_is_let_go_of_as_its_caller_is_told():
     """Else the memory of all votes that a stalled zone has held up is taken at once, and freed in one turn."""
     one = OneServer()
