@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
 from typing import TypeVar
 
 from cluster.resp.client import Client
@@ -18,12 +17,32 @@ from cluster.resp.protocol import wire
 TURN_CLIENTS = 64
 """So many clients are looked at in one turn; it takes a quarter of a millisecond."""
 
-INTEGER = re.compile(rb"0|-?[1-9]\d{0,17}")
+_INTEGER = re.compile(rb"0|-?[1-9]\d{0,18}")
+_INTEGERS = range(-(1 << 63), 1 << 63)
 _CLIENT_TYPES = frozenset({b"master", b"normal", b"primary", b"pubsub", b"replica", b"slave"})
 _ID_WRONG = "ERR client-id should be greater than 0"
 
 _Seen = TypeVar("_Seen")
 _Filter = Callable[[Client], bool]
+
+
+def integer_of(word: bytes) -> int | None:
+    """The number of 64 bits that ``word`` is to a Valkey server; None if it is none."""
+    if not _INTEGER.fullmatch(word):
+        return None
+    number = int(word)
+    return number if number in _INTEGERS else None
+
+
+def _integers_of(words: list[bytes]) -> list[int]:
+    """The numbers with which ``words`` begin."""
+    numbers: list[int] = []
+    for word in words:
+        number = integer_of(word)
+        if number is None:
+            break
+        numbers.append(number)
+    return numbers
 
 
 def client_list(client: Client, arguments: list[bytes]) -> None:
@@ -39,8 +58,7 @@ def client_list(client: Client, arguments: list[bytes]) -> None:
                 return
             filters.append(partial(_is_of, wanted))
             at += 2
-        elif option == b"ID" and words and INTEGER.fullmatch(words[0]):
-            numbers = [int(word) for word in takewhile(INTEGER.fullmatch, words)]
+        elif option == b"ID" and (numbers := _integers_of(words)):
             if min(numbers) < 1:
                 client.error(_ID_WRONG)
                 return
@@ -62,10 +80,11 @@ def client_kill(client: Client, arguments: list[bytes]) -> None:
     """``CLIENT KILL ID n`` and ``CLIENT KILL address``."""
     by_identity = len(arguments) == 4 and arguments[2].upper() == b"ID"
     if by_identity:
-        if not INTEGER.fullmatch(arguments[3]) or int(arguments[3]) < 1:
-            client.error(_ID_WRONG if INTEGER.fullmatch(arguments[3]) else "ERR syntax error")
+        identity = integer_of(arguments[3])
+        if identity is None or identity < 1:
+            client.error("ERR syntax error" if identity is None else _ID_WRONG)
             return
-        wanted = partial(_is_among, frozenset({int(arguments[3])}))
+        wanted = partial(_is_among, frozenset({identity}))
     elif len(arguments) == 3:
         wanted = partial(_is_at, arguments[2].decode("latin-1"))
     else:

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Callable
 
 from cluster.resp.client import Client
-from cluster.resp.commands.client_list import INTEGER, client_kill, client_list, described
+from cluster.resp.commands.client_list import client_kill, client_list, described, integer_of
 from cluster.resp.protocol import wire
 
 WRONG_PASSWORD = "WRONGPASS invalid username-password pair or user is disabled."
@@ -43,7 +43,7 @@ def hello(client: Client, arguments: list[bytes]) -> None:
     protocol, credentials, name, at = client.protocol, None, None, 2
     if len(arguments) > 1:
         if arguments[1] not in (b"2", b"3"):
-            is_number = INTEGER.fullmatch(arguments[1])
+            is_number = integer_of(arguments[1]) is not None
             client.error("NOPROTO unsupported protocol version" if is_number else _NO_VERSION)
             return
         protocol = int(arguments[1])

@@ -150,7 +150,8 @@ async def test_with_a_password_nothing_is_served_before_log_in(port):
 async def test_without_a_password_log_in_says_so(port):
     client = await port.client()
     assert "without any password configured" in error(await client.ask(b"AUTH", b"x"))
-    assert error(await client.ask(b"HELLO", b"4")).startswith("NOPROTO")
+    for version, text in ((b"4", "NOPROTO"), (b"%d" % -(2**63), "NOPROTO"), (b"%d" % 2**63, "ERR Protocol version is")):
+        assert error(await client.ask(b"HELLO", version)).startswith(text)
     assert (await client.ask(b"HELLO"))[:6] == [b"server", b"valkey", b"version", b"0.0.0", b"proto", 2]
     assert error(await client.ask(b"CLIENT", b"SETNAME", b"a b")).startswith("ERR Client names")
     assert error(await client.ask(b"CLIENT", b"REPLY", b"OFF")).startswith("ERR CLIENT REPLY is not available")
