@@ -64,6 +64,7 @@ class Attack:
 _SET_50 = wire.command(b"SET", b"attack", b"v" * 20) * 50
 _QUEUED = wire.command(b"MULTI") + wire.command(b"SET", b"attack", bytes(MB)) * 60
 _UNFINISHED = b"*3\r\n$3\r\nSET\r\n$6\r\nattack\r\n$60000000\r\n" + bytes(40 * MB)
+_LARGE = wire.command(b"SET", b"attack", bytes(10 * MB))
 
 ATTACKS = {
     "none": Attack(data=b""),
@@ -80,6 +81,10 @@ ATTACKS = {
     "100 clients with 64 GETs of 1 MB, unread": Attack(clients=100, data=wire.command(b"GET", b"one") * 64),
     "20 clients with 60 MB in MULTI": Attack(clients=20, data=_QUEUED),
     "20 clients with 40 MB of a command": Attack(clients=20, data=_UNFINISHED),
+    "20 clients with SETs of 10 MB": Attack(clients=20, data=_LARGE, repeats=True, reads=True),
+    "a zone stalls, 20 clients with SETs of 10 MB": Attack(
+        clients=20, data=_LARGE, repeats=True, reads=True, stalls=True
+    ),
 }
 
 

@@ -44,7 +44,7 @@ class HeldBytes:
         self.total = 0
         """What clients hold, by what they said last."""
         self.expected = 0
-        """What the replies under way will take that are known to be large."""
+        """What large commands under way take, and will take for replies that are known to be large."""
         self.strangers = 0
         """Clients with commands under way and no reply yet, of which nothing is known."""
 
@@ -69,7 +69,7 @@ class HeldBytes:
         self.note(holder, 0)
 
     def fitting(self, reply_bytes: int) -> int:
-        """How many replies of this size may be asked for; one at least if there are none under way."""
+        """How many replies of this size may be asked for; one at least if nothing large is under way."""
         room = min(self._bound - self.total, self._under_way) - self.expected
         return max(room // reply_bytes, 0 if self.expected else 1)
 
@@ -77,12 +77,13 @@ class HeldBytes:
         """Let ``holder`` have its turn when a reply of this size fits."""
         self._waiting.setdefault(holder, reply_bytes)
 
-    def expect(self, reply_bytes: int) -> None:
-        self.expected += reply_bytes
+    def expect(self, count: int) -> None:
+        """So many bytes are under way."""
+        self.expected += count
 
-    def arrived(self, reply_bytes: int) -> None:
-        """What was expected is there, or will never be."""
-        self.expected -= reply_bytes
+    def arrived(self, count: int) -> None:
+        """They are not any more: what was expected is there, or will never be."""
+        self.expected -= count
         if self._waiting:
             self._serve_soon()
 

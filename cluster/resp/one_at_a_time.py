@@ -9,7 +9,7 @@ from cluster.resp.reply_slots import ReplySlot
 from cluster.resp.single_commands import SINGLE_BYTES_MAX
 from cluster.votes.pipeline import Outcome
 
-LARGE_REPLY_BYTES = 16 * 1024
+LARGE_BYTES = 16 * 1024
 
 NO, QUIET, ARRIVED, ASKED = range(4)
 """Such a client has nothing under way, or a command that has arrived in this turn of the loop, or one to be answered.
@@ -57,7 +57,7 @@ class OneAtATime(EndingClient):
     def _single_done(self, outcome: Outcome) -> None:
         """``outcome`` is that of the oldest command; if nothing came after it, there is no more to do than to write."""
         alone = self._single == ASKED and not self._write_paused
-        if alone and type(outcome) is list and len(outcome[0]) <= LARGE_REPLY_BYTES:  # type: ignore[arg-type]
+        if alone and type(outcome) is list and len(outcome[0]) <= LARGE_BYTES:  # type: ignore[arg-type]
             self._slots.clear()
             self._in_flight = 0
             self._single = QUIET

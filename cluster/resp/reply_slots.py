@@ -22,14 +22,17 @@ class Answering(Protocol):
 
 
 class ReplySlot(GradualDone):
-    """The place of a run's replies. ``expected``: memory that is kept for them."""
+    """The place of a run's replies.
 
-    __slots__ = ("_client", "count", "expected", "reply")
+    ``sent_bytes``: of its commands. ``expected``: what is large of these and of the replies, for all clients together.
+    """
+
+    __slots__ = ("_client", "count", "expected", "reply", "sent_bytes")
 
     def __init__(self, client: Answering, count: int) -> None:
         self._client = client
         self.count = count
-        self.expected = 0
+        self.expected = self.sent_bytes = 0
         self.reply: bytes | None = None
 
     def __call__(self, outcome: Outcome) -> None:

@@ -9,20 +9,18 @@ from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.client import Client, PortHost
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.one_at_a_time import LARGE_REPLY_BYTES, NO, QUIET, OneAtATime
+from cluster.resp.one_at_a_time import LARGE_BYTES, NO, QUIET
 from cluster.resp.protocol import wire
-from cluster.resp.protocol.scanner import CommandScanner, ProtocolError
+from cluster.resp.protocol.scanner import ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.reply_slots import ReplySlot, SetSlot
-from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER, TURN
+from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER
+from cluster.resp.window import WindowedClient
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
 
 Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
 """Carries out one command, given in wire form; there is no specification of an unknown one."""
-
-WINDOW_BEGIN = 4
-"""Commands that may be under way before anything is known about the size of a client's replies; clients share them."""
 
 GUEST_BYTES_MAX = 64 * 1024
 """What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
@@ -33,31 +31,24 @@ _QUEUED_BYTES = 128
 """What a command in a queue of MULTI takes beside its own bytes."""
 
 
-class Session(OneAtATime):
+class Session(WindowedClient):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
-        "_dispatch", "_expected", "_guest_bytes", "_noted", "_one", "_pumping", "_reading", "_ready_bytes",
-        "_scanner", "_strange", "_turn_asked", "_turn_left", "_waiting_bytes", "_waits", "_window", "_window_max",
+        "_dispatch", "_guest_bytes", "_noted", "_one", "_pumping", "_reading", "_ready_bytes", "_turn_asked",
+        "_waiting_bytes",
     )  # fmt: skip
 
     def __init__(self, host: PortHost, dispatch: Dispatch) -> None:
         super().__init__(host)
         self._dispatch = dispatch
-        self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
-        self._window_max = host.settings.in_flight_max
-        self._window = min(WINDOW_BEGIN, self._window_max)
         self._pumping = False
-        self._turn_left = TURN
         self._turn_asked = False
         self._guest_bytes = 0  # received before it has logged in
         self._reading = True
         self._ready_bytes = 0  # replies that wait for earlier ones
         self._noted = 0  # bytes held when that was last said
-        self._expected = 0  # size of a reply, if the last ones were large
-        self._waits = False  # for memory for such a reply
         self._waiting_bytes = 0  # of the last command, for which later ones may have to wait
-        self._strange = True  # no reply so far
         self._one = False  # what was taken last was one command by itself
         self._single = NO
 
@@ -141,32 +132,39 @@ class Session(OneAtATime):
         level = self.read_level if kind.reads else self.write_level
         self._turn_left -= count
         ordered = self._in_flight > 0
-        done = self._slot(count, level, kind, made=made)
-        self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
+        done = self._slot(count, len(packed), level, kind, made=made)
+        if len(packed) > LARGE_BYTES:
+            self.host.turn.depart()
+            self.coordinator.submit(level, kind.run(count, self.protocol), done, packed=packed)
+        else:
+            self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         level = self.read_level if kind.reads else self.write_level
         self.host.turn.depart()
-        self.coordinator.submit(level, commands, self._slot(len(commands), level, kind), packed=packed)
+        done = self._slot(len(commands), len(packed), level, kind)
+        self.coordinator.submit(level, commands, done, packed=packed)
 
-    def _slot(self, count: int, level: Level, kind: Kind, *, made: type[ReplySlot] = ReplySlot) -> Done:
+    def _slot(
+        self, count: int, sent_bytes: int, level: Level, kind: Kind, *, made: type[ReplySlot] = ReplySlot
+    ) -> Done:
         """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
         slot = made(self, count)
+        slot.sent_bytes = sent_bytes
+        slot.expected = self._under_way(count, sent_bytes)
         self._slots.append(slot)
         host = self.host
-        if self._strange and not self._in_flight:
-            host.memory.strangers += 1
-        elif self._expected:
-            slot.expected = count * self._expected
-            host.memory.expect(slot.expected)
-        self._in_flight += count
         host.until_sample -= 1
         return slot if host.until_sample else host.sampler(level, kind.reads, slot)
 
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
         answered: asyncio.Future[Outcome] = self.loop.create_future()
 
+        expected = len(raw) if len(raw) > LARGE_BYTES else 0
+        self.host.memory.expect(expected)
+
         def done(outcome: Outcome) -> None:
+            self.arrived(expected)
             if not answered.done():
                 answered.set_result(outcome)
 
@@ -178,9 +176,6 @@ class Session(OneAtATime):
             self.host.turn.depart()
             (through or self.coordinator).submit(level, WireCommands([kind.example], **marks), done, packed=raw)
         return answered
-
-    def arrived(self, expected: int) -> None:
-        self.host.memory.arrived(expected)
 
     def answered(self, slot: ReplySlot) -> None:
         slots = self._slots
@@ -196,9 +191,10 @@ class Session(OneAtATime):
             first = slots.popleft()
             count = first.count
             self._in_flight -= count
+            self._sent_bytes -= first.sent_bytes
             if first is not slot:
                 self._ready_bytes -= len(reply)
-            if len(reply) > LARGE_REPLY_BYTES or self._window < self._window_max or self._expected:
+            if len(reply) > LARGE_BYTES or self._window < self._window_max or self._expected:
                 self._adapt(len(reply) // (count or 1))
             if reply:
                 self.write(reply)
@@ -220,44 +216,6 @@ class Session(OneAtATime):
         slot.count -= count
         self._slots.insert(self._slots.index(slot), first)
         self.answered(first)
-
-    def _adapt(self, reply_bytes: int) -> None:
-        """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
-        fit = self.host.settings.reply_bytes // (reply_bytes + 1)
-        self._window = max(1, min(self._window_max, fit, 2 * self._window))
-        zones = 1 if self.read_level is Level.DC_ONE else len(self.coordinator.zones)
-        expected = max(reply_bytes * zones, self._expected // 2)
-        self._expected = expected if expected > LARGE_REPLY_BYTES else 0
-
-    def _known(self) -> None:
-        """Something is known about this client's replies, or there will be none."""
-        if self._strange and self._in_flight:
-            self.host.memory.strangers -= 1
-        self._strange = False
-
-    @property
-    def _limit(self) -> int:
-        """How many commands may be under way now."""
-        if self._strange:
-            return min(self._window, max(1, WINDOW_BEGIN // max(1, self.host.memory.strangers)))
-        return self._window
-
-    def _room(self) -> int:
-        """How many commands may be taken now."""
-        if not (self._strange or self._expected):
-            return min(self._window - self._in_flight, self._turn_left)
-        room = min(self._limit - self._in_flight, self._turn_left)
-        if self._expected and room > 0 and self._scanner.ready:
-            room = min(1, self.host.memory.fitting(self._expected))  # each reply is freed as it is sent
-            self._waits = room == 0
-            if self._waits:
-                self.host.memory.wait(self, self._expected)
-        return room
-
-    def take_turn(self) -> None:
-        self._waits = False
-        if not self.closing:
-            self._pump()
 
     def measured(self) -> int:
         """Bytes held for this client."""

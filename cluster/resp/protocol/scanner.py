@@ -269,7 +269,7 @@ class CommandScanner:
         if raw[0] != _STAR:
             words = _words(raw)
             return (words[0], wire.command(*words)) if words else None
-        return None if raw[1] in _NO_COUNT else (wire.arguments(raw)[0], raw)
+        return None if raw[1] in _NO_COUNT else (wire.beginning(raw, 1)[0][0], raw)
 
     def _completed(self, data: bytearray) -> bool:
         """Look on from where the last look at the first command ended; True once it is complete, up to ``_at``.

@@ -22,6 +22,9 @@ _ERROR = ord("-")
 _REMEMBERED_BYTES_MAX = 16 * 1024
 """So much of what the first server says to a batch is kept for the others; of larger replies cutting is the least."""
 
+_GATHERED_BYTES_MAX = 64 * 1024
+"""What is larger does not wait for others to leave in one write with them."""
+
 _OnReplies = Callable[[list[Reply]], None]
 
 
@@ -79,11 +82,16 @@ class GatheredWrites:
                     transport.write(b"".join(packed))
 
     def write(self, transport: asyncio.Transport, packed: bytes) -> None:
-        """Send ``packed``, or keep it until the outermost gathering ends, in one write a transport."""
-        if self._depth:
+        """Send ``packed``, or keep it until the outermost gathering ends, in one write a transport.
+
+        What is large goes at once: to gather it would copy it for each transport.
+        """
+        if self._depth and len(packed) <= _GATHERED_BYTES_MAX:
             self._unsent.setdefault(transport, []).append(packed)
-        else:
-            transport.write(packed)
+            return
+        if earlier := self._unsent.pop(transport, None):
+            transport.write(b"".join(earlier))
+        transport.write(packed)
 
 
 class RawUpstream(TcpUpstream["_RawProtocol"]):

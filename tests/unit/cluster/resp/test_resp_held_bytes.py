@@ -6,7 +6,7 @@ import pytest
 
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.session import WINDOW_BEGIN
+from cluster.resp.window import WINDOW_BEGIN
 
 from .conftest import on_port, until
 
@@ -87,6 +87,40 @@ async def test_large_replies_of_all_clients_together_are_asked_for_as_far_as_the
             call.answer(*[reply] * len(call.commands))
         await asyncio.sleep(0)
     assert [list(map(len, values)) for values in await reading] == [[9 * MB // 10] * 4] * 4
+    assert port.server.memory.expected == 0
+
+
+BEYOND = MB // 10
+"""A command may be as much larger than the room that is left, and what is read behind it."""
+
+SENT = {
+    "one command after another": wire.command(b"SET", b"k", bytes(MB)) * 3,
+    "many smaller ones": wire.command(b"SET", b"k", bytes(MB // 100)) * 300,
+    "of many kinds": (wire.command(b"SET", b"k", bytes(MB // 100)) + wire.command(b"MGET", bytes(MB // 100))) * 150,
+    "a transaction": wire.command(b"MULTI") + wire.command(b"SET", b"k", bytes(MB // 3)) * 9 + wire.command(b"EXEC"),
+}
+
+
+@pytest.mark.parametrize("what", SENT)
+@on_port(reply_bytes=2 * MB)
+async def test_large_commands_of_all_clients_together_are_handed_on_as_far_as_they_fit(port, what):
+    """Else they fill what may wait for a zone's server, whose connection then breaks for everybody."""
+    clients = [await port.client() for _ in range(8)]
+    reading = [asyncio.ensure_future(client.closed()) for client in clients]
+    good = await port.client()
+    for client in clients:
+        client.send_raw(SENT[what] + wire.command(b"QUIT"))
+    most, under_way = 0, port.coordinator.calls
+    while len(port.server.clients) > 1:
+        before = len(under_way)
+        asked = asyncio.ensure_future(good.ask(b"SET", b"good", b"good"))
+        await until(lambda before=before: any(b"good" in call.packed for call in list(under_way)[before:]))
+        most = max(most, sum(len(call.packed) for call in under_way))
+        for call in [under_way.popleft() for _ in range(len(under_way))]:
+            call.answer(*[OK] * len(call.commands))
+        assert await asked == b"OK"
+    assert 2 * MB - BEYOND < most < 2 * MB + (3 * MB if what == "a transaction" else MB) + BEYOND
+    assert await asyncio.gather(*reading) == [True] * 8
     assert port.server.memory.expected == 0
 
 

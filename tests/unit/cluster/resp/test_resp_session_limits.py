@@ -11,8 +11,9 @@ from cluster.resp.commands.client_list import TURN_CLIENTS
 from cluster.resp.commands.connection_commands import NAME_BYTES_MAX
 from cluster.resp.commands.dispatch import ARGUMENTS_MAX, WAITING_BYTES_MAX
 from cluster.resp.protocol import wire
-from cluster.resp.session import GUEST_BYTES_MAX, WINDOW_BEGIN
+from cluster.resp.session import GUEST_BYTES_MAX
 from cluster.resp.turn_shares import TURN_MAX
+from cluster.resp.window import WINDOW_BEGIN
 
 from .conftest import DEADLINE_S, error, on_port, opened, until
 

@@ -60,6 +60,16 @@ async def test_commands_of_several_kinds_leave_in_one_write(sent, arrives):
         assert [server.transport.written for server in servers.values()] == [arrives] * 3
 
 
+def test_what_is_large_is_not_copied_and_keeps_its_place():
+    writes, server = GatheredWrites(), NotingTransport()
+    large = wire.command(b"SET", b"k", bytes(1_000_000))
+    with writes:
+        for data in (SET, GET, large, GET, SET):
+            writes.write(server, data)
+    assert server.written == [SET + GET, large, GET + SET]
+    assert server.written[1] is large
+
+
 def test_nothing_is_written_to_a_connection_that_has_been_dropped_meanwhile():
     writes, gone, there = GatheredWrites(), NotingTransport(), NotingTransport()
     with writes:
