@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.fifo.fenced.mechanisms import Fencing
 from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.studies.ablated_queue import ENGINE, Ablation
+from scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
 from scenarios.studies.ablation import (
-    WATCHED,
     ablate,
     conditions_of,
     dearer,
     detected,
     each_off,
     redelivered_per_1000,
+    watched,
 )
 from scenarios.studies.ablation_costs import Cost
 from scenarios.studies.mechanisms import NOT_NEEDED, WITHOUT
@@ -37,13 +38,11 @@ _PAGE = """# What each safety mechanism is good for
 
 {provenance}{interrupted}
 
-Each mechanism of the dyno queue, and each of its hardened mode (docs/hardened.md), is switched off in simulation, and
+{subject} is switched off in simulation, and
 the same runs are made with it and without: equal seeds, equal load, equal faults. A row has {seeds} seeds, dealt out to
 the faults and levels that the mechanism is against; docs/guarantees.md describes the faults.
 
-- *failing*: seeds with any forbidden class (in hardened mode also `zombie_ack`: an ack that came too late succeeds),
-  with the 95 % interval (Clopper-Pearson), and the same with it on. A zone that was restarted has messages stuck with
-  every mechanism of the original on.
+- *failing*: seeds {failing}
 - *redelivered*: deliveries beyond the first for 1,000 messages delivered.
 - *latest*: how late the latest first delivery of a run was, on average over the runs.
 - *overtaken*: messages that waited, due and confirmed, while a less urgent one of their shard was delivered by an
@@ -64,11 +63,26 @@ the faults and levels that the mechanism is against; docs/guarantees.md describe
 
 ## Not in the table
 
-What the options of the replication layer are good for, read repair among them, is on a page of its own:
+{left_out}
+"""
+
+_SUBJECT = {
+    ENGINE: "Each mechanism of the dyno queue, and each of its hardened mode (docs/hardened.md),",
+    ORDERED: "Each mechanism of fenced partitions (docs/fifo-fenced.md)",
+}
+_OF_ANOTHER = "Each mechanism of hardened mode (docs/hardened.md)"
+
+_FAILING = """with any forbidden class (in hardened mode also `zombie_ack`: an ack that came too late succeeds),
+  with the 95 % interval (Clopper-Pearson), and the same with it on. A zone that was restarted has messages stuck with
+  every mechanism of the original on."""
+_FAILING_IN_ORDER = """that break a promise of ordered messages (docs/order-verdicts.md) or have a forbidden class, with
+  the 95 % interval (Clopper-Pearson), and the same with it on."""
+
+_LEFT_OUT = """What the options of the replication layer are good for, read repair among them, is on a page of its own:
 docs/replication-options.md. What an ack remembers of its interrupted predecessor and what concurrent pops of one queue
 object claim are not switched off: consumers of a scenario neither repeat an ack nor share an object, so nothing here
-would show it; unit tests of the engine do.
-"""
+would show it; unit tests of the engine do."""
+_LEFT_OUT_IN_ORDER = "The parts of a resize, which these runs do not have. docs/fifo-admission.md has them in a model."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,10 +93,20 @@ class AblationReport(PairedReport[Ablation]):
     _INTERRUPTED = " It was broken off, so the last rows have fewer seeds."
 
     def _words(self) -> dict[str, object]:
+        engine = self._engine
+        ordered = engine == ORDERED
+        told = {name: words for name, words in WITHOUT.items() if isinstance(name, Fencing) == ordered}
         return {
-            "mechanisms": "\n".join(f"- **{name}**: {words}." for name, words in WITHOUT.items()),
+            "subject": _SUBJECT.get(engine, _OF_ANOTHER),
+            "failing": _FAILING_IN_ORDER if ordered else _FAILING,
+            "left_out": _LEFT_OUT_IN_ORDER if ordered else _LEFT_OUT,
+            "mechanisms": "\n".join(f"- **{name}**: {words}." for name, words in told.items()),
             "undetected": "\n".join(f"- {sentence}" for sentence in self._undetected()) or "Nothing.",
         }
+
+    @property
+    def _engine(self) -> str:
+        return next((ablation.engine for ablation in self.study.rows), ENGINE)
 
     def _json(self, row: Ablation, result: RowResult) -> dict[str, Any]:
         redelivered, redelivered_on = redelivered_per_1000(result)
@@ -99,7 +123,7 @@ class AblationReport(PairedReport[Ablation]):
                     "worse": result.more.get(name, 0),
                     "better": result.fewer.get(name, 0),
                 }
-                for name in WATCHED
+                for name in watched(row.engine)
                 if name in result.failing or name in result.fewer
             },
             "redelivered_per_1000": redelivered,
@@ -143,7 +167,8 @@ class AblationReport(PairedReport[Ablation]):
         for ablation, result in self.study.rows.items():
             if detected(self.study, ablation):
                 continue
-            worse, better = (sum(side.get(name, 0) for name in WATCHED) for side in (result.more, result.fewer))
+            names = watched(ablation.engine)
+            worse, better = (sum(side.get(name, 0) for name in names) for side in (result.more, result.fewer))
             few = f"worse in {worse} and better in {better} comparisons"
             hole = f"{few}: too few seeds, a hole in the tests, or the mechanism is not needed"
             known = " ".join(NOT_NEEDED[mechanism] for mechanism in ablation.off if mechanism in NOT_NEEDED)

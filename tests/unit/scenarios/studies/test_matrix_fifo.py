@@ -13,6 +13,7 @@ from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario
 from scenarios.run.trial import attempt
 from scenarios.studies.ablated_queue import Ablation
 from scenarios.studies.ablation import AblationRun, conditions_of, each_off
+from scenarios.studies.ablation_report import run_ablations
 from scenarios.studies.matrix import chosen, fill, matrix_state
 
 
@@ -113,3 +114,14 @@ def test_failing_messages_are_drawn_and_their_attempts_counted():
     trial = attempt(scenario)
     assert trial.violated == ()
     assert trial.verdict.order.opportunities["I11"] >= sum(scenario.load.failing.values())
+
+
+def test_the_page_of_an_ablation_tells_of_fenced_partitions_and_counts_their_properties(tmp_path):
+    report = run_ablations(
+        [Ablation.of(Fencing.STORED_ATTEMPTS, engine="fifo")], seeds=range(3, 4), out=tmp_path / "page.md"
+    )
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "Each mechanism of fenced partitions (docs/fifo-fenced.md) is switched off" in page
+    assert "- stored-attempts, 1 seeds: worse in 1 and better in 0 comparisons" in page
+    assert "unack-handler" not in page
+    assert report.study.complete
