@@ -153,7 +153,8 @@ def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
 def _unserved(results: Sequence[Result]) -> Iterator[str]:
     """What keeps a result from saying anything about its level, or a part of it."""
     for result in results:
-        if not result.summary.has_consumers:
+        in_order = result.verdict.order is not None  # then only deliveries are told as pops, and there may be none
+        if not result.summary.has_consumers and not in_order:
             yield f"{result.title}: there were no consumers (consumers.per_zone: 0), so nothing could be delivered."
         elif result.summary.overloaded:
             zones = "; ".join(

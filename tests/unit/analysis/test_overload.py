@@ -99,6 +99,17 @@ def test_what_could_not_be_served_breaks_no_promise(
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_consumers_of_ordered_messages_that_got_none_are_not_called_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    sets = ["--set", "load.rate_per_s=0", "--set", "load.duration_s=1", "--set", "faults=[]"]
+    run_cli(["run", "order-states", "--on", "sim", *sets, "--dir", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "nothing was pushed" in out
+    assert "there were no consumers" not in out
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_overload_and_a_death_are_told_apart_by_who_lists_what_is_stuck(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
