@@ -27,6 +27,7 @@ from environment import environment
 from analysis.report import build_report
 from analysis.runs.builder import RunBuilder
 from analysis.runs.history import OPERATIONS
+from analysis.runs.segments import segment_path, segments_of
 from analysis.summary.queue_summary import summarise
 
 CLIENTS = 21  # of each of three zones
@@ -47,7 +48,7 @@ def main() -> None:
     given = options.parse_args()
     print(json.dumps(environment()), "load", os.getloadavg())
     with tempfile.TemporaryDirectory(prefix="zonelab-report-") as folder:
-        run = troubled(write_run(Path(folder) / "run", messages=given.messages))
+        run = troubled(write_run(Path(folder) / "run", messages=given.messages, plant="nothing"))
         summarise(run)
         begin = time.perf_counter()
         page = build_report(run)
@@ -61,7 +62,7 @@ def main() -> None:
 
 def troubled(run: Path) -> Path:
     """The run with more clients, failures, faults and depths."""
-    path = run / "history" / "operations.parquet"
+    path = segment_path(run, "operations", 1)
     changed = path.with_name("changed")
     with pq.ParquetFile(path) as file, pq.ParquetWriter(changed, OPERATIONS, compression="zstd") as writer:
         for batch in file.iter_batches(batch_size=300_000):
@@ -75,8 +76,10 @@ def troubled(run: Path) -> Path:
         for zone in "abc":
             extras.depth(zone, at_ms=number * last_ms / 2_000, waiting=number % 50, leased=number % 7)
     extras.write()
-    for name in ("run.json", "faults.parquet", "depth.parquet"):
-        (extras.path / name).replace(run / name)
+    (extras.path / "run.json").replace(run / "run.json")
+    for name in ("faults", "depth"):
+        for segment in segments_of(extras.path, name):
+            segment.replace(run / segment.relative_to(extras.path))
     return run
 
 
