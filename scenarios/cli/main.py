@@ -3,17 +3,22 @@
 Everything else is imported within ``run_cli``, so that Ctrl-C during the imports is an error like others.
 """
 
+import _thread
 import atexit
 import codecs
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 _INTERRUPTED = 2
 """``exits.EXIT_UNKNOWN``, which may not have been imported yet."""
+
+_AGAIN_S = 0.01
+"""How long after a Ctrl-C that nothing could raise it comes again."""
 
 
 _PLAIN = {"–": "-", "…": "...", "·": "|", "×": "x", "±": "+-", "→": "->", "≤": "<=", "≥": ">="}
@@ -32,11 +37,25 @@ def main() -> None:
     ending = _Ending()
     atexit.register(ending.finish)  # first, so that it runs last
     codecs.register_error("zonelab", _plain)
+    sys.unraisablehook = _unraisable
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="zonelab")  # type: ignore[union-attr]
     code = run_cli(sys.argv[1:])
     ending.begin(code)
     sys.exit(code)
+
+
+def _unraisable(what: "sys.UnraisableHookArgs") -> None:
+    """Where Python lets nothing raise, as in a weak reference's callback, Ctrl-C is not lost: it comes again.
+
+    Not at once, as that would be within this function, which may raise nothing either.
+    """
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
+        return
+    again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def run_cli(arguments: Sequence[str]) -> int:

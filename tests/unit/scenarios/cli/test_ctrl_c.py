@@ -18,6 +18,7 @@ class Interrupting:
         if name == os.environ["INTERRUPT_AT"]:
             sys.meta_path.remove(self)
             interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
+            interrupt = Freed if "WHERE_NOTHING_RAISES" in os.environ else interrupt
             atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
 class Freed:
     def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
@@ -53,6 +54,10 @@ def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[
 @pytest.mark.parametrize("at", ["typer", "cluster.zone", "pydantic", "scenarios.cli.session"])
 def test_during_the_imports_of_the_command_line(at: str, tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at=at) == (2, "zonelab: interrupted\n")
+
+
+def test_where_python_lets_nothing_raise(tmp_path: Path):
+    assert interrupted(tmp_path, "scenarios", at="typer", WHERE_NOTHING_RAISES="yes") == (2, "zonelab: interrupted\n")
 
 
 @pytest.mark.parametrize("words", [["scenarios"], ["fault", "--help"]])
