@@ -16,6 +16,7 @@ from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
 from scenarios.arms import Arm
+from scenarios.fault_draws.loads import LOAD_S, POISON_MAX, ZONES, happens, load_of, poisoned, retried, swept
 from scenarios.fault_draws.ordered import in_order, loss_and_takeover
 from scenarios.fault_draws.slowed import slowed
 from scenarios.faults.catalogue import AnyFault
@@ -25,31 +26,24 @@ from scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, ProducerC
 from scenarios.faults.zones import Kill, Pause, Wipe
 from scenarios.spec import scenario as spec
 from scenarios.spec.engines import ENGINES, queue_settings
-from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.queue_settings import Mode
 from scenarios.spec.scenario import Scenario
 
-ZONES = ("a", "b", "c")
 LEASE_MS = 200
-LOAD_S = 1.0
 CLOCK_MS = 9
 """Two clocks differ by at most twice this, which is below the margin of hardened mode: a tenth of the lease."""
 
 _LAG = "lognormal:1ms:5ms"
 _HEAVY_LAG = f"0.9*{_LAG} + 0.1*uniform:20ms:100ms"
 _SLOW_LAG = "lognormal:15ms:40ms"
-_RATE_PER_S = 14.0
-_DELAY = "0.5*constant:0ms + 0.5*uniform:20ms:300ms"
 _WORK = "exponential:3ms"
 _CONSUMERS_PER_ZONE = 2
 _DRAIN_S = 4.0
 _DRAIN_OVERLONG_S = 15.0
 """Work that outlasts its lease is often done twice or more, one after the other."""
-_RETRIES_SHARE, _RETRIES_MAX = 0.5, 6
-_CRASH_SLOTS, _CRASH_COMMANDS_LOG2 = 4, 4.5
-_POISON_MAX, _DELIVERIES_MAX = 3, 3
-_SWEPT_S = 3.0
-"""The keeper of hardened mode looks for orphans every fourth round, and takes one that it sees a second time."""
+_CRASH_SLOTS = 4
+_CRASH_COMMANDS_LOG2 = 4.5
+_DELIVERIES_MAX = 3
 
 
 class FaultClass(StrEnum):
@@ -111,7 +105,7 @@ ABOUT: Mapping[FaultClass, str] = {
     FaultClass.ZONE_UNSERVED: "all consumers of one zone are gone for 800 ms",
     FaultClass.CLOCKS_WRONG: f"the clock of each zone is wrong, by up to {CLOCK_MS} ms, while the load lasts",
     FaultClass.POISON: (
-        f"1 to {_POISON_MAX} messages kill every consumer that gets them, which takes one at a time; hardened mode "
+        f"1 to {POISON_MAX} messages kill every consumer that gets them, which takes one at a time; hardened mode "
         f"sets aside what was delivered {_DELIVERIES_MAX} times"
     ),
     FaultClass.V1_PRODUCERS_CRASH: (
@@ -147,7 +141,8 @@ WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, *_MIXED)
 
 def classes_of(engine: str) -> tuple[FaultClass, ...]:
     """Those that ``engine`` can be tried with; what a lost coordinator costs is up to the policy of programs."""
-    services = Scenario(name=engine, load=spec.Load(duration_s=1, rate_per_s=0), queue=queue_settings(engine)).services
+    idle = spec.Load(duration_s=LOAD_S, rate_per_s=0)
+    services = Scenario(name=engine, load=idle, queue=queue_settings(engine)).services
     v1 = "v1_producers" in ENGINES[engine].settings.model_fields
     has = {FaultClass.COORDINATOR_LOST: False, FaultClass.SERVICE_CRASH: bool(services)}
     has |= {FaultClass.V1_PRODUCERS_CRASH: v1, **dict.fromkeys(_OF_ORDER, engine == "fifo")}
@@ -163,8 +158,8 @@ def scenario_of_class(
     """
     drawn = _DRAW[fault_class](Streams(seed).stream(f"faults {fault_class}"))
     any_of = Streams(seed).stream("surroundings") if fault_class in _MIXED else None
-    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or _happens(any_of, 0.2)
-    heavy = fault_class is FaultClass.LAG_HEAVY or _happens(any_of, 0.2)
+    overlong = fault_class in (FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG) or happens(any_of, 0.2)
+    heavy = fault_class is FaultClass.LAG_HEAVY or happens(any_of, 0.2)
     poison = fault_class is FaultClass.POISON
     factor = max(1, -(-ENGINES[engine].modes[mode].features.time_unit_ms // LEASE_MS))
     ordered = ENGINES[engine].modes[mode].features.order
@@ -176,7 +171,7 @@ def scenario_of_class(
         level=level,
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
         queue=queue_settings("dyno" if ordered else engine, **_queue(mode, fault_class)),
-        load=_LOADS.get(fault_class, _load)(seed),
+        load=_LOADS.get(fault_class, load_of)(seed),
         consumers=spec.Consumers(
             per_zone=_CONSUMERS_PER_ZONE,
             batch=1 if poison else 5,
@@ -216,39 +211,6 @@ def _checks(fault_class: FaultClass, drawn: tuple[AnyFault, ...]) -> spec.Checks
         return spec.Checks(forbid=(*FORBIDDEN_DEFAULT, MessageClass.ORPHAN))
     clocks = any(isinstance(fault, OfClock) for fault in drawn)
     return spec.Checks(forbid=TRUE_CLOCKS) if clocks else spec.Checks()
-
-
-def _happens(random: Random | None, share: float) -> bool:
-    return random is not None and random.random() < share
-
-
-def _load(seed: int) -> spec.Load:
-    drawn = spec.Load(duration_s=LOAD_S, rate_per_s=_RATE_PER_S, delay=_DELAY, priority=spec.Priority(max=9))
-    operations = explicit_operations(drawn, zones=ZONES, random=Streams(seed).stream)
-    return spec.Load(duration_s=LOAD_S, operations=operations)
-
-
-def _retried(seed: int) -> spec.Load:
-    """The load of ``seed``, in half of the seeds with producers that try again."""
-    random = Streams(seed).stream("retries")
-    if not _happens(random, _RETRIES_SHARE):
-        return _load(seed)
-    settings = {"retries": random.randint(1, _RETRIES_MAX), "retry_after_ms": float(random.randint(5, 300))}
-    return _load(seed).model_copy(update=settings)
-
-
-def _poisoned(seed: int) -> spec.Load:
-    """The load of ``seed``, a few messages of which kill whoever works on them."""
-    load, random = _load(seed), Streams(seed).stream("poison")
-    operations = list(load.operations or ())
-    for index in random.sample(range(len(operations)), min(len(operations), random.randint(1, _POISON_MAX))):
-        operations[index] = operations[index].model_copy(update={"poison": True})
-    return load.model_copy(update={"operations": tuple(operations)})
-
-
-def _swept(seed: int) -> spec.Load:
-    """The load of ``seed``, and time to find orphans after it: no run waits for what no zone lists."""
-    return _load(seed).model_copy(update={"duration_s": LOAD_S + _SWEPT_S})
 
 
 def _times(random: Random, *, shortest_s: float = 0.1, longest_s: float = 0.5) -> dict[str, Any]:
@@ -322,8 +284,10 @@ def _service_crashes(services: Sequence[tuple[str, str]], random: Random) -> tup
 
 def _clocks(random: Random) -> tuple[AnyFault, ...]:
     offsets_ms = [offset_ms for offset_ms in range(-CLOCK_MS, CLOCK_MS + 1) if offset_ms]
-    lasts: dict[str, Any] = {"at_s": 0.0, "for_s": LOAD_S}
-    return tuple(ClockFault(kind="clock", **lasts, zone=zone, offset_ms=random.choice(offsets_ms)) for zone in ZONES)
+    return tuple(
+        ClockFault(kind="clock", at_s=0.0, for_s=LOAD_S, zone=zone, offset_ms=random.choice(offsets_ms))
+        for zone in ZONES
+    )
 
 
 def _duplicates(random: Random) -> tuple[AnyFault, ...]:
@@ -392,9 +356,9 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
 }
 
 _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
-    FaultClass.POISON: _poisoned,
-    FaultClass.V1_PRODUCERS_CRASH: _swept,
-    FaultClass.ANY_OF_ONE_ZONE: _retried,
-    FaultClass.RESIZED: _retried,
+    FaultClass.POISON: poisoned,
+    FaultClass.V1_PRODUCERS_CRASH: swept,
+    FaultClass.ANY_OF_ONE_ZONE: retried,
+    FaultClass.RESIZED: retried,
 }
 """Of the classes that change something about it."""

@@ -11,7 +11,8 @@ from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
 from analysis.workloads import WorkloadKind
 from cluster.options.versions.settings import VoteBy
 from scenarios.arms import Arm
-from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, scenario_of_class
+from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from scenarios.fault_draws.loads import LOAD_S
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
 from scenarios.many_runs.state import RunState
 from scenarios.many_runs.task import Workers

@@ -8,7 +8,8 @@ import pytest
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from engine.dyno.hardened.upkeep import replica_repair
-from scenarios.fault_draws.fault_classes import LOAD_S, EngineMode, FaultClass, classes_of, scenario_of_class
+from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
+from scenarios.fault_draws.loads import LOAD_S
 from scenarios.run.trial import attempt
 from scenarios.spec.engines import ENGINES
 from scenarios.spec.reading import load_scenario
