@@ -8,7 +8,7 @@ from engine.common.mutex import Mutex
 from engine.fifo.fenced.cursor import CursorState
 from engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
 from engine.fifo.fenced.log import LogState
-from engine.fifo.fenced.register import Register, Store, Unadmitted
+from engine.fifo.fenced.register import NS_PER_MS, Register, Store, Unadmitted
 from engine.fifo.fenced.views import RegisterView, Views
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import PartitionLogs
@@ -19,7 +19,6 @@ from engine.fifo.topics.route import Route
 from engine.fifo.topics.routes import Routes
 from engine.ports import Unavailable
 
-NS_PER_MS = 1_000_000
 SEALED = "sealed"
 LOOK_MS = 50
 """Between two looks at whether a log has ended."""
@@ -29,6 +28,12 @@ async def known_log(views: Views, partition: Partition) -> LogState | None:
     """The log as two zones show it alike; None if no two do."""
     shown = await views.alike(partition, LOG_REGISTER)
     return None if shown is None else LogState.parse(shown[0].state)
+
+
+async def held(views: Views, partition: Partition, record: Record) -> bool | None:
+    """Whether ``record`` is in the log as two zones show it; None if nobody knows yet."""
+    log = await known_log(views, partition)
+    return None if log is None else log.holds(record)
 
 
 class FencedRoutes(Routes):
@@ -94,8 +99,7 @@ class SealedLogs(PartitionLogs):
         return found
 
     async def holds(self, partition: Partition, record: Record) -> bool | None:
-        log = await known_log(self._store.views, partition)
-        return None if log is None else log.holds(record)
+        return await held(self._store.views, partition, record)
 
     async def delayed(self, partition: Partition) -> list[Delayed]:
         """Fenced topics have no delays."""

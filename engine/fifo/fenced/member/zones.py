@@ -10,8 +10,8 @@ from engine.fifo.fenced.inbox import Inbox
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.tenures import Tenure, Tenures
-from engine.fifo.fenced.register import Store
-from engine.fifo.fenced.resizing import LOOK_MS, NS_PER_MS, known_log
+from engine.fifo.fenced.register import NS_PER_MS, Store
+from engine.fifo.fenced.resizing import LOOK_MS, held
 from engine.fifo.fenced.views import Views
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import Appended, EndedWithout, Page, PartitionLogs, Sealed
@@ -116,8 +116,7 @@ class FencedLogs(PartitionLogs):
         return Appended(None, duplicate=False)
 
     async def holds(self, partition: Partition, record: Record) -> bool | None:
-        log = await known_log(self._views, partition)
-        return None if log is None else log.holds(record)
+        return await held(self._views, partition, record)
 
     async def append_all(self, partition: Partition, records: Sequence[Record]) -> None:
         """As ``append``, several in one write, which costs about as much as one.
@@ -156,11 +155,11 @@ class FencedLogs(PartitionLogs):
 
     async def _found_at_the_end(self, partition: Partition, record: Record) -> bool:
         gives_up_ns = self._runtime.now_ns() + ENDS_MS * NS_PER_MS
-        while (held := await self.holds(partition, record)) is None:
+        while (found := await self.holds(partition, record)) is None:
             if self._runtime.now_ns() >= gives_up_ns:
                 raise Indeterminate(f"{partition.name} is sealed, and its log has not ended yet")
             await self._runtime.sleep(LOOK_MS * NS_PER_MS)
-        return held
+        return found
 
     def _tenure(self, partition: Partition) -> Tenure | None:
         return None if self._tenures is None else self._tenures.held.get(partition)
