@@ -51,7 +51,8 @@ INTERPRETED: Mapping[str, str] = MappingProxyType(
     }
 )
 """Settings with which Spark interprets queries as they were planned at first, on one machine: to write, compile and
-load a class for each expression, and to plan again after each stage, takes far longer than a few thousand rows do."""
+load a class for each expression, to plan again after each stage, and to derive what holds of columns takes far longer
+than a few thousand rows do."""
 
 _BRIEF = (
     "-XX:TieredStopAtLevel=1",
@@ -62,7 +63,6 @@ _BRIEF = (
 )
 """Java then compiles once and quickly, which costs half of the processor time of a run of a few thousand rows, and does
 not verify Spark's own classes, which costs a tenth of what is left."""
-
 
 _LONG = ("-XX:+UseParallelGC",)
 """Of Java's collectors the one that takes the least processor time; nobody waits for its pauses."""
