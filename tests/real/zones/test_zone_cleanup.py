@@ -7,6 +7,7 @@ import secrets
 import signal
 import socket
 import tempfile
+import threading
 
 import pytest
 from support.cluster.zones import (
@@ -142,6 +143,25 @@ async def test_the_containers_of_one_run_can_be_removed_by_its_id(zone_image, ru
 def children_before():
     """Servers of session-wide fixtures are children of this process too."""
     return living_children()
+
+
+def test_children_are_found_while_threads_come_and_go(children_before):
+    """A thread that had ended between two looks at ``/proc`` failed the tests below."""
+    ended = threading.Event()
+
+    def begin_threads():
+        while not ended.is_set():
+            one = threading.Thread(target=int)
+            one.start()
+            one.join()
+
+    beginner = threading.Thread(target=begin_threads)
+    beginner.start()
+    try:
+        assert [found for _ in range(1_000) if (found := living_children()) != children_before] == []
+    finally:
+        ended.set()
+        beginner.join()
 
 
 @pytest.fixture

@@ -92,12 +92,13 @@ def is_alive(pid: int) -> bool:
 
 
 def living_children() -> list[int]:
-    return [
-        int(pid)
-        for task in Path("/proc/self/task").iterdir()
-        for pid in (task / "children").read_text().split()
-        if is_alive(int(pid))
-    ]
+    """Looks again if a thread ends meanwhile, as its children are another thread's then."""
+    while True:
+        try:
+            told = [(task / "children").read_text() for task in Path("/proc/self/task").iterdir()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        return sorted(pid for pid in map(int, " ".join(told).split()) if is_alive(pid))
 
 
 def listening_addresses(port: int) -> list[str]:
