@@ -2,7 +2,8 @@
 
 The good client pushes 100 times a second, on an open loop. Beside it, one after the other, in a process of their own:
 nobody; clients that send half a line and stay; one that sends lines of a gigabyte; requests of wrong kinds; connections
-that are opened and closed; 10,000 that stay idle, of which ``clients_max`` are kept.
+that are opened and closed; 10,000 that stay idle, of which ``clients_max`` are kept. At the end of each, a newcomer
+connects and pushes, again until it is answered.
 
     .venv/bin/python benchmarks/gmq_hostile.py [--seconds 10] [--connections 10000]
 """
@@ -120,6 +121,20 @@ async def good(client: GmqClient, name: str, seconds: float) -> list[float]:
     return latencies
 
 
+async def newcomer(address: str, name: str) -> dict[str, Any]:
+    """How often one who comes now is sent away, and how long it takes until its push is answered."""
+    begin_s, refused = perf_counter(), 0
+    while True:
+        try:
+            async with GmqClient(address) as client:
+                await client.push(f"{name}-newcomer", topic="good", ttr_s=0)
+        except OSError:
+            refused += 1
+            await asyncio.sleep(0.05)
+        else:
+            return {"newcomer_refused": refused, "newcomer_ms": round((perf_counter() - begin_s) * 1e3, 2)}
+
+
 def cost(pid: int) -> dict[str, Any]:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return {
@@ -141,7 +156,12 @@ async def measured(seconds: float, connections: int) -> dict[str, Any]:
                     await asyncio.sleep(BEGIN_S)
                 latencies = await good(client, name, seconds)
                 p99_ms = statistics.quantiles(latencies, n=100)[98]
-                told[name] = {"p50_ms": round(statistics.median(latencies), 2), "p99_ms": round(p99_ms, 2), **cost(pid)}
+                told[name] = {
+                    "p50_ms": round(statistics.median(latencies), 2),
+                    "p99_ms": round(p99_ms, 2),
+                    **await newcomer(facts["rpc"], name),
+                    **cost(pid),
+                }
                 if attacking is not None:
                     attacking.kill()
                     attacking.join()
@@ -151,7 +171,8 @@ async def measured(seconds: float, connections: int) -> dict[str, Any]:
 
 def lines_of(log: Path) -> dict[str, int]:
     lines = log.read_text().splitlines()
-    return {kind: sum(kind in line for line in lines) for kind in ("refused", "request_bytes_max", "not_json")}
+    kinds = ("refused", "no_request", "request_bytes_max", "not_json")
+    return {kind: sum(kind in line for line in lines) for kind in kinds}
 
 
 def attacked(name: str, port: int, connections: int) -> None:

@@ -18,6 +18,9 @@ UNDER_WAY_MAX = 64
 FEW_CLIENTS = 4
 """When more are connected the process sleeps between requests: there is enough to do, and others need the processor."""
 
+SILENT_S = 5.0
+"""Who has sent no whole request for so long gives way to a newcomer, when there are as many as there may be."""
+
 LARGE = 1 << 16
 """Who has sent so much of a request that is not complete is read in turn with others of that kind."""
 
@@ -37,6 +40,7 @@ class RpcPort:
         request_bytes_max: int,
         held_bytes_max: int,
         compat: bool,
+        silent_s: float = SILENT_S,
         busy_poll_us: int = 0,
     ) -> None:
         loop = asyncio.get_running_loop()
@@ -46,10 +50,40 @@ class RpcPort:
             held_bytes_max, under_way=held_bytes_max, loop=loop, on_closed=lambda: traffic.closed("held_bytes_max")
         )
         self.clients: dict[RpcConnection, None] = {}
+        self._silent_since_s: dict[RpcConnection, float] = {}  # who has sent no whole request, longest first
+        self._silent_s = silent_s
         self._work: dict[asyncio.Task[None], None] = {}
         self._loop = loop
         self._large_until_s = 0.0
         self.polling = BusyPoll(loop, duration_us=busy_poll_us)
+
+    def admit(self, client: "RpcConnection") -> bool:
+        """Take ``client`` on; False if as many as may be are connected already, and none of them gives way."""
+        if len(self.clients) >= self.clients_max and not self._one_gives_way():
+            self.traffic.refused("rpc")
+            return False
+        self.clients[client] = None
+        self._silent_since_s[client] = self._loop.time()
+        return True
+
+    def asks(self, client: "RpcConnection") -> None:
+        """``client`` has sent a request, and gives way to nobody."""
+        self._silent_since_s.pop(client, None)
+
+    def forget(self, client: "RpcConnection") -> None:
+        """It has left, or has to."""
+        self.clients.pop(client, None)
+        self._silent_since_s.pop(client, None)
+        self.held.forget(client)
+
+    def _one_gives_way(self) -> bool:
+        silent, since_s = next(iter(self._silent_since_s.items()), (None, 0.0))
+        if silent is None or self._loop.time() - since_s < self._silent_s:
+            return False
+        self.traffic.closed("no_request")
+        silent.drop()
+        self.forget(silent)
+        return True
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
@@ -107,17 +141,12 @@ class RpcConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transports do not derive from asyncio's
-        port = self._port
-        if len(port.clients) >= port.clients_max:
-            port.traffic.refused("rpc")
+        if not self._port.admit(self):
             self._transport.abort()
-            return
-        port.clients[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
-        self._port.clients.pop(self, None)
-        self._port.held.forget(self)
+        self._port.forget(self)
         self._left()
 
     def eof_received(self) -> bool:
@@ -166,6 +195,8 @@ class RpcConnection(asyncio.Protocol):
             self._transport.close()
 
     def _take(self, requests: list[Request]) -> None:
+        if requests:
+            self._port.asks(self)
         self._backlog += requests
         while self._backlog and self._under_way < UNDER_WAY_MAX:
             self._under_way += 1

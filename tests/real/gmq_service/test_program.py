@@ -137,6 +137,8 @@ def test_hostile_clients_cost_a_bounded_number_of_descriptors_and_bytes(service)
                 stack.enter_context(socket.create_connection(_address(told[port])))
             until(lambda port=port: f"refused a client at {port}" in service.log)
         assert len(os.listdir(f"/proc/{told['pid']}/fd")) < 100 + 256
+        until(lambda: _pushes(told["rpc"]))  # the idle ones of JSON-RPC have as many places as there are
+        assert "closed a client: no_request" in service.log
     address = _address(told["rpc"])
     for _ in range(3):
         until(lambda: _closed_for_its_size(address))
@@ -154,6 +156,13 @@ def test_each_job_that_a_kill_loses_has_a_row(mode, tmp_path):
     assert (found.rounds, found.unexplained, found.missing) == (5, [], [])
     assert found.holds
     assert found.confirmed > 0
+
+
+def _pushes(address):
+    with contextlib.suppress(OSError), BlockingGmqClient(address) as gmq:
+        gmq.push("newcomer", topic="mail")
+        return True
+    return False
 
 
 def _address(told):

@@ -22,7 +22,7 @@ from scenarios.gmq_service.http.api import Api
 from scenarios.gmq_service.http.web import Web
 from scenarios.gmq_service.process.stopping import stop_serving
 from scenarios.gmq_service.rpc.methods import Methods
-from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
+from scenarios.gmq_service.rpc.protocol import SILENT_S, RpcConnection, RpcPort
 from scenarios.gmq_service.traffic import Traffic
 
 KEYS = GmqKeys()
@@ -98,7 +98,7 @@ class Client:
 class ServiceBench:
     """What the service is made of, on a model of Redis."""
 
-    def __init__(self, *, compat, hardened, pop_s, clients_max, request_bytes_max, server):
+    def __init__(self, *, compat, hardened, pop_s, clients_max, silent_s, request_bytes_max, server):
         self.compat = compat
         self.server = server or ModelServer()
         self.runtime = RealRuntime(seed=0)
@@ -116,6 +116,7 @@ class ServiceBench:
             methods,
             traffic=self.traffic,
             clients_max=clients_max,
+            silent_s=silent_s,
             request_bytes_max=request_bytes_max,
             held_bytes_max=1_000_000,
             compat=compat,
@@ -146,7 +147,14 @@ class ServiceBench:
 
 @asynccontextmanager
 async def service_bench(
-    *, compat=False, hardened=False, pop_s=0.0, clients_max=100, request_bytes_max=100_000, server=None
+    *,
+    compat=False,
+    hardened=False,
+    pop_s=0.0,
+    clients_max=100,
+    silent_s=SILENT_S,
+    request_bytes_max=100_000,
+    server=None,
 ):
     """``server``: that of a bench before, whose service was killed or stopped."""
     bench = ServiceBench(
@@ -154,6 +162,7 @@ async def service_bench(
         hardened=hardened,
         pop_s=pop_s,
         clients_max=clients_max,
+        silent_s=silent_s,
         request_bytes_max=request_bytes_max,
         server=server,
     )

@@ -173,6 +173,35 @@ def test_too_many_clients_are_refused_and_too_large_a_request_is_closed(caplog):
     assert "refused a client at rpc" in caplog.text
 
 
+@pytest.mark.parametrize("first", [b"", b'{"method":'], ids=["idle", "half a line"])
+def test_who_has_sent_no_request_for_long_gives_way_to_a_newcomer(first):
+    async def exchange():
+        async with service_bench(clients_max=3, silent_s=0) as bench:
+            asked, silent, later = bench.client(), bench.client(), bench.client()
+            await asked.ask(POP)
+            silent.protocol.data_received(first)
+            newcomer = bench.client()
+            closed = [client.wire.closed.is_set() for client in (asked, silent, later, newcomer)]
+            return closed, await newcomer.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
+
+    closed, answer, refusals, closings = asyncio.run(exchange())
+    assert closed == [False, True, False, False]
+    assert json.loads(answer)["error"] == "empty"
+    assert (refusals, closings) == (0, {"no_request": 1})
+
+
+def test_who_has_sent_a_request_or_came_a_moment_ago_gives_way_to_nobody():
+    async def refused(silent_s, *, ask):
+        async with service_bench(clients_max=1, silent_s=silent_s) as bench:
+            client = bench.client()
+            if ask:
+                await client.ask(POP)
+            return bench.client().wire.closed.is_set() and not client.wire.closed.is_set()
+
+    assert asyncio.run(refused(0, ask=True))
+    assert asyncio.run(refused(600, ask=False))
+
+
 def test_two_services_on_the_same_data_deliver_each_job_once_and_either_goes_on_alone():
     """N6: a job that one stored, with a delay, is served by the other when the first has ended."""
 
