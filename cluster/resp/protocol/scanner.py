@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import hiredis
 
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.long_argument import LONG_BYTES, LongArgument
 
 INLINE_BYTES_MAX = 64 * 1024
 """Longest command that is not an array, as in Redis."""
 
 _CRLF = b"\r\n"
+_NO_LINE_END = "argument is not followed by a line end"
 _HEADER_BYTES_MAX = 24
 _STAR, _DOLLAR = b"*$"
 _NO_COUNT = b"0-"
@@ -122,7 +124,7 @@ class CommandScanner:
     """
 
     __slots__ = (
-        "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_names",
+        "_argument_bytes", "_arguments", "_at", "_command_bytes", "_index", "_left", "_limits", "_long", "_names",
         "_raws", "_rest", "_retry", "_stalled", "_unpacked", "passed_over", "whole",
     )  # fmt: skip
 
@@ -141,6 +143,7 @@ class CommandScanner:
         self._retry = False  # it is worth a try to parse the rest as a whole
         self._stalled = False  # the first command of the rest is known to be incomplete
         self._at = 0  # how far the first command of the rest has been looked at
+        self._long: LongArgument | None = None  # what follows the rest
         self.passed_over = 0
         """Bytes of empty commands since this was last set to 0; after many of them ``next`` gives None.
 
@@ -156,7 +159,9 @@ class CommandScanner:
     @property
     def held(self) -> int:
         """Bytes that have arrived and not been parsed: of one incomplete command, or of what follows a halt."""
-        return len(self._rest) if self._rest is not None else 0
+        if self._rest is None:
+            return 0
+        return len(self._rest) if self._long is None else len(self._rest) + self._long.held
 
     @property
     def idle(self) -> bool:
@@ -170,7 +175,10 @@ class CommandScanner:
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client; whole commands can then be taken out of it."""
-        if self._rest is not None:
+        if self._long is not None:
+            self._long.feed(data)
+            self._stalled = not self._long.complete
+        elif self._rest is not None:
             self._rest += data
             self._retry, self._stalled = True, False
         elif self._index < len(self._raws):
@@ -186,7 +194,7 @@ class CommandScanner:
     def clear(self) -> None:
         """Nothing of what has arrived matters any more."""
         self._forget()
-        self._rest = None
+        self._rest = self._long = None
 
     def _forget(self) -> None:
         """An idle client's last commands are not kept."""
@@ -238,6 +246,15 @@ class CommandScanner:
     def _next_by_hand(self) -> Found | None:
         rest = self._rest
         assert rest is not None
+        if self._long is not None:
+            if self._stalled:
+                return None
+            long, self._long = self._long, None
+            if self._left == 1:
+                return self._ended(rest, long)
+            for piece in (*long.pieces, long.following):
+                rest += piece
+            self._retry = True
         while rest:
             if self._at == 0 and (empty := _EMPTY.match(rest, 0, _EMPTY_BYTES_MAX)):
                 del rest[: empty.end()]
@@ -264,6 +281,16 @@ class CommandScanner:
                 return self.next()
         self._rest = None
         return None
+
+    def _ended(self, rest: bytearray, long: LongArgument) -> Found | None:
+        """The command whose last argument was long."""
+        raw = b"".join((rest, *long.pieces))
+        if not raw.endswith(_CRLF):
+            raise ProtocolError(_NO_LINE_END)
+        self._rest = None
+        if long.following and not self._parsed(long.following):
+            self._keep(long.following)
+        return self._found(raw)
 
     def _found(self, raw: bytes) -> Found | None:
         if raw[0] != _STAR:
@@ -300,9 +327,10 @@ class CommandScanner:
                 raise ProtocolError(f"command of more than {self._command_bytes} bytes")
             if end > len(data):
                 self._at = begin
+                self._long = LongArgument(end - len(data)) if end - len(data) > LONG_BYTES else None
                 return False
             if data[end - 2 : end] != _CRLF:
-                raise ProtocolError("argument is not followed by a line end")
+                raise ProtocolError(_NO_LINE_END)
             self._at = end
             self._left -= 1
         return True
