@@ -31,7 +31,12 @@ def evaluate(
         float | None, typer.Option(min=0, help="Messages a second that each zone pushes; without FILE only.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"How long, e.g. 30s or 1h; {BUDGET_DEFAULT} if not given.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help=f"How long runs are made, e.g. 30s or 1h; {BUDGET_DEFAULT} if not given. The start, the page, --limit "
+            "and --confirm are not in it.",
+        ),
     ] = None,
     runs: Annotated[
         int | None, typer.Option(min=1, help="Instead of a time, how many runs of each setting at most.")

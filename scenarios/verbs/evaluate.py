@@ -107,10 +107,12 @@ def run_evaluation(
 
 
 def _words_before(rollout: Rollout, budget: Budget) -> str:
-    """What will be run, and how long that may take."""
+    """What will be run, and how long that may take; a time is that of the runs alone."""
     runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
-    most = f"{budget.seconds:g} s" if budget.runs is None else f"{budget.runs:,} runs of each setting"
-    return f"{runs}, {rollout.year.run_s:g} s of load each, simulated; for at most {most}"
+    load = f"{rollout.year.run_s:g} s of load each, simulated"
+    if budget.runs is not None:
+        return f"{runs}, {load}; for at most {budget.runs:,} runs of each setting"
+    return f"{runs}, {load}; for about {budget.seconds:g} s, and some seconds more for the answer and its page"
 
 
 def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:

@@ -83,6 +83,8 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     cases = {case.attrib["name"]: list(case) for case in ElementTree.parse(tmp_path / "told.xml").iter("testcase")}
     assert list(cases) == ["every run was made", "a setting is recommended", "level=DC_ONE", "level=DC_QUORUM"]
     assert (cases["a setting is recommended"] == []) == (told["recommended"] is not None)
+    timed = evaluated(tmp_path, "--budget", "1ms").stderr
+    assert timed.splitlines()[0].endswith("; for about 0.001 s, and some seconds more for the answer and its page")
 
 
 def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_history(tmp_path: Path):
