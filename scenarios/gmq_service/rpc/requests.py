@@ -14,7 +14,7 @@ from scenarios.gmq_service.rpc.go_json import WHITESPACE, compacted, decoded, sc
 _NULL = b"null"
 _BLANKS = re.compile(rb"[ \t\n\r]+")
 _STRUCTURE = re.compile(rb'["{}\[\]]')
-_IN_STRING = re.compile(rb'["\\]')
+_IN_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _NEAR_END = 12
 """An error so close to the end may be a word or an escape that has not arrived whole."""
 
@@ -95,24 +95,37 @@ class Framing:
         """Where the object at the beginning ends; looks at each byte once, however they come."""
         buffer, position = self._buffer, self._scanned
         while True:
-            match = (_IN_STRING if self._in_string else _STRUCTURE).search(buffer, position)
+            if self._in_string:
+                position = _string_until(buffer, position)
+                if buffer[position : position + 1] != b'"':
+                    self._scanned = position
+                    return None
+                self._in_string = False
+                position += 1
+            match = _STRUCTURE.search(buffer, position)
             if match is None:
                 self._scanned = len(buffer)
                 return None
             mark, position = match[0], match.end()
-            if mark == b"\\":
-                if position == len(buffer):
-                    self._scanned = position - 1
-                    return None
-                position += 1
-            elif mark == b'"':
-                self._in_string = not self._in_string
+            if mark == b'"':
+                self._in_string = True
             elif mark in b"{[":
                 self._depth += 1
             else:
                 self._depth -= 1
                 if self._depth == 0:
                     return position
+
+
+def _string_until(buffer: bytearray, position: int) -> int:
+    """Where the string around ``position`` ends: at its quotation mark, or before what has not arrived whole."""
+    mark = buffer.find(b'"', position)
+    end = mark if mark >= 0 else len(buffer)
+    if buffer.find(b"\\", position, end) < 0:
+        return end
+    match = _IN_STRING.match(buffer, position)
+    assert match is not None  # of no byte at least
+    return match.end()
 
 
 def _refuse_hopeless(text: str) -> None:
@@ -141,7 +154,7 @@ def _request(text: str) -> Request:
                     params = ABSENT if value is None else value
                 case "id":
                     request_id = compacted(raw)
-    except (ValueError, RecursionError, StopIteration) as error:
+    except (ValueError, RecursionError) as error:
         raise NotJson from error
     return Request(method, params, request_id)
 
@@ -159,7 +172,10 @@ def _members(text: str) -> Any:
         if text[position : position + 1] != ":":
             raise ValueError(position)
         begin = _skip(text, position + 1)
-        value, position = scan_value(text, begin)
+        try:
+            value, position = scan_value(text, begin)
+        except StopIteration as error:  # which a generator must not let out
+            raise ValueError(begin) from error
         yield name, value, text[begin:position]
         position = _skip(text, position)
         if text[position : position + 1] == "}":

@@ -125,6 +125,7 @@ EXCHANGES = {
     ],
     "no request": [(b"[1]", b"")],
     "bad json": [(b'{"method":"Service.Ack",}', b"")],
+    "no value": [(b'{"method":}', b"")],
     "a control character": [(b'{"method":"Ser\x01"}', b"")],
     "a method that is no text": [(b'{"method":5}', b"")],
     "hopeless before its end": [(b'{"method" "Service.Ack", and so on, and so on', b"")],
