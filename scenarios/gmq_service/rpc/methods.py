@@ -4,6 +4,7 @@ Source: https://github.com/wuzhc/gmq at v1.0, as measured on the program itself 
 """
 
 from collections.abc import Awaitable, Callable
+from enum import Enum, auto
 from typing import Any
 
 from cluster.connections.failures import STORAGE_REFUSED
@@ -34,6 +35,18 @@ class RpcError(Exception):
     """What a client gets as ``error``."""
 
 
+class Mistaken(RpcError):
+    """The request would be an error whatever the queue holds."""
+
+
+class Outcome(Enum):
+    """What an answer is."""
+
+    RESULT = auto()
+    ERROR = auto()
+    MISTAKEN = auto()
+
+
 class Methods:
     """``answer`` never raises what a client may cause. ``compat``: with a defect of v1.0's texts."""
 
@@ -46,31 +59,33 @@ class Methods:
             "Ack": self._ack,
         }
 
-    async def answer(self, request: Request, caller: Caller) -> tuple[str, bool]:
-        """The result as JSON, or the text of the error, and whether it is a result."""
+    async def answer(self, request: Request, caller: Caller) -> tuple[str, Outcome]:
+        """The result as JSON, or the text of the error, and which of them it is."""
         try:
             method = self._method(request.method)
             if request.params is ABSENT:
-                raise RpcError("jsonrpc: request body missing params")
+                raise Mistaken("jsonrpc: request body missing params")
             if not isinstance(request.params, list):
-                raise RpcError(_mismatch(request.params, "[1]interface {}"))
+                raise Mistaken(_mismatch(request.params, "[1]interface {}"))
             argument = request.params[0] if request.params else None
-            return await method(argument, caller), True
+            return await method(argument, caller), Outcome.RESULT
+        except Mistaken as error:
+            return str(error), Outcome.MISTAKEN
         except RpcError as error:
-            return str(error), False
+            return str(error), Outcome.ERROR
         except COMMAND_FAILURES as error:
-            return told(error), False
+            return told(error), Outcome.ERROR
         except BrokenJob:
-            return ATOI, False
+            return ATOI, Outcome.ERROR
 
     def _method(self, name: str) -> Callable[[Any, Caller], Awaitable[str]]:
         service, dot, method = name.rpartition(".")
         if not dot:
-            raise RpcError(f"rpc: service/method request ill-formed: {name}")
+            raise Mistaken(f"rpc: service/method request ill-formed: {name}")
         if service != "Service":
-            raise RpcError(f"rpc: can't find service {name}")
+            raise Mistaken(f"rpc: can't find service {name}")
         if method not in self._methods:
-            raise RpcError(f"rpc: can't find method {name}")
+            raise Mistaken(f"rpc: can't find method {name}")
         return self._methods[method]
 
     async def _push(self, argument: Any, caller: Caller) -> str:
@@ -98,7 +113,7 @@ class Methods:
     async def _pop(self, argument: Any, caller: Caller) -> str:
         topics = _strings(argument)
         if not topics:
-            raise RpcError("topics is empty")
+            raise Mistaken("topics is empty")
         job = await self._pops.pop(topics, wait_s=self._pop_s, caller=caller)
         if job is None:
             raise RpcError("empty")
@@ -135,7 +150,7 @@ def _string(argument: Any) -> str:
     if argument is None:
         return ""
     if not isinstance(argument, str):
-        raise RpcError(_mismatch(argument, "string"))
+        raise Mistaken(_mismatch(argument, "string"))
     return whole(argument)
 
 
@@ -143,7 +158,7 @@ def _strings(argument: Any) -> list[str]:
     if argument is None:
         return []
     if not isinstance(argument, list):
-        raise RpcError(_mismatch(argument, "[]string"))
+        raise Mistaken(_mismatch(argument, "[]string"))
     return [_string(item) for item in argument]
 
 
@@ -151,7 +166,7 @@ def _strings_by_name(argument: Any) -> dict[str, str]:
     if argument is None:
         return {}
     if not isinstance(argument, dict):
-        raise RpcError(_mismatch(argument, "map[string]string"))
+        raise Mistaken(_mismatch(argument, "map[string]string"))
     return {name: _string(value) for name, value in argument.items()}
 
 

@@ -3,12 +3,13 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
+from time import perf_counter
 from typing import Any, cast
 
 from cluster.resp.commands.busy_poll import BusyPoll
 from cluster.resp.held_bytes import HeldBytes
 from scenarios.gmq_service.backend.waiting import Caller
-from scenarios.gmq_service.rpc.methods import Methods, response
+from scenarios.gmq_service.rpc.methods import Methods, Outcome, response
 from scenarios.gmq_service.rpc.requests import Framing, NotJson, Request
 from scenarios.gmq_service.traffic import Traffic
 
@@ -26,6 +27,25 @@ LARGE = 1 << 16
 
 LARGE_BYTES_PER_S = 32 * 1024 * 1024
 """Of all who send large requests together, so that others are served beside them."""
+
+LARGE_SHARE = 0.25
+"""Of the time, at most, is spent on reading these, if they are of a kind that takes longer."""
+
+MISTAKEN_PER_S = 1_000
+"""Requests that are an error whatever the queue holds, of all clients together, beyond what they have under way."""
+
+
+class Turns:
+    """Of one kind of request that costs others time: they come one after the other, whoever's they are."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._until_s = 0.0
+
+    def take(self, turn_s: float, ended: Callable[[], None]) -> None:
+        """Call ``ended`` at the end of a turn of this length."""
+        self._until_s = max(self._loop.time(), self._until_s) + turn_s
+        self._loop.call_at(self._until_s, ended)
 
 
 class RpcPort:
@@ -54,7 +74,7 @@ class RpcPort:
         self._silent_s = silent_s
         self._work: dict[asyncio.Task[None], None] = {}
         self._loop = loop
-        self._large_until_s = 0.0
+        self.large, self.mistaken = Turns(loop), Turns(loop)
         self.polling = BusyPoll(loop, duration_us=busy_poll_us)
 
     def admit(self, client: "RpcConnection") -> bool:
@@ -90,11 +110,6 @@ class RpcPort:
         self._work[task] = None
         task.add_done_callback(self._ended)
 
-    def rest(self, received: int, rested: Callable[[], None]) -> None:
-        """Call ``rested`` when it is another's turn no more, after ``received`` bytes of a large request."""
-        self._large_until_s = max(self._loop.time(), self._large_until_s) + received / LARGE_BYTES_PER_S
-        self._loop.call_at(self._large_until_s, rested)
-
     async def finish(self, *, within_s: float) -> int:
         """No request is taken any more; wait for those under way. How many are not answered."""
         for client in list(self.clients):
@@ -120,7 +135,8 @@ class RpcConnection(asyncio.Protocol):
         self._framing = Framing()
         self._caller = Caller()
         self._under_way = 0
-        self._paused = self._resting = self._ended = self._stopping = False
+        self._rests = 0  # turns that are not over
+        self._paused = self._ended = self._stopping = False
         self._backlog: deque[Request] = deque()
         self._transport: asyncio.Transport | None = None
 
@@ -168,6 +184,7 @@ class RpcConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._stopping or self._ended:
             return
+        begin_s = perf_counter()
         try:
             requests = self._framing.feed(data)
         except NotJson as error:
@@ -182,9 +199,8 @@ class RpcConnection(asyncio.Protocol):
             return
         self._port.held.note(self, self.measured())
         if self._framing.held > LARGE:
-            self._resting = True
-            self._pause()
-            self._port.rest(len(data), self._rested)
+            took_s = perf_counter() - begin_s
+            self._rest(self._port.large, max(len(data) / LARGE_BYTES_PER_S, took_s / LARGE_SHARE))
 
     def take_no_more(self) -> None:
         self._stopping = True
@@ -198,7 +214,7 @@ class RpcConnection(asyncio.Protocol):
         if requests:
             self._port.asks(self)
         self._backlog += requests
-        while self._backlog and self._under_way < UNDER_WAY_MAX:
+        while self._backlog and self._under_way < UNDER_WAY_MAX and not self._rests:
             self._under_way += 1
             self._port.run(self._answer(self._backlog.popleft()))
         if self._backlog:
@@ -206,14 +222,16 @@ class RpcConnection(asyncio.Protocol):
 
     async def _answer(self, request: Request) -> None:
         timed = self._port.traffic.begin(request.method)
-        is_result = False
+        outcome = Outcome.ERROR
         try:
-            answer, is_result = await self._port.methods.answer(request, self._caller)
+            answer, outcome = await self._port.methods.answer(request, self._caller)
             if self._transport is not None and not self._ended:
-                self._transport.write(response(request.id, answer, is_result=is_result))
+                self._transport.write(response(request.id, answer, is_result=outcome is Outcome.RESULT))
         finally:
-            timed.end("ok" if is_result else "error")
+            timed.end("ok" if outcome is Outcome.RESULT else "error")
             self._under_way -= 1
+            if outcome is Outcome.MISTAKEN:
+                self._rest(self._port.mistaken, 1 / MISTAKEN_PER_S)
             if self._backlog and not self._ended:
                 self._take([])
             if self._stopping and not self._under_way and not self._backlog:
@@ -229,8 +247,15 @@ class RpcConnection(asyncio.Protocol):
         else:
             self._pause()
 
+    def _rest(self, turns: Turns, turn_s: float) -> None:
+        self._rests += 1
+        self._pause()
+        turns.take(turn_s, self._rested)
+
     def _rested(self) -> None:
-        self._resting = False
+        self._rests -= 1
+        if self._backlog and not self._ended:
+            self._take([])
         self._go_on()
 
     def _left(self) -> None:
@@ -243,7 +268,7 @@ class RpcConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _go_on(self) -> None:
-        crowded = self._backlog or self._stopping or self._resting
+        crowded = self._backlog or self._stopping or self._rests
         if self._paused and not crowded and not self._ended and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()

@@ -7,6 +7,7 @@ import pytest
 from support.scenarios.gmq_service import KEYS, PATIENCE_S, ModelServer, service_bench, until
 
 from engine.gmq.buckets import IDLE_NS
+from scenarios.gmq_service.rpc.protocol import MISTAKEN_PER_S
 
 PUSH = b'{"method":"Service.Push","params":[{"id":"7","topic":"mail","body":"b","delay":"%d","TTR":"%d"}],"id":0}'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}'
@@ -200,6 +201,26 @@ def test_who_has_sent_a_request_or_came_a_moment_ago_gives_way_to_nobody():
 
     assert asyncio.run(refused(0, ask=True))
     assert asyncio.run(refused(600, ask=False))
+
+
+def test_who_sends_mistaken_requests_is_answered_and_then_read_in_turn_with_others_of_that_kind():
+    async def exchange():
+        async with service_bench() as bench:
+            client, turns = bench.client(), []
+            bench.port.mistaken.take = lambda turn_s, ended: turns.append((turn_s, ended))
+            await client.ask(b'{"method":"No.Such","id":1}{"method":"Service.Ack","params":[5],"id":2}', lines=2)
+            client.protocol.data_received(POP)  # it had arrived
+            read = [client.wire.reading]
+            for _, ended in turns:
+                assert not client.protocol._under_way
+                ended()
+                read.append(client.wire.reading)
+            return [turn_s for turn_s, _ in turns], read, await client.answer()
+
+    turns, read, answer = asyncio.run(exchange())
+    assert turns == [1 / MISTAKEN_PER_S] * 2
+    assert read == [False, False, True]
+    assert json.loads(answer)["error"] == "empty"
 
 
 def test_two_services_on_the_same_data_deliver_each_job_once_and_either_goes_on_alone():
