@@ -5,10 +5,10 @@ and range over the repetitions, beside the ratio measured with Dynomite, the gat
 the machine's load when it was measured; then the memory of the gateway process per idle client.
 
     .venv/bin/python benchmarks/resp.py [--repeat 3] [--level DC_QUORUM] [--command SET] [--cores one] [--clients 5000]
-    .venv/bin/python benchmarks/resp.py --v1 6000 --repeat 7 [--beside DIR] [--level DC_QUORUM]
+    .venv/bin/python benchmarks/resp.py --v1 6000 --repeat 7 [--level DC_QUORUM]
 
 The second form measures one row: so many messages of a queue of V1, from 60 clients, one command at a time. With
-``--beside`` the port of another checkout of this project gets the same in turns.
+``--beside DIR`` the port of another checkout of this project gets the same in turns.
 
 ``--cores`` says where processes run, for plain server and port alike: ``free``, where the scheduler puts them;
 ``apart``, clients and coordinators on the first core and all servers on the second; ``one``, all on the first. With one
@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import redis
@@ -108,6 +108,15 @@ class Gateway:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(30)
+
+
+def started(zone_set: ZoneSet, level: Level, directory: str, options: argparse.Namespace) -> dict[str, Gateway]:
+    """That of this checkout, and that of the one beside which it is measured, if there is one."""
+    checkouts = {"this": None} | ({} if options.beside is None else {"beside": options.beside})
+    return {
+        name: Gateway(zone_set, level, directory, busy_poll_us=options.busy_poll_us, checkout=checkout)
+        for name, checkout in checkouts.items()
+    }
 
 
 def rate(program: str, port: int, command: str, load: str, *, cores: tuple[int, int] | None) -> float:
@@ -205,12 +214,7 @@ async def measure_v1(options: argparse.Namespace) -> dict[str, object]:
     async with zones("process", ZONES) as zone_set:
         for level in options.level:
             with tempfile.TemporaryDirectory() as directory:
-                checkouts = {"this": None} | ({} if options.beside is None else {"beside": options.beside})
-                poll_us = options.busy_poll_us
-                gateways = {
-                    name: Gateway(zone_set, level, directory, busy_poll_us=poll_us, checkout=checkout)
-                    for name, checkout in checkouts.items()
-                }
+                gateways = started(zone_set, level, directory, options)
                 try:
                     rows[level.value] = v1_row(gateways, options.v1, options.repeat)
                 finally:
@@ -239,7 +243,7 @@ def spread(values: list[float], digits: int) -> dict[str, float]:
 def compared(
     program: str,
     plain_port: int,
-    gateway: Gateway,
+    gateways: dict[str, Gateway],
     level: Level,
     command: str,
     load: str,
@@ -248,25 +252,31 @@ def compared(
     cores: tuple[int, int] | None,
 ) -> dict[str, object]:
     begin = os.getloadavg()[0]
-    rounds, processor_us = [], []
-    for _ in range(repeat):
-        plain = rate(program, plain_port, command, load, cores=cores)
-        used_s = gateway.processor_s
-        ours = rate(program, gateway.port, command, load, cores=cores)
-        processor_us.append((gateway.processor_s - used_s) * 1e6 / LOADS[load][2])
-        rounds.append((plain, ours))
-    ratio = spread([ours / plain for plain, ours in rounds], 3)
+    plain: list[float] = []
+    rates: dict[str, list[float]] = {name: [] for name in gateways}
+    processor_us: dict[str, list[float]] = {name: [] for name in gateways}
+    for turn in range(repeat):
+        plain.append(rate(program, plain_port, command, load, cores=cores))
+        for name in list(gateways)[:: 1 if turn % 2 else -1]:
+            gateway = gateways[name]
+            used_s = gateway.processor_s
+            rates[name].append(rate(program, gateway.port, command, load, cores=cores))
+            processor_us[name].append((gateway.processor_s - used_s) * 1e6 / LOADS[load][2])
+    ratio = spread([ours / its for its, ours in zip(plain, rates["this"], strict=True)], 3)
     row: dict[str, object] = {
         "level": level.value,
         "load": load,
         "command": command,
-        "plain_per_s": spread([plain for plain, _ in rounds], 0),
-        "port_per_s": spread([ours for _, ours in rounds], 0),
+        "plain_per_s": spread(plain, 0),
+        "port_per_s": spread(rates["this"], 0),
         "ratio": ratio,
         "dynomite_ratio": DYNOMITE[level, load][COMMANDS.index(command)],
-        "gateway_processor_us": spread(processor_us, 1),
+        "gateway_processor_us": spread(processor_us["this"], 2),
         "load_average_before": round(begin, 2),
     }
+    if "beside" in gateways:
+        row["beside_per_s"] = spread(rates["beside"], 0)
+        row["beside_processor_us"] = spread(processor_us["beside"], 2)
     target = TARGETS.get((level, command), {}).get(load)
     if target is not None:
         row["target"] = target
@@ -295,10 +305,11 @@ async def idle_clients(gateway: Gateway, count: int) -> dict[str, object]:
     }
 
 
-def pin(zone_set: ZoneSet, gateway: Gateway, cores: tuple[int, int]) -> None:
+def pin(zone_set: ZoneSet, gateways: Iterable[Gateway], cores: tuple[int, int]) -> None:
     for zone in zone_set:
         _pin(zone.pid, cores[1])  # type: ignore[attr-defined]
-    _pin(gateway.process.pid, cores[0])
+    for gateway in gateways:
+        _pin(gateway.process.pid, cores[0])
 
 
 def _pin(pid: int, core: int) -> None:
@@ -315,19 +326,19 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
             fill(zone.address.port)
         for level in options.level:
             with tempfile.TemporaryDirectory() as directory:
-                gateway = Gateway(zone_set, level, directory, busy_poll_us=options.busy_poll_us)
+                gateways = started(zone_set, level, directory, options)
                 try:
                     if memory is None and options.clients:
-                        memory = await idle_clients(gateway, options.clients)
+                        memory = await idle_clients(gateways["this"], options.clients)
                     if cores is not None:
-                        pin(zone_set, gateway, cores)
+                        pin(zone_set, gateways.values(), cores)
                     plain_port = zone_set[PLAIN].address.port
                     for load in options.load:
                         for command in options.command:
                             row = compared(
                                 program,
                                 plain_port,
-                                gateway,
+                                gateways,
                                 level,
                                 command,
                                 load,
@@ -337,7 +348,8 @@ async def measure(program: str, options: argparse.Namespace) -> dict[str, object
                             results.append(row)
                             print(json.dumps(row), file=sys.stderr, flush=True)
                 finally:
-                    gateway.stop()
+                    for gateway in gateways.values():
+                        gateway.stop()
     return {
         "benchmark": "resp",
         "program": program,
@@ -362,7 +374,7 @@ def main() -> None:
     )
     parser.add_argument("--v1", type=int, help="measure so many messages of a queue of V1 instead")
     parser.add_argument("--as-v1", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--beside", type=Path, help="with --v1: a checkout whose port gets the same in turns")
+    parser.add_argument("--beside", type=Path, help="a checkout whose port gets the same in turns")
     options = parser.parse_args()
     if options.as_v1 is not None:
         print(v1_traffic(options.as_v1, options.v1))
