@@ -13,35 +13,35 @@ TURN_BYTES = 16 * 1024 * 1024
 TURN_COMMANDS = 4096
 """So much is freed in one turn, of whichever there is less."""
 
-Queued = list[tuple[bytes, Kind]]
-"""Commands after MULTI."""
+Held = list[tuple[bytes, Kind]] | list[bytearray]
+"""Commands after MULTI, or what has arrived of one that is not complete."""
 
 
 class GradualFreeing:
-    """Frees queues of MULTI, the oldest first."""
+    """Frees what was held for each client, the oldest first."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._queues: deque[Queued] = deque()
+        self._held: deque[Held] = deque()
 
     @property
     def done(self) -> bool:
-        return not self._queues
+        return not self._held
 
-    def add(self, queue: Queued) -> None:
-        """``queue`` belongs to nobody else any more."""
-        self._queues.append(queue)
-        if len(self._queues) == 1:
+    def add(self, held: Held) -> None:
+        """``held`` belongs to nobody else any more."""
+        self._held.append(held)
+        if len(self._held) == 1:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         freed_bytes = freed = 0
-        while self._queues and freed_bytes < TURN_BYTES and freed < TURN_COMMANDS:
-            if self._queues[0]:
-                raw, _ = self._queues[0].pop()
-                freed_bytes += len(raw)
+        while self._held and freed_bytes < TURN_BYTES and freed < TURN_COMMANDS:
+            if self._held[0]:
+                last = self._held[0].pop()
+                freed_bytes += len(last[0] if isinstance(last, tuple) else last)
                 freed += 1
             else:
-                self._queues.popleft()
-        if self._queues:
+                self._held.popleft()
+        if self._held:
             self._loop.call_soon(self._turn)

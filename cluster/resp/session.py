@@ -64,9 +64,9 @@ class Session(WindowedClient):
         self.closing = True
         self._single = NO
         self._slots.clear()
-        self._scanner.clear()
-        if self.queued:
-            self.host.freeing.add(self.queued)
+        for held in (self._scanner.clear(), self.queued):
+            if held:
+                self.host.freeing.add(held)
         self.queued = None
         self._known()
         if self._task is not None:

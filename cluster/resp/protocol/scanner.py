@@ -191,10 +191,14 @@ class CommandScanner:
         """What ``whole`` gave has been taken."""
         self._forget()
 
-    def clear(self) -> None:
-        """Nothing of what has arrived matters any more."""
+    def clear(self) -> list[bytearray]:
+        """Nothing of what has arrived matters any more. Returns what was held, which may take long to free."""
         self._forget()
+        held = [] if self._long is None else self._long.pieces
+        if self._rest is not None:
+            held.append(self._rest)
         self._rest = self._long = None
+        return held
 
     def _forget(self) -> None:
         """An idle client's last commands are not kept."""
