@@ -73,6 +73,7 @@ class FaultClass(StrEnum):
     COORDINATOR_LOST = "coordinator-lost"
     LOSS_AND_TAKEOVER = "loss-and-takeover"
     RESIZED = "resized"
+    DELAYED = "delayed"
 
 
 class EngineMode(StrEnum):
@@ -127,13 +128,17 @@ ABOUT: Mapping[FaultClass, str] = {
         "partitions are taken over"
     ),
     FaultClass.RESIZED: "as any-of-one-zone, and the number of partitions changes once or twice, with a barrier",
+    FaultClass.DELAYED: (
+        "as any-of-one-zone, half of the messages are delayed by 20 to 300 ms, and in a quarter of the runs the number "
+        "of partitions changes as in resized"
+    ),
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
 """What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
 
-_MIXED = (FaultClass.ANY_OF_ONE_ZONE, FaultClass.RESIZED)
-_OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, FaultClass.RESIZED)
+_MIXED = (FaultClass.ANY_OF_ONE_ZONE, FaultClass.RESIZED, FaultClass.DELAYED)
+_OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, FaultClass.RESIZED, FaultClass.DELAYED)
 
 WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, *_MIXED)
 """Classes with runs in which clocks are wrong."""
@@ -351,6 +356,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
     FaultClass.RESIZED: _any_of_one_zone,
+    FaultClass.DELAYED: _any_of_one_zone,
     FaultClass.LOSS_AND_TAKEOVER: partial(loss_and_takeover, zones=ZONES),
     FaultClass.COORDINATOR_LOST: _of_zone(CoordinatorCrash, kind="coordinator_crash", shortest_s=0.3, longest_s=0.7),
 }
@@ -360,5 +366,6 @@ _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
     FaultClass.V1_PRODUCERS_CRASH: swept,
     FaultClass.ANY_OF_ONE_ZONE: retried,
     FaultClass.RESIZED: retried,
+    FaultClass.DELAYED: retried,
 }
 """Of the classes that change something about it."""

@@ -25,6 +25,7 @@ _PAUSES_SHARE = 0.5
 _SHORTEST, _SEEN, _LONGEST = 0.5, 1.25, 3.5
 """In leases."""
 _RESIZED_MOST = 5
+_RESIZED_SHARE = 0.25
 _FAILING_SHARE = 0.25
 _FAILING_MAX = 3
 _FAILS_MAX = 12
@@ -50,9 +51,11 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
         faults += tuple(still(random, scenario, lease_ms / 1_000))
     margin_ms = 2 * wrong * clock_ms + 2
     resizes: tuple[Resize, ...] = ()
-    if fault_class == "resized":
-        resizes, crashes = _resizes(Streams(scenario.seed).stream("resizes"), scenario)
+    drawn = Streams(scenario.seed).stream("resizes")
+    if fault_class == "resized" or (fault_class == "delayed" and drawn.random() < _RESIZED_SHARE):
+        resizes, crashes = _resizes(drawn, scenario)
         faults += crashes
+    load = _keyed(scenario.load, random, delays=fault_class == "delayed")
     return scenario.model_copy(
         update={
             "queue": queue_settings(
@@ -64,7 +67,7 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
                 reconsumed_max=16,
                 resizes=resizes,
             ),
-            "load": _failing(_keyed(scenario.load, random), Streams(scenario.seed).stream("failing listeners")),
+            "load": _failing(load, Streams(scenario.seed).stream("failing listeners")),
             "consumers": scenario.consumers.model_copy(update={"batch": random.choice((1, 1, 3))}),
             "sink": SinkSettings(kind=SinkKind.LIST),
             "faults": faults,
@@ -72,10 +75,16 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
     )
 
 
-def _keyed(load: Load, random: Random) -> Load:
-    """Ordered messages are not delayed, and each producer has some keys of its own."""
+def _keyed(load: Load, random: Random, *, delays: bool) -> Load:
+    """Each producer has some keys of its own. Without ``delays`` messages are not delayed."""
     operations = tuple(
-        one.model_copy(update={"delay_ms": 0, "priority": 0, "key": f"{one.zone}-k{random.randrange(_KEYS)}"})
+        one.model_copy(
+            update={
+                "delay_ms": one.delay_ms if delays else 0,
+                "priority": 0,
+                "key": f"{one.zone}-k{random.randrange(_KEYS)}",
+            }
+        )
         for one in load.operations or ()
     )
     return load.model_copy(update={"operations": operations})
@@ -160,6 +169,7 @@ def _meet(pause: ProgramPause, other: AnyFault) -> bool:
 _STANDS_STILL: Mapping[str, Callable[[Random, Scenario, float], Iterator[AnyFault]]] = {
     "any-of-one-zone": _pauses,
     "resized": _pauses,
+    "delayed": _pauses,
     "clocks-wrong": _pause_of_an_owner,
 }
 """Class of faults → consumers that stand still, of a scenario whose lease is so many seconds."""

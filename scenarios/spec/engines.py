@@ -48,7 +48,6 @@ _DYNO = Features(early_ms_max=1)
 _HARDENED = Shipped("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
 _GMQ_HARDENED = Features(early_ms_max=1, priorities=False, unique_ids=True)
 _ORDERED = Features(priorities=False, order=True, keys=True, groups=True, suspend=True, rollback=True, commit=True)
-_FENCED = replace(_ORDERED, delays=False)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
@@ -91,7 +90,7 @@ ENGINES: Mapping[str, Engine] = {
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
         {
             **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)),
-            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _FENCED),
+            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
         },
         FifoQueueSettings,
     ),

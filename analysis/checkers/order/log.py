@@ -112,7 +112,8 @@ def _overtaken(produced: Rows, findings: Findings) -> None:
 def check_due_in_order(rows: Rows, findings: Findings) -> None:
     """I1 of delayed messages, which have an offset only when they are due: those of a key stand by due time.
 
-    Due times that differ by less than ``ROUNDING_NS`` are the same, and so are not judged.
+    Due times that differ by less than ``ROUNDING_NS`` are the same, and so are not judged; nor is what was confirmed
+    only when the other was due.
     """
     delayed = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
     delayed = delayed.where((delayed.producer >= 0) & (delayed.key >= 0) & (delayed.offset < 0))
@@ -127,7 +128,8 @@ def check_due_in_order(rows: Rows, findings: Findings) -> None:
         starts.where(at[where[(delayed.until_ns >= 0) & begun]]),
     )
     whose = starts.partition << BITS | dense(delayed.producer << BITS | delayed.key)
-    before = latest_before(whose, delayed.until_ns, starts.offset, whose, delayed.until_ns - ROUNDING_NS)
+    known_ns = np.maximum(delayed.until_ns, delayed.time_ns)
+    before = latest_before(whose, known_ns, starts.offset, whose, delayed.until_ns - ROUNDING_NS)
     later = before >= 0
     findings.exercised(Property.PRODUCED_IN_ORDER, later.sum())
     found = later & (starts.offset[before] > starts.offset)

@@ -47,14 +47,15 @@ OVERTAKEN = """
     WHERE furthest > pos
 """
 
-# Delayed messages, which have no offset when they are confirmed, as they were first handed out.
+# Delayed messages, which have no offset when they are confirmed, as they were first handed out. In front of others
+# belongs what was due, and confirmed, before those were due.
 DELAYED = f"""
     SELECT run, start.index, start.grp, start.part, start.pos, furthest IS NOT NULL AS later,
            coalesce(furthest > start.pos, false) AS in_front
     FROM (
         SELECT *, {latest("confirmed_pos", "start.part", "producer", "key")} AS furthest
         FROM (
-            SELECT p.run, p.producer, p.key, p.until_ns, s.start
+            SELECT p.run, p.producer, p.key, p.until_ns, greatest(p.until_ns, p.time_ns) AS known_ns, s.start
             FROM order_produced p
             JOIN (
                 SELECT run, message_id, min_by(struct(index, grp, part, pos), index) AS start
@@ -62,7 +63,7 @@ DELAYED = f"""
             ) s ON s.run = p.run AND s.message_id = p.message_id
             WHERE p.pos IS NULL AND p.until_ns IS NOT NULL
         ) LATERAL VIEW inline(array(
-            struct(false AS asked, until_ns AS at_ns, start.pos AS confirmed_pos),
+            struct(false AS asked, known_ns AS at_ns, start.pos AS confirmed_pos),
             struct(true AS asked, until_ns - {ROUNDING_NS} AS at_ns, NULL AS confirmed_pos)
         )) moment
     )

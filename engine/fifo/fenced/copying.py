@@ -37,6 +37,7 @@ class Copying:
             ("registers", "HSCAN", keys.registers(partition)),
             ("log", "HSCAN", keys.log(partition)),
             ("inbox", "ZSCAN", keys.inbox(partition)),
+            ("delayed", "ZSCAN", keys.delayed(partition)),
             ("aside", "HSCAN", keys.aside(partition)),
         )
         for source in sources:

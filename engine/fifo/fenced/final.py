@@ -26,9 +26,9 @@ async def final_rows(
         ("HGETALL", keys.log(partition)),
         ("HMGET", keys.registers(partition), *map(group_register, groups)),
         ("HGETALL", keys.aside(partition)),
-        ("ZRANGE", keys.inbox(partition), 0, -1),
+        *_inboxes(keys, partition),
     ]
-    era, log, registers, aside, inbox = await read(zone_alone, commands)
+    era, log, registers, aside, *inboxes = await read(zone_alone, commands)
     generation = generation_of((era or b"").decode())
     common = {"zone": zone, "partition": partition.name}
     rows: list[dict[str, Any]] = []
@@ -36,7 +36,7 @@ async def final_rows(
         under, _, text = stored.partition(" ")
         record = Record.parse(text)
         rows.append({**common, "place": "log", "offset": at, "token": int(under), **_of(record)})
-    waits = (Record.parse(text.decode()) for text in inbox)
+    waits = (Record.parse(text.decode()) for texts in inboxes for text in texts)
     rows += [{**common, "place": "inbox", "offset": -1, **_of(record)} for record in waits]
     for group, register in zip(groups, registers, strict=True):
         view = RegisterView.parse(register)
@@ -54,12 +54,9 @@ async def final_rows(
 
 async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partition) -> list[Record]:
     """What ``zone_alone`` has in the inbox and its log has not. Raises what the port raises."""
-    commands: list[Command] = [
-        ("HGET", keys.registers(partition), LOG_REGISTER),
-        ("ZRANGE", keys.inbox(partition), 0, -1),
-    ]
-    register, texts = await read(zone_alone, commands)
-    return _without_offset(LogState.parse(RegisterView.parse(register).state), texts)
+    commands: list[Command] = [("HGET", keys.registers(partition), LOG_REGISTER), *_inboxes(keys, partition)]
+    register, inbox, delayed = await read(zone_alone, commands)
+    return _without_offset(LogState.parse(RegisterView.parse(register).state), [*inbox, *delayed])
 
 
 async def waiting(
@@ -68,16 +65,17 @@ async def waiting(
     """How many messages ``group`` has not finished, as the newest registers among ``zones`` say; those without offset,
     too, that any of them has. Raises what the port raises.
     """
-    logs, cursors, texts = [], [], set()
+    logs, cursors = [], []
+    texts: dict[bytes, None] = {}
     for zone in zones:
         commands: list[Command] = [
             ("HMGET", keys.registers(partition), LOG_REGISTER, group_register(group)),
-            ("ZRANGE", keys.inbox(partition), 0, -1),
+            *_inboxes(keys, partition),
         ]
-        (log, cursor), inbox = await read(zone, commands)
+        (log, cursor), inbox, delayed = await read(zone, commands)
         logs.append(RegisterView.parse(log))
         cursors.append(RegisterView.parse(cursor))
-        texts.update(inbox)
+        texts.update(dict.fromkeys((*inbox, *delayed)))
     state = LogState.parse(max(logs, key=lambda view: view.age).state)
     known = max(cursors, key=lambda view: view.age).state
     progress = CursorState.parse(known).progress if known else Progress(state.end if begins_last else 0)
@@ -90,7 +88,11 @@ def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[Record]:
     if log.ended:
         return []
     records = [Record.parse(text.decode()) for text in texts]
-    return [one for one in records if one.sequence > log.last.get(one.producer, (0, 0))[0]]
+    return [one for one in records if not log.has(one.producer, one.sequence)]
+
+
+def _inboxes(keys: FencedKeys, partition: Partition) -> list[Command]:
+    return [("ZRANGE", name(partition), 0, -1) for name in (keys.inbox, keys.delayed)]
 
 
 def _pairs(flat: Sequence[bytes]) -> list[tuple[bytes, bytes]]:

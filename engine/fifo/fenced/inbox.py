@@ -20,13 +20,15 @@ class Inbox:
     def __init__(self, *, decides: Connection, admission: Admission, keys: FencedKeys, clock: Clock) -> None:
         self._decides, self._admission, self._keys, self._clock = decides, admission, keys, clock
 
-    async def put(self, partition: Partition, records: Sequence[Record]) -> None:
-        """Two zones have ``records`` when it returns; what was there stays. Raises what the port raises, and ``Sealed``
-        if two zones take nothing more; the third may have them.
+    async def put(self, partition: Partition, records: Sequence[Record], *, delayed: bool = False) -> None:
+        """Two zones have ``records`` when it returns; what was there stays. ``delayed``: none is due at once.
+
+        Raises what the port raises, and ``Sealed`` if two zones take nothing more; the third may have them.
         """
         keys = self._keys
-        names = [keys.meta(partition), keys.registers(partition), keys.inbox(partition)]
-        words = [word for record in records for word in (self._clock.now_ms(), record.text())]
+        inbox = (keys.delayed if delayed else keys.inbox)(partition)
+        names = [keys.meta(partition), keys.registers(partition), inbox]
+        words = [word for record in records for word in (record.due_ms or self._clock.now_ms(), record.text())]
         perhaps = False
         for _ in range(ATTEMPTS):
             era = await self._admission.era(partition)

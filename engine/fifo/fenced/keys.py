@@ -47,6 +47,10 @@ class FencedKeys:
         """Sorted set: record without offset → when it was sent, in ms of its producer's clock."""
         return f"{self._of(partition)}:inbox"
 
+    def delayed(self, partition: Partition) -> str:
+        """Sorted set: record without offset that is not due at once → when it is, in ms of its producer's clock."""
+        return f"{self._of(partition)}:delayed"
+
     def aside(self, partition: Partition) -> str:
         """Hash: what a group put aside, and which offset → why."""
         return f"{self._of(partition)}:aside"
@@ -56,7 +60,7 @@ class FencedKeys:
         return f"{self._of(partition)}:filled"
 
     def all(self, partition: Partition) -> list[str]:
-        named = (self.meta, self.registers, self.log, self.inbox, self.aside, self.filled)
+        named = (self.meta, self.registers, self.log, self.inbox, self.aside, self.filled, self.delayed)
         return [name(partition) for name in named]
 
     def _of(self, partition: Partition) -> str:

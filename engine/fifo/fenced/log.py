@@ -1,10 +1,10 @@
 """The log of a fenced partition: one writer gives offsets, to records that it finds in the inboxes of single zones.
 
-A record follows those of its producer with lower numbers without a gap, and has one offset. The writer's register holds
-the end of the log, where its last write began, and the last number of each producer; records lie beside it, each under
-the token of its writer. What lies in front of the last write was decided before that was sent, so each write takes what
-the one before it gave offsets to out of the inboxes: until then a zone that took a write which nobody decided still has
-the record where other writers look for it.
+A record follows those of its producer that are due before it (``Record.front``), and has one offset. The writer's
+register holds the end of the log, where its last write began, and of each producer the last number and those in front
+of it that still wait, delayed; records lie beside it, each under the token of its writer. What lies in front of the
+last write was decided before that was sent, so each write takes what the one before it gave offsets to out of the
+inboxes: until then a zone that took a write which nobody decided still has the record where other writers look for it.
 """
 
 import json
@@ -34,12 +34,12 @@ OTHERS_EVERY = 8
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogState:
     """``end``: offset of the next record. ``since``: where the last write began. ``last``: producer → its last number
-    and the offset of that. ``ended``: no record follows.
+    and the offset given last to it; then the lower numbers that have none. ``ended``: no record follows.
     """
 
     end: int = 0
     since: int = 0
-    last: dict[str, tuple[int, int]] = field(default_factory=dict)
+    last: dict[str, tuple[int, ...]] = field(default_factory=dict)
     ended: bool = False
 
     @classmethod
@@ -48,8 +48,7 @@ class LogState:
         if not text:
             return cls()
         end, since, last, *ended = json.loads(text)
-        known = {name: (number, offset) for name, (number, offset) in last.items()}
-        return cls(end=end, since=since, last=known, ended=bool(ended))
+        return cls(end=end, since=since, last={name: tuple(of) for name, of in last.items()}, ended=bool(ended))
 
     def text(self) -> str:
         ended = [1] if self.ended else []
@@ -57,13 +56,22 @@ class LogState:
 
     def holds(self, record: Record) -> bool | None:
         """Whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
-        if record.sequence <= self.last.get(record.producer, (0, 0))[0]:
+        if self.has(record.producer, record.sequence):
             return True
         return False if self.ended and (record.producer in self.last or len(self.last) < PRODUCERS_MAX) else None
 
+    def has(self, producer: str, number: int) -> bool:
+        """Whether record ``number`` of ``producer`` has an offset; nobody waits for number 0."""
+        known, _, *waits = self.last.get(producer, (0, 0))
+        return number <= known and number not in waits
+
     def with_records(self, records: Sequence[tuple[int, Record]]) -> "LogState":
         """The state after ``records`` with their offsets; it knows the last sequence of the latest producers only."""
-        last = {**self.last, **{each.producer: (each.sequence, offset) for offset, each in records}}
+        last = dict(self.last)
+        for offset, each in records:
+            known, _, *waits = last.get(each.producer, (0, 0))
+            waits = [number for number in (*waits, *range(known + 1, each.sequence)) if number != each.sequence]
+            last[each.producer] = (max(known, each.sequence), offset, *waits)
         if len(last) > PRODUCERS_MAX:
             last = dict(sorted(last.items(), key=lambda item: item[1][1])[-PRODUCERS_MAX:])
         return LogState(end=self.end + len(records), since=self.end, last=last)
@@ -140,21 +148,22 @@ class FencedLog:
         """Give offsets to all that sealed zones have left, and then end the log. Raises what the port raises.
 
         Of any two zones with the seal one has each push that was confirmed: before that zone took the seal. What none
-        of two has was not, and gets no offset any more.
+        of two has was not, and gets no offset any more. What is delayed is waited for.
         """
         async with self._turn:
             while self.writes and not self._state.ended:
-                left = await self._left_when_sealed()
-                chosen, known = self._in_order(left or [])
+                due = await self._left(due_ms=self._due_ms(), sealed=True)
+                chosen, known = self._in_order(due or [])
                 if chosen:
                     await self._append(chosen, known)
-                elif left is None or set(left) - set(known):
+                    continue
+                left = await self._left(due_ms=None, sealed=True)
+                if left is None or any(map(self._lacks, left)):
                     return
-                else:
-                    state = replace(self._state.with_records([]), ended=True)
-                    removed = list(dict.fromkeys((*self._given, *known)))
-                    await self.register.write(state.text(), Effects(removed=removed))
-                    self._state, self._given = state, []
+                state = replace(self._state.with_records([]), ended=True)
+                removed = list(dict.fromkeys((*self._given, *left)))
+                await self.register.write(state.text(), Effects(removed=removed))
+                self._state, self._given = state, []
 
     async def repair(self) -> None:
         """Give zones the records that they missed. Raises what the port raises.
@@ -191,10 +200,20 @@ class FencedLog:
         return [(offset, text) for offset, (text, *_) in zip(offsets, texts, strict=True)]
 
     async def _give_offsets(self) -> None:
-        """To what is found in the inbox of one zone; they count when two zones have them in the log."""
+        """To what is found in the inbox of one zone; they count when two zones have them in the log.
+
+        To what was delayed only if all is known that was confirmed and is due, from two zones: what one zone lacks may
+        be due before.
+        """
         if self._state.ended:
             return
-        chosen, known = self._in_order(await self._pending())
+        due_ms = self._due_ms()
+        texts, delayed = await self._pending(due_ms)
+        if any(map(self._lacks, delayed)):
+            texts = await self._left(due_ms=due_ms) or texts
+        else:
+            texts += delayed
+        chosen, known = self._in_order(texts)
         if chosen or not set(known) <= set(self._given):
             await self._append(chosen, known)
 
@@ -211,44 +230,64 @@ class FencedLog:
         self._state, self._given = state, [text for _, text in texts]
         self._known.update(records)
 
-    async def _pending(self) -> list[str]:
+    def _due_ms(self) -> int:
+        """What is due by then is so by every clock."""
+        return self._store.clock.now_ms() - self._store.clock_margin_ms
+
+    async def _pending(self, due_ms: int) -> tuple[list[str], list[str]]:
+        """What one zone has in its inbox, and what it has that was delayed and is due at ``due_ms``."""
         zones = [self._near, *(zone for zone in self._store.views.zones if zone != self._near)]
         turn, self._empty_looks = self._empty_looks, self._empty_looks + 1
         zone = zones[turn // OTHERS_EVERY % len(zones)] if turn % OTHERS_EVERY == 0 else self._near
-        key = self._store.keys.inbox(self.partition)
-        last = READ_MAX + len(self._given) - 1
-        answer = await attempt(self._store.views.zones[zone], [("ZRANGE", key, 0, last)])
-        return [raw.decode() for raw in answer[0]] if answer else []
+        keys, count = self._store.keys, READ_MAX + len(self._given)
+        reading: list[Command] = [
+            ("ZRANGE", keys.inbox(self.partition), 0, count - 1),
+            ("ZRANGEBYSCORE", keys.delayed(self.partition), "-inf", due_ms, "LIMIT", 0, count),
+        ]
+        answer = await attempt(self._store.views.zones[zone], reading)
+        if answer is None:
+            return [], []
+        inbox, delayed = ([raw.decode() for raw in raws] for raws in answer)
+        return inbox, delayed
 
-    async def _left_when_sealed(self) -> list[str] | None:
-        """What zones of one era that have the seal have in their inboxes; None if those are not two."""
-        views = self._store.views
-        reading: Command = ("ZRANGE", self._store.keys.inbox(self.partition), 0, -1)
-        found = (await views.of(self.partition, [SEAL_REGISTER], reading)).values()
-        sealed = [view for view in found if view.admitted and view.registers[0].state]
-        eras = Counter(view.era for view in sealed)
-        counted = [view for view in sealed if eras[view.era] >= views.majority]
+    def _lacks(self, text: str) -> bool:
+        record = Record.parse(text)
+        return not self._state.has(record.producer, record.sequence)
+
+    async def _left(self, *, due_ms: int | None, sealed: bool = False) -> list[str] | None:
+        """What zones of one era have in their inboxes; of what is delayed that which is due at ``due_ms``, or all.
+
+        None if those are not two. ``sealed``: only those with the seal count.
+        """
+        views, keys = self._store.views, self._store.keys
+        reading: list[Command] = [
+            ("ZRANGE", keys.inbox(self.partition), 0, -1),
+            ("ZRANGEBYSCORE", keys.delayed(self.partition), "-inf", "+inf" if due_ms is None else due_ms),
+        ]
+        found = (await views.of(self.partition, [SEAL_REGISTER], *reading)).values()
+        taking_part = [view for view in found if view.admitted and (view.registers[0].state or not sealed)]
+        eras = Counter(view.era for view in taking_part)
+        counted = [view for view in taking_part if eras[view.era] >= views.majority]
         if not counted:
             return None
-        return list(dict.fromkeys(raw.decode() for view in counted for raw in view.more[0]))
+        return list(dict.fromkeys(raw.decode() for view in counted for raws in view.more for raw in raws))
 
     def _in_order(self, texts: Iterable[str]) -> tuple[list[Record], list[str]]:
-        """Those whose turn it is, in the order in which they were sent as far as numbers allow, not too many; and those
-        that the log has already.
+        """Those whose turn it is, in the order of (due, epoch, number), not too many; and those that the log has.
+
+        Behind one that lacks what is in front of it, no other of its producer has its turn.
         """
-        waiting: dict[tuple[str, int], Record] = {}
-        known, chosen = [], []
-        following = {name: number + 1 for name, (number, _) in self._state.last.items()}
-        for text in texts:
-            record = Record.parse(text)
-            if record.sequence < following.get(record.producer, 1):
+        known, chosen, waits = [], [], set()
+        given: set[tuple[str, int]] = set()
+        for record, text in sorted(((Record.parse(text), text) for text in texts), key=lambda each: each[0].order):
+            producer, number, front = record.producer, record.sequence, record.front
+            if self._state.has(producer, number):
                 known.append(text)
+            elif producer in waits or not (self._state.has(producer, front) or (producer, front) in given):
+                waits.add(producer)
             else:
-                waiting[record.producer, record.sequence] = record
-        for producer, _ in list(waiting):
-            while (turn := (producer, following.get(producer, 1))) in waiting:
-                chosen.append(waiting.pop(turn))
-                following[producer] = turn[1] + 1
+                chosen.append(record)
+                given.add((producer, number))
         return chosen[:READ_MAX], known
 
     async def _stored(self, offset: int, count: int) -> list[Entry]:

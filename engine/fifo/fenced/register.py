@@ -213,7 +213,9 @@ class Register:
     async def _decided(self, script: str, words: Sequence[Argument], shown: Shown) -> str:
         """What two zones answer to a question; ok, too, if two zones show its effect whatever they answered."""
         store, keys = self.store, self.store.keys
-        names = [name(self.partition) for name in (keys.meta, keys.registers, keys.log, keys.inbox, keys.aside)]
+        names = [
+            name(self.partition) for name in (keys.meta, keys.registers, keys.log, keys.inbox, keys.aside, keys.delayed)
+        ]
         for _ in range(ATTEMPTS):
             era = await store.admission.era(self.partition)
             if era is None:

@@ -102,7 +102,7 @@ class SealedLogs(PartitionLogs):
         return await held(self._store.views, partition, record)
 
     async def delayed(self, partition: Partition) -> list[Delayed]:
-        """Fenced topics have no delays."""
+        """None: a sealed log ends after all that was delayed is in it."""
         return []
 
     async def forget_delayed(self, partition: Partition) -> None:

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.mutex import Mutex
 from engine.fifo.events import Observer, Unobserved
+from engine.fifo.log.due_order import DueOrder
 from engine.fifo.log.partition_log import Appended, EndedWithout, PartitionLogs, Sealed
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
@@ -41,7 +42,9 @@ class Sending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """``offset``: None for a message that is not due yet. ``due_ms``: from when it may be delivered."""
+    """``offset``: None for a message that is not due yet. ``due_ms``: from when it may be delivered, if it is delayed;
+    of one that is sent again, as it was at first.
+    """
 
     partition: Partition
     offset: int | None
@@ -87,6 +90,7 @@ class Producer:
         self._keys: dict[str, Mutex] = {}
         self._turns: dict[Partition, Mutex] = defaultdict(lambda: Mutex(runtime))
         self._sequences: dict[tuple[Partition, str], int] = defaultdict(int)
+        self._orders: dict[tuple[Partition, str], DueOrder] = {}
         self._lives: dict[Partition, int] = defaultdict(int)
         self._given_up: dict[tuple[str, Partition, int], Record] = {}
 
@@ -137,10 +141,11 @@ class Producer:
         before = await self._placed_before(message.id, key, epoch)
         if before is not None:
             return before
-        record = self._given_up.pop((message.id, partition, epoch), None) or self._next(partition, message, key, epoch)
-        now_ms = None if self._clock is None else self._clock.now_ms()
-        due_ms = now_ms + message.timeout_ms if now_ms is not None and message.timeout_ms else None
-        due_ns = None if due_ms is None else self._runtime.now_ns() + message.timeout_ms * NS_PER_MS
+        now_ms = 0 if self._clock is None else self._clock.now_ms()
+        sent_before = self._given_up.pop((message.id, partition, epoch), None)
+        record = sent_before or self._next(partition, message, key, epoch, now_ms=now_ms)
+        due_ms = record.due_ms if message.timeout_ms else None
+        due_ns = None if due_ms is None else self._runtime.now_ns() + (due_ms - now_ms) * NS_PER_MS
         named = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
         call = self._observer.begin("produce", partition=partition.name, epoch=epoch, **named)
         try:
@@ -177,19 +182,26 @@ class Producer:
                 named = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
                 call = self._observer.begin("produce", partition=partition.name, epoch=earlier, **named)
                 self._observer.end(call, outcome="ok", status="duplicate")
-                return Placed(partition, None)
+                return Placed(partition, None, record.due_ms or None)
         return None
 
-    def _next(self, partition: Partition, message: Message, key: str, epoch: int) -> Record:
+    def _next(self, partition: Partition, message: Message, key: str, epoch: int, *, now_ms: int) -> Record:
         """In each epoch, and after it gave up on a record, the producer numbers under another name.
 
-        A key may come from another partition, where it was numbered otherwise.
+        A key may come from another partition, where it was numbered otherwise. From its first delayed record on those
+        under a name tell when they are due.
         """
         epochs, life = f"@{epoch}" if epoch else "", self._lives[partition]
         writer = f"{self._name}{epochs}.{life}" if life else f"{self._name}{epochs}"
         self._sequences[partition, writer] += 1
         number = self._sequences[partition, writer]
-        return Record(id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch)
+        record = Record(id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch)
+        order = self._orders.get((partition, writer))
+        if order is None and not message.timeout_ms:
+            return record
+        order = order or self._orders.setdefault((partition, writer), DueOrder(number - 1))
+        due_ms, front = order.place(number, now_ms=now_ms, delay_ms=message.timeout_ms)
+        return replace(record, due_ms=due_ms, front=front)
 
     async def _tried(self, partition: Partition, record: Record, due_ms: int | None) -> Appended:
         idempotent = self._sending is Sending.IDEMPOTENT

@@ -9,7 +9,9 @@ from typing import Self
 class Record:
     """``sequence``: the number of the message among those of ``producer`` in its partition; from 1.
 
-    ``epoch``: how often the topic had been resized when it was sent, as its producer knew.
+    ``epoch``: how often the topic had been resized when it was sent, as its producer knew. ``due_ms``: when it is due
+    by its producer's clock, which is when it was sent if it is not delayed; 0: nobody says. ``front``: the number of
+    the record, among those that its producer had sent by then, that is due last before it; 0: none is.
     """
 
     id: str
@@ -18,10 +20,22 @@ class Record:
     producer: str
     sequence: int
     epoch: int = 0
+    due_ms: int = 0
+    front: int = -1
+
+    def __post_init__(self) -> None:
+        if self.front < 0:
+            object.__setattr__(self, "front", self.sequence - 1)
 
     def text(self) -> str:
         parts = [self.id, self.key, self.body, self.producer, self.sequence, self.epoch]
+        parts += [self.due_ms, self.front] if self.due_ms else []
         return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Among those of its partition: by (due, epoch, sequence)."""
+        return self.due_ms, self.epoch, self.sequence
 
     @property
     def place(self) -> str:
@@ -30,8 +44,10 @@ class Record:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        message_id, key, body, producer, sequence, epoch = json.loads(text)
-        return cls(id=message_id, key=key, body=body, producer=producer, sequence=sequence, epoch=epoch)
+        message_id, key, body, producer, sequence, epoch, *due = json.loads(text)
+        due_ms, front = due or (0, -1)
+        told = {"id": message_id, "key": key, "body": body, "producer": producer, "epoch": epoch}
+        return cls(**told, sequence=sequence, due_ms=due_ms, front=front)
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,12 +276,13 @@ class _Sender:
         """One message after the other; an error has the receipts so far, and the id of the message that failed."""
         receipts: list[Receipt] = []
         for message in messages:
-            due_ms = self._clock.now_ms() + message.timeout_ms
+            now_ms = self._clock.now_ms()
             try:
                 placed = await self._producer.send(message)
             except COMMAND_FAILURES as error:
                 vars(error).update(receipts=tuple(receipts), failed_ids=[message.id])
                 raise
+            due_ms = now_ms if placed.due_ms is None else placed.due_ms
             receipts.append(Receipt(id=message.id, shard=placed.partition.name, due_ms=due_ms))
         return receipts
 

@@ -142,13 +142,14 @@ class FencedBench:
             sending=Sending.IDEMPOTENT,
             logs=logs,
             runtime=self.runtime,
+            clock=self.cluster.clock(zone),
             observer=self.observer,
             attempts=6,
         )
 
-    async def push(self, producer, key, number):
+    async def push(self, producer, key, number, delay_ms=0):
         self.pushed += 1
-        message = Message(id=f"{key}-{number}", key=key)
+        message = Message(id=f"{key}-{number}", key=key, timeout_ms=delay_ms)
         try:
             await producer.send(message)
         except COMMAND_FAILURES:

@@ -1,6 +1,7 @@
 -- A page of what an admitted zone has, for one that is not: it keeps the newer of what it has and what it gets.
--- KEYS[3]: log, KEYS[4]: inbox, KEYS[5]: what was put aside, KEYS[6]: the pages that came. ARGV[1]: the era in which it is
--- to be admitted, ARGV[2]: the number of the page, ARGV[3]: what it is a page of, ARGV[4..]: pairs.
+-- KEYS[3]: log, KEYS[4]: inbox, KEYS[5]: what was put aside, KEYS[6]: the pages that came,
+-- KEYS[7]: delayed. ARGV[1]: the era in which it is to be admitted, ARGV[2]: the number of the page, ARGV[3]: what it is a page
+-- of, ARGV[4..]: pairs.
 if admitted() then return 'admitted' end
 for i = 4, #ARGV, 2 do
   local name, value = ARGV[i], ARGV[i + 1]
@@ -21,6 +22,8 @@ for i = 4, #ARGV, 2 do
     if tonumber(string.match(value, '^%d+')) > held then redis.call('HSET', KEYS[3], name, value) end
   elseif ARGV[3] == 'inbox' then
     redis.call('ZADD', KEYS[4], 'NX', value, name)
+  elseif ARGV[3] == 'delayed' then
+    redis.call('ZADD', KEYS[7], 'NX', value, name)
   else
     redis.call('HSETNX', KEYS[5], name, value)
   end

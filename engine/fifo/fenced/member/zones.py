@@ -100,15 +100,13 @@ class FencedLogs(PartitionLogs):
         now_ms: int | None = None,
         due_ms: int | None = None,
     ) -> Appended:
-        """Two zones have ``record`` in the inbox; it has no offset yet. Raises ``ValueError`` if it is delayed.
+        """Two zones have ``record`` in the inbox; it has no offset yet.
 
         Where the partition is sealed it waits for the end of the log: *duplicate* if the record is in it, otherwise
         ``EndedWithout``.
         """
-        if due_ms is not None:
-            raise ValueError(f"mode fenced has no delays: due_ms must be None, got {due_ms}")
         try:
-            await self._inbox.put(partition, [record])
+            await self._inbox.put(partition, [record], delayed=due_ms is not None)
         except Sealed as error:
             if not await self._found_at_the_end(partition, record):
                 raise EndedWithout(f"{partition.name} has ended without number {record.sequence}") from error

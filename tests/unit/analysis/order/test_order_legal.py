@@ -324,3 +324,17 @@ def test_a_batch_of_which_one_failed_comes_again_as_a_whole_and_is_no_disorder(t
             owner.end(start, status)
         topic.now += 20
     assert topic.verdict().of(Property.STRICT_ORDER) == held
+
+
+def test_a_delayed_message_that_was_confirmed_after_another_was_due_may_stand_behind_it() -> None:
+    """Whether it was there in time, nobody knows."""
+    for confirmed_after_ms, told in ((0, "broken"), (90, "not exercised")):
+        topic = Ordered()
+        for due_ms, later_ms in ((90, 0), (60, confirmed_after_ms)):
+            topic.now += later_ms
+            topic.produce(offset=None, until_ns=due_ms * MS)
+        topic.now = 100
+        owner = topic.grant("m-1")
+        owner.work(0)
+        owner.work(1)
+        assert topic.verdict().of(Property.PRODUCED_IN_ORDER) == told

@@ -43,6 +43,14 @@ def test_resizes_under_drawn_faults_break_nothing(level):
     assert [trial.violated for trial in trials] == [()] * 4
 
 
+@pytest.mark.parametrize("seed", [2, 54, 56])
+def test_delays_under_drawn_faults_break_nothing(seed):
+    """In 54 and 56 a delayed message is pushed again, and is due as it was at first."""
+    trial = drawn(seed, fault_class=FaultClass.DELAYED)
+    assert trial.violated == ()
+    assert trial.verdict.order.opportunities["I1"] > 0
+
+
 def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_path):
     cells = chosen(
         engine="fifo", modes=[EngineMode.FENCED], levels=[Level.DC_QUORUM], fault_classes=[FaultClass.ANY_OF_ONE_ZONE]

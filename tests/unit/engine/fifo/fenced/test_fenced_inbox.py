@@ -6,76 +6,16 @@ Method: writers of one log on three simulated zones, with cuts and one loss at c
 from dataclasses import replace
 
 import pytest
-from support.engine.fenced import ZONES, FencedBench
+from support.engine.fenced import ZONES
+from support.engine.fenced_writers import WriterBench
 
-from cluster.links.link import Cut
-from cluster.zone import Restart
 from engine.fifo.fenced.keys import ROUTE_REGISTER, SEAL_REGISTER, route_partition
-from engine.fifo.fenced.log import OTHERS_EVERY, FencedLog
 from engine.fifo.fenced.member.zones import FencedLogs
 from engine.fifo.fenced.resizing import FencedRoutes, SealedLogs, known_log
-from engine.fifo.fenced.scripts import run
 from engine.fifo.log.partition_log import Appended, EndedWithout
 from engine.fifo.log.record import Record
 from engine.fifo.topics.routes import RouteChanged
 from engine.ports import PortError
-
-LEASE_MS = 200
-
-
-class WriterBench(FencedBench):
-    """One partition, and whoever writes its log, one after the other."""
-
-    def __init__(self):
-        super().__init__(partitions=1)
-        (self.partition,) = self.partitions
-
-    def writer(self, name, zone):
-        store = self.wires(zone, name).store(lease_ms=LEASE_MS, margin_ms=20)
-        return FencedLog(store, self.partition, near=zone)
-
-    def store(self, name, zone):
-        return self.wires(zone, name).store(lease_ms=LEASE_MS, margin_ms=20)
-
-    async def alone(self, zone, script, *words):
-        """Only ``zone`` hears of it."""
-        keys, store = self.keys, self.store("alone", zone)
-        names = [name(self.partition) for name in (keys.meta, keys.registers)]
-        names += (
-            [keys.inbox(self.partition)] if script == "push" else [keys.log(self.partition), keys.inbox(self.partition)]
-        )
-        era = await store.admission.era(self.partition)
-        (answer,) = await self.cluster.direct(zone).execute(run(script, names, era, *words))
-        return answer
-
-    def cut_off(self, zone):
-        links = [link for pair, link in self.cluster.links.items() if zone in pair]
-        for link in links:
-            link.cut(Cut.DROP)
-        return links
-
-    async def mend(self, links):
-        for link in links:
-            link.mend()
-        await self.pause_ms(100)
-
-    async def wiped(self, zone, writer):
-        """It comes back empty, and is let in."""
-        server = self.cluster.zones[zone]
-        await server.kill()
-        await server.restart(Restart.WIPE)
-        store = writer.register.store
-        while not all(view.admitted for view in (await store.views.of(self.partition, ["log"])).values()):
-            await self.pause_ms(50)
-            await store.admission.mend(self.partition)
-
-    async def placed(self, writer, offset):
-        """What stands at ``offset``; None if it is empty after every zone's inbox was looked at."""
-        for _ in range(OTHERS_EVERY * (len(ZONES) + 1)):
-            if entries := await writer.read(offset, 1):
-                return entries[0].record.id
-            await self.pause_ms(10)
-        return None
 
 
 def test_a_write_that_one_zone_took_and_nobody_decided_costs_no_copy_of_a_push():
