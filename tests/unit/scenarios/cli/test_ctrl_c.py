@@ -3,52 +3,10 @@
 Method: the command line as a process whose Python sends itself SIGINT at one import, or after its verb has ended.
 """
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.programs import HANGS_S
-from support.scenarios.short_runs import zonelab_command
-
-_HOOK = """
-import atexit, os, signal, sys
-class Interrupting:
-    def find_spec(self, name, path=None, target=None):
-        if name == os.environ["INTERRUPT_AT"]:
-            sys.meta_path.remove(self)
-            interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
-            interrupt = Freed if "WHERE_NOTHING_RAISES" in os.environ else interrupt
-            atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
-class Freed:
-    def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
-        kill(me, interrupt)
-if os.environ["INTERRUPT_AT"] == "the end":
-    sys.freed_last = Freed()
-if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
-    sys.meta_path.insert(0, Interrupting())
-"""
-
-
-def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[int, str]:
-    """The exit code, and what was written to stderr."""
-    (directory / "sitecustomize.py").write_text(_HOOK)
-    done = subprocess.run(
-        zonelab_command(*words),
-        cwd=directory,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(directory),
-            "ZONELAB_STATE": str(directory),
-            "INTERRUPT_AT": at,
-            **changes,
-        },
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-        check=False,
-    )
-    return done.returncode, done.stderr
+from support.scenarios.interrupting import interrupted
 
 
 @pytest.mark.parametrize("at", ["typer", "cluster.zone", "pydantic", "scenarios.cli.session"])

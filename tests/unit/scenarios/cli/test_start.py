@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.scenarios.every_verb import SLOW_TO_LOAD
 
 from analysis.runs.builder import RunBuilder
-
-SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "pandas", "pyarrow", "pyspark", "scipy", "simpy"}
 
 _LOADED = """
 import sys

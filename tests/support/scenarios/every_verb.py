@@ -1,0 +1,77 @@
+"""Every verb of the command line, as the command line itself lists them, and words with which each has little to do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from scenarios.cli.app import app
+
+SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "pandas", "pyarrow", "pyspark", "scipy", "simpy"}
+
+
+def _verbs(command: Any, *path: str) -> Iterator[str]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield " ".join(path)
+        return
+    for name, one in inner.items():
+        yield from _verbs(one, *path, name)
+
+
+VERBS = tuple(_verbs(typer.main.get_command(app)))
+
+WORDS = {
+    "demo": "--on sim",
+    "scenarios": "",
+    "engines": "",
+    "run": "short.yaml --on sim",
+    "replay": "short.yaml",
+    "hunt": "short.yaml --runs 1 --messages 5",
+    "sweep": "short.yaml --runs 1",
+    "shrink": "short.yaml",
+    "evaluate": "--runs 28 --zones 2",
+    "new": "rollout",
+    "matrix": "--runs 1 --level DC_ONE --faults none --mode default",
+    "ablate": "--runs 1 --off lease-nx",
+    "limit": "short.yaml --runs 1",
+    "pbs": "--model lnkd-ssd --trials 100",
+    "measure-lag": "127.0.0.1:1 --for 100ms",
+    "check": "runs/short/latest",
+    "report": "runs/short/latest",
+    "partitions": "runs/short/latest",
+    "plot": "runs/short/latest --kind rate",
+    "compare": "runs/short/latest runs/short/latest",
+    "index": "",
+    "analyze": "runs/short/latest",
+    "up": "--zones 1 --port 0",
+    "status": "",
+    "monitor": "",
+    "heal": "",
+    "down": "",
+    "image": "",
+    "fault cut": "a",
+    "fault hold": "a",
+    "fault lag": "a constant:5ms",
+    "fault loss": "a 0.1",
+    "fault duplicate": "a 0.1",
+    "fault slow": "a",
+    "fault pause": "a",
+    "fault memory": "a",
+    "fault kill": "a",
+    "fault restart": "a",
+    "fault end": "1",
+    "fault coordinator kill": "a",
+    "fault coordinator pause": "a",
+    "fault coordinator restart": "a",
+    "fault port kill": "a",
+    "fault port pause": "a",
+    "gmq start": "",
+    "gmq status": "",
+    "gmq stop": "",
+}
+"""By verb. A scenario lies in ``short.yaml`` and its run below ``runs``, if there is one."""
+
+
+def line(verb: str) -> list[str]:
+    return [*verb.split(), *WORDS[verb].split()]

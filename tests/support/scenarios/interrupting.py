@@ -1,0 +1,48 @@
+"""The command line as a process that gets Ctrl-C at one import, or after its verb has ended."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from support.programs import HANGS_S
+from support.scenarios.short_runs import zonelab_command
+
+_HOOK = """
+import atexit, os, signal, sys
+AT_VERB, BEFORE_VERB = os.environ["INTERRUPT_AT"] == "the verb", "scenarios.cli.old_spellings"
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"] or (AT_VERB and BEFORE_VERB in sys.modules):
+            sys.meta_path.remove(self)
+            interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
+            interrupt = Freed if "WHERE_NOTHING_RAISES" in os.environ else interrupt
+            atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
+class Freed:
+    def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
+        kill(me, interrupt)
+if os.environ["INTERRUPT_AT"] == "the end":
+    sys.freed_last = Freed()
+if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
+    sys.meta_path.insert(0, Interrupting())
+"""
+
+
+def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[int, str]:
+    """Exit code and stderr. ``at``: the name of a module, "the verb" (the first that it imports), or "the end"."""
+    (directory / "sitecustomize.py").write_text(_HOOK)
+    done = subprocess.run(
+        zonelab_command(*words),
+        cwd=directory,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(directory),
+            "ZONELAB_STATE": str(directory),
+            "INTERRUPT_AT": at,
+            **changes,
+        },
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
+    )
+    return done.returncode, done.stderr
