@@ -1,6 +1,8 @@
-"""What the live page costs while Chromium shows it: p99 of pushes at ``zonelab up``, and throughput at saturation.
+"""What the live page costs: p99 of pushes at ``zonelab up``, and throughput at saturation.
 
-With the page open and closed in turns, so that a busy moment of the machine falls on both; ratios are of neighbours.
+In turns, so that a busy moment of the machine falls on all: nobody looks (``closed``), a process asks for the page's
+events and shows nothing (``events``), Chromium shows the page (``open``). What ``events`` costs is the cost of serving
+the page, the rest of ``open`` is that of a browser on the same machine. Ratios of pairs are those of one round.
 
 * ``push``: 200 messages a second through the ports of a cluster of ``zonelab up``, latency of each push;
 * ``saturation``: dyno-queues on three process zones in one process with its load, as in ``queue_throughput``; the page
@@ -8,7 +10,7 @@ With the page open and closed in turns, so that a busy moment of the machine fal
 
 On a machine that is busy otherwise, look at the ratios of processor time: they do not depend on who else computes.
 
-    .venv/bin/python benchmarks/monitor_cost.py [--turns 6] [--seconds 12]
+    .venv/bin/python benchmarks/monitor_cost.py [--rounds 6] [--seconds 12] [--parts push]
 """
 
 import argparse
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -52,6 +55,23 @@ RATE_PER_S = 200
 SETTLE_S = 2.0
 """The page is shown after this time."""
 
+LOOKS = ("closed", "events", "open")
+"""Who looks at the page in a turn; the next round has them the other way round, so that what grows with time falls on
+all."""
+
+_READER = """
+import sys, httpx
+headers = {"Authorization": f"Bearer {sys.argv[2]}"}
+with httpx.stream("GET", sys.argv[1], headers=headers, timeout=60, trust_env=False) as answer:
+    for line in answer.iter_lines():
+        if line == "event: reading":
+            print(line, flush=True)
+"""
+
+
+def turns_of(rounds: int) -> list[str]:
+    return [look for number in range(rounds) for look in LOOKS[:: -1 if number % 2 else 1]]
+
 
 class Browser:
     """Chromium without a window; its tabs are opened and closed through its debugging port."""
@@ -65,11 +85,18 @@ class Browser:
             f"--user-data-dir={folder}",
         )
         chromium = str(shutil.which("chromium"))
-        self.process = subprocess.Popen([chromium, *plain], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [chromium, *plain], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         told = Path(folder) / "DevToolsActivePort"
         while not told.exists():
             time.sleep(0.1)
         self._at = f"http://127.0.0.1:{told.read_text().split()[0]}/json"
+
+    def processor_s(self) -> float:
+        """Of all its processes."""
+        shown = subprocess.run(["pgrep", "-s", str(self.process.pid)], capture_output=True, text=True, check=False)
+        return processor_s([int(pid) for pid in shown.stdout.split()])
 
     @contextlib.asynccontextmanager
     async def tab(self, address: str) -> AsyncIterator[None]:
@@ -97,9 +124,33 @@ def browser() -> Iterator[Browser]:
 
 
 @contextlib.asynccontextmanager
-async def open_if(wanted: bool, chromium: Browser, address: str) -> AsyncIterator[None]:  # noqa: FBT001
-    async with chromium.tab(address) if wanted else contextlib.nullcontext():
-        await asyncio.sleep(0 if wanted else SETTLE_S)
+async def reader(address: str) -> AsyncIterator[None]:
+    """A process that asks for the events of the page at ``address``."""
+    served_at, _, token = address.partition("#token=")
+    command = (sys.executable, "-c", _READER, f"{served_at}events", token)
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        await asyncio.wait_for(process.stdout.readline(), timeout=60)
+        await asyncio.sleep(SETTLE_S)
+        yield
+        assert process.returncode is None, "the events ended"
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def looked_at(look: str, chromium: Browser, address: str) -> AsyncIterator[None]:
+    match look:
+        case "open":
+            looking: Any = chromium.tab(address)
+        case "events":
+            looking = reader(address)
+        case _:
+            looking = contextlib.nullcontext()
+    async with looking:
+        await asyncio.sleep(SETTLE_S if look == "closed" else 0)
         yield
 
 
@@ -147,7 +198,16 @@ async def pushed(queues: Sequence[DynoQueue], *, seconds: float, turn: str) -> l
     return took
 
 
-async def of_pushes(chromium: Browser, turns: int, seconds: float) -> dict[str, Any]:
+def tell(look: str, figure: float, busy: float) -> None:
+    """Of a turn that has ended, so that a run that is broken off tells what it has seen."""
+    print(f"{look} {figure:.2f}; {busy:.0f}", file=sys.stderr, flush=True)
+
+
+def p99_ms(took: Sequence[float]) -> float:
+    return 1e3 * statistics.quantiles(took, n=100)[98]
+
+
+async def of_pushes(chromium: Browser, rounds: int, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         status = zonelab(folder, "up", "--port", "0", "--lag", "lognormal:2ms:15ms", "--json")
@@ -164,23 +224,27 @@ async def of_pushes(chromium: Browser, turns: int, seconds: float) -> dict[str, 
                 for settings in [DynoSettings(prefix="app", shards=ZONES, shard=zone)]
             ]
             await pushed(queues, seconds=2, turn="warm")
-            p99_ms: dict[bool, list[float]] = {False: [], True: []}
-            busy: dict[bool, list[float]] = {False: [], True: []}
+            latencies: dict[str, list[list[float]]] = {look: [] for look in LOOKS}
+            busy: dict[str, list[float]] = {look: [] for look in LOOKS}
             pids = [zone["coordinator"]["pid"] for zone in status["zones"]]
-            for turn in range(2 * turns):
-                is_open = turn % 4 in (1, 2)  # closed, open, open, closed: what grows with time falls on both
-                async with open_if(is_open, chromium, address):
-                    before_s = processor_s(pids)
+            browser_s = 0.0
+            for turn, look in enumerate(turns_of(rounds)):
+                async with looked_at(look, chromium, address):
+                    before_s, browser_before_s = processor_s(pids), chromium.processor_s()
                     took = await pushed(queues, seconds=seconds, turn=f"t{turn}")
-                    busy[is_open].append(1e6 * (processor_s(pids) - before_s) / len(took))
-                p99_ms[is_open].append(1e3 * statistics.quantiles(took, n=100)[98])
+                    busy[look].append(1e6 * (processor_s(pids) - before_s) / len(took))
+                    browser_s += chromium.processor_s() - browser_before_s if look == "open" else 0
+                latencies[look].append(took)
+                tell(look, p99_ms(took), busy[look][-1])
             for connection in connections:
                 connection.close()
             await runtime.close()
         finally:
             zonelab(folder, "down", "--json")
     return {
-        "p99 of push, ms": compared(p99_ms),
+        "p99 of push, ms": compared({look: [p99_ms(took) for took in turns] for look, turns in latencies.items()}),
+        "p99 of all pushes, ms": {look: round(p99_ms([*chain(*turns)]), 2) for look, turns in latencies.items()},
+        "part of a processor that Chromium takes": round(browser_s / (rounds * seconds), 3),
         "processor time of the coordinators, us a message": compared(busy),
     }
 
@@ -197,60 +261,62 @@ class Saturated:
     def tell_messages(self, so_far: Any) -> None:
         """The load here is not that of a run."""
 
+    def tell_order(self, so_far: Any) -> None:
+        """No message here is ordered."""
 
-async def of_saturation(chromium: Browser, turns: int, messages: int) -> dict[str, Any]:
+
+async def of_saturation(chromium: Browser, rounds: int, messages: int) -> dict[str, Any]:
     engine, load = CATALOGUE["dyno"], Load(messages, 10, 10, 20, 20)
     told = {"name": "bench", "topology": {"zones": list(ZONES)}, "load": {"duration_s": 1, "rate_per_s": 1}}
-    rates: dict[bool, list[float]] = {False: [], True: []}
-    busy: dict[bool, list[float]] = {False: [], True: []}
+    rates: dict[str, list[float]] = {look: [] for look in LOOKS}
+    busy: dict[str, list[float]] = {look: [] for look in LOOKS}
     async with RealCluster(zones("process", ZONES), RealSettings(seed=1)) as cluster:
         page = RunPage(scenario_of(told, source="bench"))
         page.sees(Saturated(cluster))
         async with page.served():
-            for turn in range(2 * turns + 1):
-                is_open = turn % 4 in (2, 3)
+            for turn, look in enumerate(["closed", *turns_of(rounds)]):
                 async with (
-                    open_if(is_open, chromium, page.address),
+                    looked_at(look, chromium, page.address),
                     instances(cluster, engine, "DC_QUORUM", Sent()) as queues,
                 ):
                     before_s = process_time()
                     total, seconds = await throughput(queues, engine, load, f"turn{turn}")
                     used_s = process_time() - before_s
                 if turn:  # the first one warms up
-                    rates[is_open].append(total / seconds)
-                    busy[is_open].append(total / used_s)
+                    rates[look].append(total / seconds)
+                    busy[look].append(total / used_s)
+                    tell(look, total / seconds, total / used_s)
     return {
         "messages a second through push, pop and ack": compared(rates),
         "messages a second of the process's own processor time": compared(busy),
     }
 
 
-def compared(figures: dict[bool, list[float]]) -> dict[str, Any]:
-    ratios = [opened / closed for closed, opened in zip(figures[False], figures[True], strict=True)]
-    return {
-        "closed": [round(each, 2) for each in figures[False]],
-        "open": [round(each, 2) for each in figures[True]],
-        "ratio_of_medians": round(statistics.median(figures[True]) / statistics.median(figures[False]), 3),
-        "ratio_of_pairs": {
-            "median": round(statistics.median(ratios), 3),
-            "min": round(min(ratios), 3),
-            "max": round(max(ratios), 3),
-        },
-    }
+def compared(figures: dict[str, list[float]]) -> dict[str, Any]:
+    """Each turn, and what ``closed`` is multiplied by for each other look."""
+    told: dict[str, Any] = {look: [round(each, 2) for each in turns] for look, turns in figures.items()}
+    for look in LOOKS[1:]:
+        ratios = [one / closed for closed, one in zip(figures["closed"], figures[look], strict=True)]
+        told[f"{look} / closed"] = {
+            "of_medians": round(statistics.median(figures[look]) / statistics.median(figures["closed"]), 3),
+            "of_rounds": [round(pick(ratios), 3) for pick in (statistics.median, min, max)],
+        }
+    return told
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=6, help="pairs of turns")
+    parser.add_argument("--rounds", type=int, default=6, help="of three turns each")
     parser.add_argument("--seconds", type=float, default=12, help="of pushes, each turn")
     parser.add_argument("--messages", type=int, default=6_000, help="of a turn at saturation")
+    parser.add_argument("--parts", nargs="+", choices=["push", "saturation"], default=["push", "saturation"])
     options = parser.parse_args()
-    before = os.getloadavg()
+    before, results = os.getloadavg(), {}
     with browser() as chromium:
-        results = {
-            "push": uvloop.run(of_pushes(chromium, options.turns, options.seconds)),
-            "saturation": uvloop.run(of_saturation(chromium, options.turns, options.messages)),
-        }
+        if "push" in options.parts:
+            results["push"] = uvloop.run(of_pushes(chromium, options.rounds, options.seconds))
+        if "saturation" in options.parts:
+            results["saturation"] = uvloop.run(of_saturation(chromium, options.rounds, options.messages))
     load = {"before": before, "after": os.getloadavg()}
     print(
         json.dumps(
