@@ -155,7 +155,7 @@ class AblationReport(PairedReport[Ablation]):
         classes, costs = detected(self.study, ablation), dearer(self.study, ablation)
         words = [f"detected: {', '.join(classes)}"] if classes else []
         words += [f"dearer: {', '.join(costs)}"] if costs else []
-        return "; ".join(words) or "not detected"
+        return "; ".join(words) or ("too few seeds" if self._is_short(ablation) else "not detected")
 
     def _sentences(self) -> Iterator[str]:
         yield f"{effort(runs=self.study.runs, took_s=self.took_s, known=self.study.known)}."
@@ -169,10 +169,15 @@ class AblationReport(PairedReport[Ablation]):
                 continue
             names = watched(ablation.engine)
             worse, better = (sum(side.get(name, 0) for name in names) for side in (result.more, result.fewer))
-            few = f"worse in {worse} and better in {better} comparisons"
-            hole = f"{few}: too few seeds, a hole in the tests, or the mechanism is not needed"
+            hole = "too few seeds, a hole in the tests, or the mechanism is not needed"
+            if self._is_short(ablation):
+                hole = f"too few seeds, since a table of this size takes at least {self.study.least_seeds} a row"
             known = " ".join(NOT_NEEDED[mechanism] for mechanism in ablation.off if mechanism in NOT_NEEDED)
-            yield f"{ablation.name}, {result.runs} seeds: {known or hole}."
+            seen = f"worse in {worse} and better in {better} comparisons: {hole}"
+            yield f"{ablation.name}, {result.runs} seeds: {known or seen}."
+
+    def _is_short(self, ablation: Ablation) -> bool:
+        return self.study.rows[ablation].runs < self.study.least_seeds
 
 
 def _class_words(result: RowResult, name: str) -> str:

@@ -6,6 +6,7 @@ that break things anyway.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from operator import methodcaller
 from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
@@ -151,11 +152,19 @@ class PairedStudy(Generic[Row]):
         """What they have less of."""
         return self._beyond_chance(self.rows[row].fewer, self.rows[row].more, names)
 
+    @property
+    def least_seeds(self) -> int:
+        """With fewer seeds a row cannot show anything, even if all its pairs differ the same way."""
+        return next(pairs for pairs in count(1) if sign_test(pairs, 0) < self._limit)
+
+    @property
+    def _limit(self) -> float:
+        return (1 - CONFIDENCE) / (self.tests * len(self.rows))
+
     def _beyond_chance(
         self, side: Mapping[str, int], other: Mapping[str, int], names: Iterable[Name]
     ) -> tuple[Name, ...]:
-        limit = (1 - CONFIDENCE) / (self.tests * len(self.rows))
-        return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < limit)
+        return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < self._limit)
 
 
 def paired_state(path: Path) -> RunState[Measured]:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, paired_state, run_pairs, sign_test
+from scenarios.studies.ablated_queue import Ablation
+from scenarios.studies.ablation_report import AblationReport
+from scenarios.studies.mechanisms import DynoMechanism
+from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult, paired_state, run_pairs, sign_test
 
 
 @pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
@@ -64,3 +67,15 @@ def test_a_study_goes_on_from_its_state_and_finds_what_one_at_once_finds(tmp_pat
     assert (whole.complete, whole.runs, whole.known, len(MADE)) == (True, 6, 2, 6)
     assert whole.rows == study(None).rows
     assert (whole.rows["without"].failed_runs, whole.rows["without"].failed_twins) == (2, 0)
+
+
+def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
+    off, result = Ablation((DynoMechanism.LEASE_NX,)), RowResult()
+    found = PairedStudy(rows={off: result}, tests=10, runs=0, complete=True)
+    assert found.least_seeds == 8  # 1 in 2**8 is the first below 5 % over 10 tests
+    for seed in range(found.least_seeds):
+        page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
+        assert f"{seed} seeds: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
+        stuck, none = Measured(violated={"stuck": 1}, numbers={}), Measured(violated={}, numbers={})
+        result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)
+    assert found.more(off, ("stuck",)) == ("stuck",)
