@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,21 +33,56 @@ class Bent:
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """All times of an operation in order, and those at which it is counted how many take longer.
+
+    The latter are close together where few are longer.
+    """
+
+    times: NDArray[np.float64]
+    grid: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, times: NDArray[np.float64]) -> Self:
+        """``times``: in order."""
+        places = special.expit(np.linspace(-3, 14, _TAILS))
+        picked = np.unique(np.minimum((places * times.size).astype(np.int64), max(0, times.size - 1)))
+        return cls(times, np.unique(times[picked]) if times.size else times)
+
+    def falls_to(self, rates: NDArray[np.float64], share: float) -> float:
+        """The shortest time from which on at most ``share`` take longer; infinite if there is none.
+
+        ``rates``: how many take longer than each of the grid; between two of these they fall as times come.
+        """
+        beyond = np.flatnonzero(rates > share * (1 + 1e-12))
+        place = int(beyond[-1]) + 1 if beyond.size else 0
+        if place == self.grid.size:
+            return float("inf")
+        if not place:
+            return float(self.grid[0])
+        above, below = rates[place - 1], rates[place]
+        first = np.searchsorted(self.times, self.grid[place - 1], side="right")
+        last = np.searchsorted(self.times, self.grid[place], side="left")
+        return float(self.times[first + int((above - share) / (above - below) * (last - first))])
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """One setting in one year. ``outcomes`` stay what they are; the year may be another."""
 
     outcomes: Outcomes
     year: Year
-    _grids: dict[Operation, NDArray[np.float64]] = field(default_factory=dict, compare=False)
+    _tails: dict[Operation, Tail] = field(default_factory=dict, compare=False)
     _means: dict[Figure, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict, compare=False)
 
     def on(self, year: Year) -> "Measured":
         """The same runs in a year with other rates or durations of the same faults."""
-        return Measured(self.outcomes, year, self._grids, self._means)
+        return Measured(self.outcomes, year, self._tails, self._means)
 
     def estimate(self, figure: Figure, condition: str | None = None) -> float:
         """``value`` without its interval, which takes a hundred times as long."""
-        grid = np.zeros(1) if figure.operation is None else self.grid(figure.operation)
+        tail = None if figure.operation is None else self._tail(figure.operation)
+        grid = np.zeros(1) if tail is None else tail.grid
         if figure not in self._means:
             cells = self.year.cells
             means = [np.atleast_1d(self._sample(figure, grid, cell).mean) for cell in cells]
@@ -55,17 +91,17 @@ class Measured:
         weights = self.year.weights(condition)
         size = 1.0 if figure.name == UNAVAILABLE else max(float(self._vector(weights) @ sizes), 1e-300)
         rates = self._value(condition, lambda chosen: self._vector(chosen) @ means_of_cells) / size
-        return float(rates[0]) if figure.percentile is None else _falls_to(grid, rates, 1 - figure.percentile)
+        return float(rates[0]) if tail is None else tail.falls_to(rates, 1 - (figure.percentile or 0.0))
 
     def value(self, figure: Figure, condition: str | None = None, *, confidence: float = 0.95) -> Estimate:
         """In seconds, or a message. Infinite if so many operations were not confirmed."""
         if figure.operation is None:
             return self.rate(figure, condition, confidence=confidence)
-        grid = self.grid(figure.operation)
-        if not grid.size:
+        tail = self._tail(figure.operation)
+        if not tail.grid.size:
             return Estimate(*(np.array(end) for end in (np.inf, 0.0, np.inf)))
-        rates = self.rate(figure, condition, at_s=grid, confidence=confidence)
-        ends = (_falls_to(grid, rate, 1 - (figure.percentile or 0.0)) for rate in (rates.value, rates.low, rates.high))
+        rates = self.rate(figure, condition, at_s=tail.grid, confidence=confidence)
+        ends = (tail.falls_to(rate, 1 - (figure.percentile or 0.0)) for rate in (rates.value, rates.low, rates.high))
         return Estimate(*map(np.asarray, ends))
 
     def rate(
@@ -107,14 +143,10 @@ class Measured:
                 found.append(Bent(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
         return found
 
-    def grid(self, operation: Operation) -> NDArray[np.float64]:
-        """Times of this setting, close together where few are longer."""
-        if operation not in self._grids:
-            times = self.outcomes.pooled(operation)
-            tails = special.expit(np.linspace(-3, 14, _TAILS))
-            picked = np.unique(np.minimum((tails * times.size).astype(np.int64), max(0, times.size - 1)))
-            self._grids[operation] = np.unique(times[picked]) if times.size else times
-        return self._grids[operation]
+    def _tail(self, operation: Operation) -> Tail:
+        if operation not in self._tails:
+            self._tails[operation] = Tail.of(self.outcomes.pooled(operation))
+        return self._tails[operation]
 
     def summed(self, figure: Figure, weights: Weights) -> Estimate:
         """Cases, not divided by messages, with their 95 % interval; ``weights`` of a part of an event, say."""
@@ -180,10 +212,3 @@ class Measured:
     def _case(self, figure: Figure) -> float:
         """The least clump: one case; of seconds without service, one hundredth of a run."""
         return self.year.run_s / 100 if figure.name == UNAVAILABLE else 1.0
-
-
-def _falls_to(grid: NDArray[np.float64], rates: NDArray[np.float64], share: float) -> float:
-    """The shortest time from which on at most ``share`` take longer; infinite if there is none."""
-    beyond = np.flatnonzero(rates > share * (1 + 1e-12))
-    place = int(beyond[-1]) + 1 if beyond.size else 0
-    return float(grid[place]) if place < grid.size else float("inf")

@@ -90,6 +90,31 @@ def test_a_percentile_of_the_year_is_that_of_the_mixture():
     assert float(measured.rate(Figure.parsed("p99(push)"), at_s=1.0).value) == pytest.approx(0.01, rel=1e-3)
 
 
+@pytest.mark.parametrize(("name", "true_us"), [("p50", 2000), ("p90", 3600), ("p99", 3960)])
+def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(name: str, true_us: int):
+    """Ends that are rounded up to the next of a few times leave the truth below the interval."""
+    order = np.random.default_rng(3).permutation(np.arange(1, 4001)).reshape(50, 80)
+
+    def run(cell, seed):
+        return RunOutcome(messages=80, times_us={"push": order[seed].tolist()})
+
+    measured = Measured(outcomes(run, runs=50), YEAR)
+    figure = Figure.parsed(f"{name}(push)")
+    told = measured.value(figure)
+    value, low, high = (float(end) * 1e6 for end in (told.value, told.low, told.high))
+    assert value == pytest.approx(true_us, abs=4)
+    assert measured.estimate(figure) * 1e6 == pytest.approx(value)
+    assert (high - value) == pytest.approx(value - low, rel=0.35)
+
+
+def test_a_percentile_of_few_different_times_is_one_of_them():
+    """The lease step is told in whole milliseconds."""
+    outcome = RunOutcome(messages=100, times_us={"lease": [2000] * 40 + [3000] * 40 + [7000] * 20})
+    measured = Measured(outcomes(lambda cell, seed: outcome), YEAR)
+    assert float(measured.value(Figure.parsed("p50(lease)")).value) == 0.003
+    assert float(measured.value(Figure.parsed("p90(lease)")).value) == 0.007
+
+
 def test_without_a_fault_the_unit_is_a_block_as_long_as_neighbours_depend_on_each_other():
     rng = np.random.default_rng(7)
     alike = {
