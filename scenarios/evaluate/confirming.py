@@ -9,6 +9,7 @@ from analysis.checkers.queue.queue import check
 from analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
 from analysis.lags.distributions import quantiles_ms
 from analysis.rates.decisions import Status
+from analysis.rates.outcomes import Outcomes, RunOutcome
 from analysis.rates.year import NO_FAULT, Cell
 from analysis.summary.conclusions import cautions
 from analysis.summary.queue_summary import summarise
@@ -28,10 +29,13 @@ from scenarios.run.on_servers import run_on_servers
 from scenarios.run_files.record import RunRecord
 from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
-from scenarios.terminal.progress import Display
+from scenarios.terminal.progress import Display, RunBar
 
 RESULTS_NAME = "confirm.jsonl"
 SETTINGS = 2
+
+PREDICTED = 40
+"""Simulated runs of each kind that is confirmed, at least: they cost little beside real ones."""
 
 LINKS_MS = 2.0
 """Where zones are closer, what programs and servers need themselves is a good part of every time."""
@@ -83,26 +87,35 @@ class Confirming:
     def _rollout(self) -> Rollout:
         return self.evaluation.rollout
 
-    def confirmed(self, evaluated: Evaluated, *, directory: Path, environment: Environment) -> Confirmation:
-        """Make the runs that ``directory`` does not know yet, until Ctrl-C. Raises ``OSError``.
+    def confirmed(
+        self, evaluated: Evaluated, *, simulated: RunState[RunOutcome], directory: Path, environment: Environment
+    ) -> Confirmation:
+        """Make the runs that ``simulated`` and ``directory`` do not know yet, until Ctrl-C.
 
-        Those on a busy machine are made again next time.
+        Real ones on a busy machine are made again next time. Raises ``OSError``, ``ManyRunsFailed``.
         """
         settings = best_settings(evaluated, self._rollout)
         known: dict[Key, RealRun] = {}
-        ended = None
+        counts = {cell: max(PREDICTED, evaluated.runs[cell]) for cell in self._cells()}
+        with RunBar(f"{self._rollout.scenario.name} predict") as bar:
+            self.evaluation.progress = bar.show
+            predicted, complete = self.evaluation.at_least(
+                counts, settings=settings, state=simulated, environment=environment
+            )
+        ended = None if complete else _Ended()
         with RunState(
             directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.evaluation.experiment()
         ) as state:
             try:
-                self._make(settings, state, known)
+                if complete:
+                    self._make(settings, state, known)
             except _Ended as error:
                 ended = error
             except KeyboardInterrupt:
                 ended = _Ended()
         return Confirmation(
             on=self.on,
-            rows=tuple(row for name in settings for row in self._rows(name, evaluated, known)),
+            rows=tuple(row for name in settings for row in self._rows(name, predicted[name].outcomes, known)),
             cautions=tuple(" ".join(run.cautions) for run in known.values() if run.cautions),
             complete=ended is None,
             failure=None if ended is None else ended.failure,
@@ -162,8 +175,7 @@ class Confirming:
             overloaded=[one.zone for one in result.summary.overloaded],
         )
 
-    def _rows(self, name: str, evaluated: Evaluated, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
-        outcomes = evaluated.measured[name].outcomes
+    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
         for cell in self._cells():
             predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
             seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)

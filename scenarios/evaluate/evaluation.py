@@ -1,7 +1,7 @@
 """An evaluation: rounds of runs of every setting, more where they tell most, up to five looks at what is known."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import ceil
 from pathlib import Path
@@ -116,6 +116,21 @@ class Evaluation:
             seconds_a_run=each_s if made else None,
         )
 
+    def at_least(
+        self,
+        counts: Mapping[Cell, int],
+        *,
+        settings: Collection[str],
+        state: RunState[RunOutcome],
+        environment: Environment,
+    ) -> tuple[Mapping[str, Measured], bool]:
+        """So many runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
+
+        Raises ``ManyRunsFailed``.
+        """
+        done = self._made(counts, settings, state, environment)
+        return self._measured(done), done.complete
+
     def _afford(self, budget: Budget, *, known: bool) -> None:
         """Raises ``NotAccepted`` if it is too small for one round. A run is made twice: the first has imports in it."""
         cells = self.rollout.year.cells
@@ -196,19 +211,29 @@ class Evaluation:
 
     def _round(self, state: RunState[RunOutcome], environment: Environment) -> AllRuns[RunOutcome]:
         """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
+        return self._made(self._counts, [one.name for one in self.rollout.settings], state, environment)
+
+    def _made(
+        self,
+        counts: Mapping[Cell, int],
+        settings: Collection[str],
+        state: RunState[RunOutcome],
+        environment: Environment,
+    ) -> AllRuns[RunOutcome]:
         tasks = [
             Task(_named(setting, cell), seed, (index, cell, seed))
-            for cell, seed in self._in_turn()
+            for cell, seed in self._in_turn(counts)
             for index, setting in enumerate(self.rollout.settings)
+            if setting.name in settings
         ]
         run = Evaluating(self.rollout)
         return run_all(run, tasks, workers=self.workers, environment=environment, state=state, progress=self.progress)
 
-    def _in_turn(self) -> Iterable[tuple[Cell, int]]:
+    def _in_turn(self, counts: Mapping[Cell, int]) -> Iterable[tuple[Cell, int]]:
         """Of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
         places = [
             ((place + 0.5) / count, cell, seed)
-            for cell, count in self._counts.items()
+            for cell, count in counts.items()
             for place, seed in enumerate(self.rollout.seeds(cell, count, first=self.first_seed))
         ]
         return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]

@@ -100,7 +100,7 @@ def run_evaluation(
             confirming = Confirming(
                 evaluation=evaluation, on=confirm.on, repeats=confirm.repeats, runs=runs, command=command
             )
-            confirmation = confirming.confirmed(done, directory=directory, environment=environment)
+            confirmation = confirming.confirmed(done, simulated=state, directory=directory, environment=environment)
             result = replace(result, confirmation=confirmation)
             _write(result)
     return result

@@ -13,7 +13,7 @@ from support.scenarios.sim_runs import SMALL
 from analysis.comparison.confirmation import Confirmed
 from scenarios.arms import Arm, ZoneKind
 from scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation
-from scenarios.evaluate.confirming import Confirming
+from scenarios.evaluate.confirming import PREDICTED, Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.rollout import Rollout
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
@@ -59,10 +59,10 @@ def confirmed(
     runs = 4 * len(evaluation.rollout.year.cells)
     with evaluation.state(folder / lag, environment) as state:
         done = evaluation.run(Budget(runs=runs), state=state, environment=environment)
-    confirming = Confirming(
-        evaluation=evaluation, on=ZoneKind.PROCESS, repeats=repeats, runs=folder, command="again", run_real=real
-    )
-    return confirming.confirmed(done, directory=folder / lag, environment=environment)
+        confirming = Confirming(
+            evaluation=evaluation, on=ZoneKind.PROCESS, repeats=repeats, runs=folder, command="again", run_real=real
+        )
+        return confirming.confirmed(done, simulated=state, directory=folder / lag, environment=environment)
 
 
 def test_a_true_model_is_confirmed_and_what_is_known_is_not_measured_again(tmp_path: Path):
@@ -75,6 +75,7 @@ def test_a_true_model_is_confirmed_and_what_is_known_is_not_measured_again(tmp_p
     assert real.made == [("DC_QUORUM", 1), ("DC_QUORUM", 2)]
     (row,) = found.rows
     assert [pair.operation for pair in row.pairs] == ["push", "lease", "ack"]
+    assert {pair.predicted.runs for pair in row.pairs} == {PREDICTED}, "though 4 were enough to decide"
     assert ONLY_SIMULATED in found.sentences()
 
 
