@@ -173,9 +173,21 @@ def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]
 def _words(row: Setting) -> str:
     """A list of faults or operations may be long: of a longer value its beginning is shown."""
     first, second = (
-        text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…" for text in map(str, (row.first, row.second))
+        text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…" for text in map(_said, (row.first, row.second))
     )
     return f"{row.name} ({first} / {second})"
+
+
+def _said(value: Any) -> str:
+    """A value of a scenario in words: of a fault, its kind and what was given of it."""
+    match value:
+        case []:
+            return "none"
+        case list():
+            return ", ".join(map(_said, value))
+        case {"kind": kind, **others}:
+            return " ".join([str(kind), *(f"{name}: {other}" for name, other in others.items() if other is not None)])
+    return str(value)
 
 
 def _notes(

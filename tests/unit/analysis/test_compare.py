@@ -150,6 +150,15 @@ def test_other_scenarios_and_levels_are_compared_and_said(tmp_path: Path) -> Non
     assert note.startswith("not the same experiment: the runs differ in level (DC_ONE / DC_QUORUM), scenario.yaml load")
 
 
+def test_faults_that_differ_are_said_in_words(tmp_path: Path) -> None:
+    first, second = (lognormal_run(tmp_path / name, seed=1, messages=20) for name in ("one", "two"))
+    (first / "scenario.yaml").write_text("name: synthetic\nfaults: []\n", encoding="utf-8")
+    cut = "{kind: cut, mode: drop, isolate: null, one_way: a>b, at_s: 1}"
+    (second / "scenario.yaml").write_text(f"name: synthetic\nfaults: [{cut}]\n", encoding="utf-8")
+    (note,) = compare(first, second).notes
+    assert note.endswith("scenario.yaml faults (none / cut mode: drop one_way: a>b at_s: 1)")
+
+
 def test_another_arm_or_seed_is_named_but_is_the_same_experiment(tmp_path: Path) -> None:
     first = lognormal_run(tmp_path / "one", seed=1, messages=20)
     second = lognormal_run(tmp_path / "two", seed=2, messages=20)
