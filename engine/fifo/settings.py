@@ -141,6 +141,16 @@ class Sharing(StrEnum):
     BROADCASTING = "broadcasting"
 
 
+class LeaseClock(StrEnum):
+    """By what a fenced lease is over. ``margin``: the clocks of both programs, which differ by so much at most.
+
+    ``observation``: nobody was seen to renew it for a whole lease, by the time of whoever wants it.
+    """
+
+    MARGIN = "margin"
+    OBSERVATION = "observation"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
     """``own_at_once``: a partition whose lock was granted counts as locked; otherwise only the next renewal says so.
@@ -166,7 +176,7 @@ class ConsumerSettings:
     more. ``span``: how far it reads beyond the lowest unfinished message, where there is no order by partition.
     ``threads``: how many listeners work at once. ``reconsumed_max``: a message that failed more often is dealt with as
     ``poison`` says. ``kept``: so many records behind the slowest group stay in a log. ``clock_margin_ms``: how far the
-    clocks of two programs may differ, for modes that go by them.
+    clocks of two programs may differ, for modes that go by them. ``lease_clock``: whether fenced leases do.
     """
 
     group: str = "group"
@@ -186,6 +196,7 @@ class ConsumerSettings:
     poison: Poison = Poison.SKIP
     kept: int = 10_000
     clock_margin_ms: int = 0
+    lease_clock: LeaseClock = LeaseClock.MARGIN
 
     @property
     def locks(self) -> bool:

@@ -5,7 +5,7 @@ promised have, takes the newest by (token, number), and writes that back under i
 write carries the whole state and is decided before the next is sent, so at most the last one is in doubt.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from engine.common.mutex import Mutex
 from engine.common.pipelines import write as voted
 from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.leases import SeenLeases
 from engine.fifo.fenced.scripts import run
 from engine.fifo.fenced.views import RegisterView, Views
 from engine.fifo.partition import Partition
@@ -62,8 +63,9 @@ NOTHING = Effects()
 class Store:
     """What registers of one session need of the world.
 
-    ``decides``: a connection that answers what two zones answered. ``clock_margin_ms``: a lease counts as ended so long
-    after its end. ``proves``, ``adopts``, ``orders``: mechanisms, of which each can be off.
+    ``decides``: a connection that answers what two zones answered. ``clock_margin_ms``: a lease counts as ended so
+    long after its end; with ``seen`` only when nobody was seen to renew it. ``proves``, ``adopts``, ``orders``:
+    mechanisms, of which each can be off.
     """
 
     session: str
@@ -76,6 +78,7 @@ class Store:
     lease_ms: int
     clock_margin_ms: int
     retry_ms: int = 50
+    seen: SeenLeases | None = None
     proves: bool = True
     adopts: bool = True
     orders: bool = True
@@ -115,14 +118,18 @@ class Register:
         ``Unadmitted``.
         """
         store, now_ms = self.store, self.store.clock.now_ms()
-        views = await self._look()
+        found = await self._look()
+        views = list(found.values())
         if not self.exclusive:
             return self._taken(views)
-        if any(view.owner != store.session and now_ms <= view.ends_ms + store.clock_margin_ms for view in views):
+        others = {zone: view for zone, view in found.items() if view.owner != store.session}
+        if self._held(others, now_ms):
             return None  # it would be refused by most zones, and the others would refuse the owner from then on
         token = max((view.promised for view in views), default=0) + 1
         ends_ms = now_ms + store.lease_ms
-        claim = (self.name, token, store.session, now_ms, ends_ms, store.clock_margin_ms)
+        asked_ms = now_ms if store.seen is None else ""
+        leases = dict.fromkeys(view.lease for view in others.values())
+        claim = (self.name, token, store.session, asked_ms, ends_ms, store.clock_margin_ms, *leases)
 
         def promised(view: RegisterView) -> bool:
             return view.promised == token and view.owner == store.session
@@ -135,13 +142,13 @@ class Register:
         if answer != "ok":
             await self._give_back(token)
             return None
-        found = await self._newest(promised)
-        if found is None:
+        newest = await self._newest(promised)
+        if newest is None:
             await self._give_back(token)
             return None
-        self.token, self.number, self.state, self.ends_ms = token, found.number, found.state, ends_ms
+        self.token, self.number, self.state, self.ends_ms = token, newest.number, newest.state, ends_ms
         self.effects = NOTHING
-        return found
+        return newest
 
     def write_soon(self, state: str, effects: Effects) -> None:
         """As ``write``, but nobody waits for it and nobody knows."""
@@ -174,6 +181,19 @@ class Register:
         async with self.turn:
             await self._write(self.state, self.effects, self.number, gives_up=False)
 
+    def _held(self, others: Mapping[str, RegisterView], now_ms: int) -> bool:
+        """Whether another session's lease holds, as far as zones show."""
+        store = self.store
+        if store.seen is None:
+            return any(now_ms <= view.ends_ms + store.clock_margin_ms for view in others.values())
+        over = [store.seen.over(self.partition, self.name, zone, view) for zone, view in others.items()]
+        return not all(over)
+
+    def _until(self) -> int:
+        """When a lease ends that is renewed now; where others look for renewals it is another time than before."""
+        ends_ms = self.store.clock.now_ms() + self.store.lease_ms
+        return ends_ms if self.store.seen is None else max(ends_ms, self.ends_ms + 1)
+
     def _taken(self, views: Sequence[RegisterView]) -> RegisterView:
         """Whatever others do."""
         newest = max(views, key=lambda view: view.age, default=RegisterView())
@@ -185,7 +205,7 @@ class Register:
         if not token:
             raise Fenced(f"register {self.name} of {self.partition.name} is not ours")
         while True:
-            ends_ms = 0 if gives_up else store.clock.now_ms() + store.lease_ms
+            ends_ms = 0 if gives_up else self._until()
             orders = int(store.orders and self.exclusive)
             words = (self.name, token, store.session, ends_ms, number, state, orders, *effects.words())
             try:
@@ -234,16 +254,16 @@ class Register:
         raise Unadmitted(f"{self.partition.name}: too few zones are admitted, or they change")
 
     async def _proven(self, shown: Shown) -> bool:
-        return sum(map(shown, await self._look())) >= self.store.views.majority
+        return sum(map(shown, (await self._look()).values())) >= self.store.views.majority
 
-    async def _look(self) -> list[RegisterView]:
+    async def _look(self) -> dict[str, RegisterView]:
         """Of every zone that answers and takes part."""
         views = await self.store.views.of(self.partition, [self.name])
-        return [view.registers[0] for view in views.values() if view.admitted]
+        return {zone: view.registers[0] for zone, view in views.items() if view.admitted}
 
     async def _newest(self, promised: Shown) -> RegisterView | None:
         """Of two zones or more that promised; without adoption what the first of them has."""
-        ours = [view for view in await self._look() if promised(view)]
+        ours = [view for view in (await self._look()).values() if promised(view)]
         if len(ours) < self.store.views.majority:
             return None
         return max(ours, key=lambda view: view.age) if self.store.adopts else ours[0]

@@ -34,6 +34,11 @@ class RegisterView:
         return cls(owner=owner, state=state, **numbers)
 
     @property
+    def lease(self) -> str:
+        """Unlike after each promise and each renewal, as ``lua/claim.lua`` writes it."""
+        return f"{self.promised} {self.owner} {self.ends_ms}"
+
+    @property
     def age(self) -> tuple[int, int]:
         """Of two states the greater is the newer."""
         return self.token, self.number

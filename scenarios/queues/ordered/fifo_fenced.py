@@ -66,7 +66,9 @@ class FencedUnderTest(FifoUnderTest):
     def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
         group = self._group
         wires = self._wires(site, self._session_of(name))
-        store = wires.store(lease_ms=group.times_ms.lease, margin_ms=group.clock_margin_ms)
+        store = wires.store(
+            lease_ms=group.times_ms.lease, margin_ms=group.clock_margin_ms, lease_clock=group.lease_clock
+        )
         routes = FencedRoutes(TOPIC, zones=self._scenario.zones, store=store, keys=self._keys)
         return routes, SealedLogs(store, keys=self._keys)
 

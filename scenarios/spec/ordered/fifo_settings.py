@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from engine.fifo.log.producer import Sending
 from engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from engine.fifo.modes import Mode as EngineMode
-from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, Order, Poison, Sharing, Times
+from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
 from scenarios.fields import Count, Millis
 from scenarios.spec.ordered.resizes import Resize
 from scenarios.spec.queue_settings import Mode, QueueSettings, named
@@ -88,6 +88,9 @@ class FifoQueueSettings(QueueSettings):
     margin_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
     """With mode fenced: a lease counts as ended so long after its end; none: a twentieth of it."""
 
+    lease_clock: Annotated[LeaseClock, _nearest(LeaseClock)] = LeaseClock.MARGIN
+    """With mode fenced: by what a lease is over."""
+
     @model_validator(mode="before")
     @classmethod
     def _times_of_profile(cls, given: Any) -> Any:
@@ -155,6 +158,7 @@ class FifoQueueSettings(QueueSettings):
             batch=batch,
             reconsumed_max=base.reconsumed_max if self.reconsumed_max is None else self.reconsumed_max,
             clock_margin_ms=self.margin_of_clocks_ms,
+            lease_clock=self.lease_clock,
         )
 
 

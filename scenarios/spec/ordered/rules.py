@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.fifo.settings import Order, Sharing
+from engine.fifo.settings import LeaseClock, Order, Sharing
 from scenarios.fields import Problem
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.ordered.resizes import Practice
@@ -17,6 +17,8 @@ def order_problems(scenario: Scenario) -> Iterator[Problem]:
         yield from _times(queue)
         if queue.fenced:
             yield from _not_fenced(scenario, queue)
+        elif queue.lease_clock is not LeaseClock.MARGIN:
+            yield Problem.of("queue.lease_clock", str(queue.lease_clock), f"margin with queue.mode {queue.mode}")
         if queue.resizes and queue.order is Order.GLOBAL:
             yield Problem.of("queue.resizes", len(queue.resizes), "0 with queue.order global, which is one partition")
         yield from _groups(scenario, queue)

@@ -8,6 +8,7 @@ from engine.fifo.consumer.context import Zones
 from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.inbox import Inbox
 from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.leases import SeenLeases
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.tenures import Tenure, Tenures
 from engine.fifo.fenced.register import NS_PER_MS, Store
@@ -18,7 +19,7 @@ from engine.fifo.log.partition_log import Appended, EndedWithout, Page, Partitio
 from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition
-from engine.fifo.settings import ConsumerSettings
+from engine.fifo.settings import ConsumerSettings, LeaseClock
 from engine.fifo.zones.dead_letters import DeadLetters
 from engine.fifo.zones.locks import Locks
 from engine.fifo.zones.members import Members
@@ -60,9 +61,10 @@ class Wires:
         checks = self.has(Fencing.ADMISSION)
         return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
 
-    def store(self, *, lease_ms: int, margin_ms: int) -> Store:
+    def store(self, *, lease_ms: int, margin_ms: int, lease_clock: LeaseClock = LeaseClock.MARGIN) -> Store:
         """How registers are written here. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
         views = self.views()
+        observes = lease_clock is LeaseClock.OBSERVATION and self.has(Fencing.LEASE_MARGIN)
         return Store(
             session=self.session,
             runtime=self.runtime,
@@ -73,6 +75,7 @@ class Wires:
             keys=self.keys,
             lease_ms=lease_ms,
             clock_margin_ms=margin_ms if self.has(Fencing.LEASE_MARGIN) else 0,
+            seen=SeenLeases(runtime=self.runtime, lease_ms=lease_ms) if observes else None,
             proves=self.has(Fencing.MAJORITY_DECISIONS),
             adopts=self.has(Fencing.ADOPTION),
             orders=self.has(Fencing.ORDERED_WRITES),
@@ -190,7 +193,7 @@ class FencedZones(Zones):
         ``route``: where that of the topic is kept, if it is resized.
         """
         group, times = settings.group, settings.times_ms
-        store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms)
+        store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms, lease_clock=settings.lease_clock)
         tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without, route=route)
         level, near = wires.level, wires.zones[wires.near]
         return cls(

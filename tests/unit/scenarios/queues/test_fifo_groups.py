@@ -52,6 +52,7 @@ def test_a_unit_of_work_beyond_the_credit_stands_still_and_is_explained():
         ),
         (["queue.more_groups=[bills]"], "consumers.per_zone: got 1; accepted: a multiple of 2, the number of groups"),
         (["queue.mode=fenced", "queue.sharing=broadcasting"], "accepted: clustering with queue.mode fenced"),
+        (["queue.lease_clock=observation"], "got 'observation'; accepted: margin with queue.mode rocketmq-5.3"),
         (
             [
                 *("queue={engine: gmq}", "sink=null", "load.keys=null", "load.rate_per_s=0"),

@@ -5,11 +5,12 @@ Method: runs of the matrix, and of the ablations, by seed.
 
 import pytest
 
-from analysis.checkers.order.properties import Blocked
+from analysis.checkers.order.properties import Blocked, Property
 from cluster.votes.levels import Level
 from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.settings import Order
+from engine.fifo.settings import LeaseClock, Order
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from scenarios.faults.clocks import ClockFault
 from scenarios.run.trial import attempt
 from scenarios.studies.ablated_queue import Ablation
 from scenarios.studies.ablation import AblationRun, conditions_of, each_off
@@ -49,6 +50,21 @@ def test_delays_under_drawn_faults_break_nothing(seed):
     trial = drawn(seed, fault_class=FaultClass.DELAYED)
     assert trial.violated == ()
     assert trial.verdict.order.opportunities["I1"] > 0
+
+
+@pytest.mark.parametrize(
+    ("lease_clock", "broken"), [(LeaseClock.MARGIN, (Property.ONE_OWNER,)), (LeaseClock.OBSERVATION, ())]
+)
+def test_with_clocks_that_differ_by_seconds_one_owner_takes_leases_by_observation(lease_clock, broken):
+    scenario = scenario_of_class(
+        FaultClass.CLOCKS_WRONG, level=Level.DC_QUORUM, mode=EngineMode.FENCED, seed=1, engine="fifo"
+    )
+    queue = scenario.queue.model_copy(update={"lease_clock": lease_clock})
+    faults = tuple(
+        each.model_copy(update={"offset_ms": 100 * each.offset_ms}) if isinstance(each, ClockFault) else each
+        for each in scenario.faults
+    )
+    assert attempt(scenario.model_copy(update={"queue": queue, "faults": faults})).violated == broken
 
 
 def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_path):
