@@ -72,6 +72,14 @@ WORDS = {
 }
 """By verb. A scenario lies in ``short.yaml`` and its run below ``runs``, if there is one."""
 
+ELSEWHERE = {
+    *("demo", "evaluate", "measure-lag", "analyze", "image"),
+    *("replay", "shrink", "partitions"),
+    *("up", "status", "monitor", "heal", "gmq start"),
+    *(verb for verb in VERBS if verb.startswith("fault ")),
+}
+"""Verbs that with these words print an error on stderr and nothing else, or that need servers, Spark or minutes."""
+
 
 def line(verb: str) -> list[str]:
     return [*verb.split(), *WORDS[verb].split()]
