@@ -14,7 +14,7 @@ from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
 BUDGET_DEFAULT = "5min"
-CONFIRM_RUNS_DEFAULT = 5
+CONFIRM_RUNS_DEFAULT = 12
 
 
 def evaluate(
