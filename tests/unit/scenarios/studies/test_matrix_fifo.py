@@ -108,7 +108,7 @@ FAILS = {
     Fencing.ADMISSION: (1, "I9"),
     Fencing.STORED_ATTEMPTS: (3, "I11"),
     Fencing.DRAINED_RELEASE: (3, "I6"),
-    Fencing.LEASE_MARGIN: (9, "I10"),
+    Fencing.LEASE_MARGIN: (12, "I10"),
 }
 """Mechanism → a seed, and the property that its run breaks without it."""
 
