@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Callable
 
-from engine.ports import Reply, Runtime
+from cluster.sim.event_order import Environment
+from engine.ports import Reply
 
 OnReplies = Callable[[list[Reply]], None]
 
@@ -18,12 +19,12 @@ class SimConnection:
         self,
         *,
         reply_ns: int,
-        runtime: Runtime,
+        environment: Environment,
         hang_up: Callable[["SimConnection"], None],
         on_close: Callable[[], None],
     ) -> None:
         self._reply_ns = reply_ns
-        self._runtime = runtime
+        self._environment = environment
         self._hang_up = hang_up
         self._on_close = on_close
         self._open = True
@@ -39,13 +40,14 @@ class SimConnection:
             on_replies(replies)
             return
         self._returning.append((on_replies, replies))
-        self._runtime.call_later(self._reply_ns, self._arrive)
+        environment = self._environment
+        environment.put(self._reply_ns, self._arrive, environment.actor)
 
     def break_off(self) -> None:
         """The server is gone: replies on their way are lost, and the client learns of it a moment later."""
         self.carries = False
         self._returning.clear()
-        self._runtime.call_later(self._reply_ns, self._closed)
+        self._environment.call_later(self._reply_ns, self._closed)
 
     def close(self) -> None:
         """Hang up. What was sent stays in the server's buffer."""

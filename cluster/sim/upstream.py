@@ -5,15 +5,15 @@ from functools import partial
 
 from cluster.connections.batch import Batch
 from cluster.sim.connection import OnReplies, SimConnection
+from cluster.sim.runtime import SimRuntime
 from cluster.sim.server import SimServer
 from cluster.sim.station import Line, Station
-from engine.ports import Runtime
 
 
 class SimUpstream:
     """``Upstream`` to a simulated server."""
 
-    def __init__(self, server: SimServer, *, runtime: Runtime) -> None:
+    def __init__(self, server: SimServer, *, runtime: SimRuntime) -> None:
         self._server = server
         self._runtime = runtime
         self._attempt = 0
@@ -48,7 +48,7 @@ class SimUpstream:
             return
         connection = SimConnection(
             reply_ns=self._server.settings.reply_ns,
-            runtime=self._runtime,
+            environment=self._runtime.environment,
             hang_up=self._server.disconnect,
             on_close=on_close,
         )
@@ -63,7 +63,7 @@ class BehindCoordinator(SimUpstream):
     What that coordinator has not passed on when it dies it never does, and the connection breaks.
     """
 
-    def __init__(self, server: SimServer, *, runtime: Runtime, station: Station) -> None:
+    def __init__(self, server: SimServer, *, runtime: SimRuntime, station: Station) -> None:
         super().__init__(server, runtime=runtime)
         self._station = station
         self._line = Line(station)

@@ -71,7 +71,8 @@ class ProgramView:
         reached = self._counted(len(commands))
         if reached and not self._after_effect:
             self._stand_still()
-        await self._wait_to_send(commands, check)
+        if self._resumed is not None or self.altered:
+            await self._wait_to_send(commands, check)
         failure: PortError | None = None
         replies: list[Reply] = []
         try:

@@ -147,7 +147,9 @@ def prepare(command: Command) -> Prepared:
 
 
 def _prepare(command: Command) -> Prepared:
-    words: Args = [word.encode() if type(word) is str else encode(word) for word in command]
+    words: Args = [
+        word.encode() if type(word) is str else b"%d" % word if type(word) is int else encode(word) for word in command
+    ]
     spec = COMMANDS.get(words[0]) or lookup(words[0])
     if spec is None or not spec.accepts(len(words)):
         return None, None, words

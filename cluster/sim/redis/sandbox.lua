@@ -8,7 +8,7 @@ local SOURCE = "@user_script"
 local OWN_SOURCE = getinfo(1, "S").source
 local STACK_MAX = 8000  -- LUAI_MAXCSTACK
 local READONLY = "Attempt to modify a readonly table"
-local protected = setmetatable({}, {__mode = "k"})  -- weak: every run of a script has an environment of its own
+local protected = {}
 
 local function readonly(table)
   local proxy = setmetatable({}, {
@@ -142,11 +142,17 @@ function globals.rawset(...)
   return rawset(table, key, value)
 end
 
+-- As Lua converts to C's int. The host knows how; a number that is one already does not trouble it.
+local function whole(word)
+  if type(word) == "number" and word >= -2 ^ 31 and word < 2 ^ 31 and word % 1 == 0 then return word end
+  return host.whole(word)
+end
+
 -- Lua's own counts results without looking for an overflow, and ends the process.
 function globals.unpack(...)
   check_table("unpack", ...)
   local list, from, to = ...
-  from, to = from == nil and 1 or host.whole(from), to == nil and #list or host.whole(to)
+  from, to = from == nil and 1 or whole(from), to == nil and #list or whole(to)
   if not from then bad_argument(2, "unpack", "number expected, got " .. type((select(2, ...)))) end
   if not to then bad_argument(3, "unpack", "number expected, got " .. type((select(3, ...)))) end
   if to - from + 1 + select("#", ...) > STACK_MAX then error("too many results to unpack", 2) end
@@ -172,16 +178,20 @@ local function described(failure)
   return {text = text, source = info and info.source or SOURCE, line = info and info.currentline or -1}
 end
 
+-- One environment does for all scripts: they cannot write to it.
+local visible = setmetatable({}, {__index = globals})
+local environment = readonly(visible)
+visible._G = environment
+
 -- The server takes no compiled code: it reads the first byte as source.
 local function compile(text)
-  return loadstring(text:byte() == 27 and " " .. text or text, SOURCE)
+  local chunk, problem = loadstring(text:byte() == 27 and " " .. text or text, SOURCE)
+  if not chunk then return nil, problem end
+  return setfenv(chunk, environment)
 end
 
 local function run(chunk, keys, argv)
-  local visible = setmetatable({KEYS = keys, ARGV = argv}, {__index = globals})
-  local environment = readonly(visible)
-  visible._G = environment
-  setfenv(chunk, environment)
+  visible.KEYS, visible.ARGV = keys, argv
   setfenv(0, environment)  -- for what the script loads
   local done, result = xpcall(chunk, described)
   setfenv(0, outside)
