@@ -22,8 +22,8 @@ class Zone:
         return self._bench.run(self._bench.cluster.direct("a").execute(*commands))
 
     def says(self, script, *words):
-        meta, registers, log, inbox, aside, filled = self.keys.all(self.partition)
-        names = {"write": [meta, registers, log, inbox, aside], "admit": [meta, registers, filled]}
+        meta, registers, log, inbox, aside, filled, delayed = self.keys.all(self.partition)
+        names = {"write": [meta, registers, log, inbox, aside, delayed], "admit": [meta, registers, filled]}
         names |= dict.fromkeys(("found", "fill"), self.keys.all(self.partition))
         (answer,) = self.ask(run(script, names.get(script, [meta, registers]), *words))
         return answer.decode()

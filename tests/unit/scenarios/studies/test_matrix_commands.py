@@ -99,11 +99,11 @@ def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):
 
 def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_tests(monkeypatch, capsys):
     monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
-    assert run_cli(["ablate", "--runs", "2", "--off", "warm-restart", "--off", "remove-check"]) == EXIT_VALID
+    assert run_cli(["ablate", "--runs", "12", "--off", "warm-restart", "--off", "remove-check"]) == EXIT_VALID
     told = capsys.readouterr().out
     nothing = "worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests"
-    assert f"warm-restart, 2 seeds: {nothing}, or" in told
-    assert "remove-check, 2 seeds: the lease with NX alone decides between two consumers" in told
+    assert f"warm-restart, 12 seeds: {nothing}, or" in told
+    assert "remove-check, 12 seeds: the lease with NX alone decides between two consumers" in told
 
 
 @pytest.mark.parametrize(("command", "module"), [("matrix", matrix_report), ("ablate", ablation_report)])
