@@ -3,7 +3,8 @@
 A zone is overloaded if, over the last half of the load and at times without a fault, 5 % more messages of its shards
 became due than there were deliveries of them, and its depth grew by at least half of these. (Messages that became due
 and are missing from the depth of their zone are not waiting there to be served: its server missed them.) A fault lasts,
-for a zone, until its operations succeed again: connections come back later than a server. The rule is ours.
+for a zone, until its operations succeed again: connections come back later than a server. Failures before any fault are
+those of servers or consumers that cannot carry the load, and end no time without one. The rule is ours.
 """
 
 from bisect import bisect_left
@@ -51,7 +52,8 @@ def overloads(run: RunDirectory) -> tuple[Overload, ...]:
     if not quiet:
         return ()
     failures = _failures(run)
-    spans = {zone: _recovered(quiet, failures[zone]) for zone in run.info.queue.shards.values()}
+    faulted_ns = min((fault.begin_ns for fault in run.faults()), default=None)
+    spans = {zone: _recovered(quiet, failures[zone], faulted_ns) for zone in run.info.queue.shards.values()}
     due, deliveries = _counts(run, spans)
     growing = _growing(run, spans)
     return tuple(
@@ -94,11 +96,15 @@ def _failures(run: RunDirectory) -> defaultdict[str, list[int]]:
     return found
 
 
-def _recovered(spans: _Spans, failures_ns: Sequence[int]) -> _Spans:
-    """Each of ``spans`` from where operations had succeeded for ``RECOVERED_NS`` after a fault."""
+def _recovered(spans: _Spans, failures_ns: Sequence[int], faulted_ns: int | None) -> _Spans:
+    """Each of ``spans`` from where operations had succeeded for ``RECOVERED_NS`` after a fault.
+
+    ``faulted_ns``: when the first one began.
+    """
     found = []
     for begin, end in spans:
-        for time_ns in failures_ns[bisect_left(failures_ns, begin) :]:
+        after_fault = faulted_ns is not None and begin > faulted_ns
+        for time_ns in failures_ns[bisect_left(failures_ns, begin) :] if after_fault else ():
             if time_ns - begin > RECOVERED_NS:
                 break
             begin = time_ns

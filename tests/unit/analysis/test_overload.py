@@ -71,6 +71,14 @@ def test_a_fault_lasts_until_the_zone_has_its_connections_back(tmp_path: Path):
     assert found(made) == ()
 
 
+def test_failures_without_a_fault_hide_no_overload(tmp_path: Path):
+    """Servers that cannot carry a load let operations of all of it fail."""
+    made = run(tmp_path)
+    for number in range(20):
+        made.push(f"refused{number}", at_ms=1_000 + 49 * number, outcome="info", error="ERR Storage")
+    assert found(made) == (Overload(zone="a", due=100, deliveries=50, looked_at_s=1.0),)
+
+
 def test_messages_count_when_they_become_due(tmp_path: Path):
     made = run(tmp_path, pushed=0, popped=0)
     for number in range(60):
