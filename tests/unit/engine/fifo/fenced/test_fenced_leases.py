@@ -49,10 +49,13 @@ class LeaseBench(FencedBench):
         store = wires.store(lease_ms=LEASE_MS, margin_ms=20, lease_clock=lease_clock)
         return Register(store=store, partition=self.partitions[0], name="r"), clock
 
-    async def own(self, register):
-        while await register.claim() is None:
+    async def owned(self, lease_clock=LeaseClock.OBSERVATION, *, by_ms=0):
+        """One session that has the register, its clock, and another one that has not, whose clock differs ``by_ms``."""
+        (owner, clock), (other, _) = self.session("a", lease_clock), self.session("b", lease_clock, by_ms)
+        while await owner.claim() is None:
             await self.pause_ms(STEP_MS)
-        await register.write("state")
+        await owner.write("state")
+        return owner, clock, other
 
     async def takes_in(self, register, *, most_ms, each=None):
         """After how many ms it has the register; None: not in time."""
@@ -72,9 +75,7 @@ def test_a_lease_that_is_renewed_is_not_over_whatever_clocks_say(lease_clock, by
     with LeaseBench() as bench:
 
         async def course():
-            owner, _ = bench.session("a", lease_clock)
-            other, _ = bench.session("b", lease_clock, by_ms)
-            await bench.own(owner)
+            owner, _, other = await bench.owned(lease_clock, by_ms=by_ms)
             taken = await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew)
             return taken is not None
 
@@ -86,9 +87,7 @@ def test_a_lease_that_nobody_renews_is_over_a_lease_after_the_first_look(by_ms):
     with LeaseBench() as bench:
 
         async def course():
-            owner, _ = bench.session("a", LeaseClock.OBSERVATION)
-            other, _ = bench.session("b", LeaseClock.OBSERVATION, by_ms)
-            await bench.own(owner)
+            owner, _, other = await bench.owned(by_ms=by_ms)
             took_ms = await bench.takes_in(other, most_ms=10 * LEASE_MS)
             with pytest.raises(Fenced):
                 await owner.write("late")
@@ -101,9 +100,7 @@ def test_renewals_are_seen_though_the_clock_of_the_owner_goes_back():
     with LeaseBench() as bench:
 
         async def course():
-            owner, clock = bench.session("a", LeaseClock.OBSERVATION)
-            other, _ = bench.session("b", LeaseClock.OBSERVATION)
-            await bench.own(owner)
+            owner, clock, other = await bench.owned()
             clock.by_ms = -HOUR_MS
             return await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew)
 
@@ -114,9 +111,7 @@ def test_what_is_given_up_is_free_at_once():
     with LeaseBench() as bench:
 
         async def course():
-            owner, _ = bench.session("a", LeaseClock.OBSERVATION)
-            other, _ = bench.session("b", LeaseClock.OBSERVATION, -HOUR_MS)
-            await bench.own(owner)
+            owner, _, other = await bench.owned(by_ms=-HOUR_MS)
             await owner.give_up()
             return await bench.takes_in(other, most_ms=LEASE_MS)
 
@@ -127,9 +122,7 @@ def test_a_zone_does_not_promise_what_was_renewed_since_it_was_looked_at():
     with LeaseBench() as bench:
 
         async def course():
-            owner, _ = bench.session("a", LeaseClock.OBSERVATION)
-            other, _ = bench.session("b", LeaseClock.OBSERVATION)
-            await bench.own(owner)
+            owner, _, other = await bench.owned()
             await bench.pause_ms(STEP_MS)  # until the third zone has heard of it, too
             assert await other.claim() is None
             await bench.pause_ms(2 * LEASE_MS)
