@@ -1,5 +1,6 @@
 """The story of a small failing run: message by message, command by command, zone by zone, on one page of Markdown."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,7 +26,8 @@ def story(scenario: Scenario, violation: Broken, *, make_queue: MakeQueue = queu
     offenders = () if verdict is None else verdict.offenders.get(violation, ())
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     begin_ns = trial.run.record.phases["load"][0]
-    touching = (sent for sent in log.commands if any(_touches(sent, one) for one in ids))
+    namings = [_naming(one) for one in ids]
+    touching = (sent for sent in log.commands if any(_touches(sent, one) for one in namings))
     told = command_lines(touching, through=not scenario.clients.as_usual)
     lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *told]
     parts = [
@@ -67,12 +69,22 @@ def _words(row: Mapping[str, Any]) -> str:
     return f"{row['f']} {row['message_id']}: {outcome_words(row)}"
 
 
-def _touches(sent: Sent, message_id: str) -> bool:
+def _naming(message_id: str) -> re.Pattern[bytes]:
+    """Finds the id by itself or within a longer value, such as a record, but not at the beginning of a longer id."""
+    return re.compile(rb"(?<![\w-])" + re.escape(message_id.encode()) + rb"(?![\w-])")
+
+
+def _touches(sent: Sent, naming: re.Pattern[bytes]) -> bool:
     """Whether the command names the message, or a zone's reply to it does."""
     replies = (answer.reply for answer in sent.answers.values() if answer is not None)
-    listed = (reply for reply in replies if isinstance(reply, list))
-    named = message_id in sent.command or message_id.encode() in sent.command
-    return named or any(message_id.encode() in reply for reply in listed)
+    return any(_named(value, naming) for value in (*sent.command, *replies))
+
+
+def _named(value: Any, naming: re.Pattern[bytes]) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_named(one, naming) for one in value)
+    text = value.encode() if isinstance(value, str) else value
+    return isinstance(text, bytes) and naming.search(text) is not None
 
 
 def _end_state(trial: QueueTrial, ids: list[str]) -> list[str]:

@@ -60,7 +60,9 @@ def _words(command: Command) -> str:
 
 
 def _text(word: Argument) -> str:
-    return word.decode(errors="replace") if isinstance(word, bytes) else str(word)
+    """On one line: what cannot be printed is escaped, as in ``a\\xff\\n``."""
+    text = word.decode(errors="backslashreplace") if isinstance(word, bytes) else str(word)
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _reply(reply: Reply) -> str:
@@ -70,9 +72,7 @@ def _reply(reply: Reply) -> str:
         return str(reply)
     if isinstance(reply, list):
         return "[" + ", ".join(_reply(item) for item in reply) + "]"
-    return (
-        _short(reply.decode(errors="replace")) if isinstance(reply, bytes) else "nil" if reply is None else str(reply)
-    )
+    return _short(_text(reply)) if isinstance(reply, bytes) else "nil" if reply is None else str(reply)
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ Method: the first failing seed of each planted bug is shrunk and run again; delt
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from support.scenarios.sim_runs import SMALL, small
 from analysis.message_classes import MessageClass
 from cluster.random_streams import Streams
 from cluster.votes.levels import Level
+from engine.dyno import DynoQueue
 from engine.dyno.hardened import Hardening
-from engine.message import Delivery, Message
+from engine.message import Delivery, Message, Receipt
 from engine.queue import Queue
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.faults.catalogue import CLASSES, COLOURS
@@ -168,6 +170,27 @@ def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:
         assert f"- {operation.id} in zone {zone}: payload" in page
     assert shrunk.trial.run.trace_hash in page
     assert len(page.splitlines()) < 60
+
+
+class Probing(PopRemovesFirst):
+    """Each push writes the id, with bytes of no text behind it, under a key of its own."""
+
+    def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
+        queue = super()._instance(zone, wrap)
+        push, redis = queue.push, queue._context.quorum
+
+        async def probed(messages: Sequence[Message]) -> list[Receipt]:
+            await redis.hset("probe", "last", messages[0].id.encode() + b"\xff\x00")
+            return await push(messages)
+
+        queue.push = probed  # type: ignore[method-assign]
+        return queue
+
+
+def test_the_story_has_commands_that_name_the_message_within_bytes() -> None:
+    page = story(failing("a pop removes before it leases"), MessageClass.LOST, make_queue=Probing)
+    lost = page.partition("At the end:")[2].split()[1]
+    assert f"HSET probe last {lost}\\xff\\x00" in page
 
 
 def test_a_command_log_changes_nothing_and_sees_every_answer() -> None:
