@@ -184,7 +184,7 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
         return "queue.engine", unknown_engine(context["tag"])
     if kind == "extra_forbidden":
         model = _model_at(detail["loc"][:-1])
-        nearest = did_you_mean(str(steps[-1]), model.model_fields)
+        nearest = _in_a_section(steps) or did_you_mean(str(steps[-1]), model.model_fields)
         return path, f"unknown field{nearest}, got {_short(value)}; accepted fields: {_fields(model)}"
     if kind == "missing":
         return path, "missing; it has no default"
@@ -202,6 +202,15 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
         return path, f"got {_short(value)}{did_you_mean(str(value), expected.split(', '))}; accepted: {expected}"
     accepted = _ACCEPTED.get(kind.partition("_")[0]) if kind.endswith(_WRONG_TYPE) else None
     return path, f"got {_short(value)}; accepted: {accepted or detail['msg'].removeprefix('Input should be ')}"
+
+
+def _in_a_section(steps: list[int | str]) -> str:
+    """Where a field that stands outside of all sections, such as ``zones``, belongs."""
+    if len(steps) > 1:
+        return ""
+    sections = ((name, _section_in(field.annotation)) for name, field in Scenario.model_fields.items())
+    named = [f"{name}.{steps[0]}" for name, model in sections if model is not None and steps[0] in model.model_fields]
+    return f" (did you mean {' or '.join(named)}?)" if named else ""
 
 
 def _without_tags(location: tuple[int | str, ...]) -> list[int | str]:

@@ -123,6 +123,11 @@ REFUSED = {
     "load=": "load: got None; accepted: a mapping",
     "links.overrides={q: 0}": "links.overrides.q: got 'q'; accepted: a link written FROM>TO, e.g. a>b",
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
+    "zones=3": (
+        "zones: unknown field (did you mean topology.zones?), got 3; accepted fields: name, about, arm, seed, level, "
+        "topology, persistence, replication, links, queue, load, consumers, clients, sink, workload, faults, drain, "
+        "checks, simulation, found, evaluate"
+    ),
     "faults[0].foo=1": "faults[0].foo: unknown field, got 1; accepted fields: at_s, for_s, kind, zone, restart",
     "faults[0]={zone: b}": f"faults[0].kind: missing; accepted: {', '.join(CLASSES)}",
     "queue.foo=1": (
