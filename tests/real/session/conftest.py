@@ -33,9 +33,9 @@ class Lab:
         self.zones = {}
         self.password = None
 
-    def run(self, *arguments, code=0):
-        """What the command prints on stdout, or on stderr if it is to fail."""
-        out, err = io.StringIO(), io.StringIO()
+    def run(self, *arguments, code=0, to=None):
+        """What the command prints on stdout, or on stderr if it is to fail. ``to``: a file in place of stdout."""
+        out, err = to or io.StringIO(), io.StringIO()
         with (
             contextlib.chdir(self.folder),
             patch.dict(os.environ, self.environment, clear=True),
@@ -44,7 +44,7 @@ class Lab:
             contextlib.redirect_stderr(err),
         ):
             returned = run_cli(arguments)
-        assert returned == code, out.getvalue() + err.getvalue()
+        assert returned == code, (returned, err.getvalue())
         assert "Traceback" not in err.getvalue(), err.getvalue()
         return err.getvalue() if code else out.getvalue()
 

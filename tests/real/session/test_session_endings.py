@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import redis
 from support.programs import HANGS_S
+from support.scenarios.every_verb import VERBS, line
 
 from cluster.real.zones.docker.zone_image import build_image
 from scenarios.session import launch
@@ -42,6 +43,28 @@ def test_a_port_in_use_is_named_and_nothing_is_started(lab):
     assert said.count("\n") == 1
     lab.assert_nothing_is_left()
     assert not (lab.folder / "runs").exists()
+
+
+def test_a_closed_pipe_ends_every_verb_of_a_cluster_with_141(lab):
+    def ends(*words):
+        reader, writer = os.pipe()
+        os.close(reader)
+        # Closing it would write once more what it still holds.
+        closed = open(writer, "w", closefd=False)  # noqa: SIM115
+        assert lab.run(*words, code=141, to=closed) == ""
+        os.close(writer)
+
+    ends("up", "--port", "0")
+    faults = [verb for verb in VERBS if verb.startswith("fault ") and verb != "fault end"]
+    assert len(faults) >= 10
+    for verb in ["status", *faults]:
+        ends(*line(verb))
+        ends("heal")
+    lab.run("fault", "cut", "a")
+    (fault,) = lab.status()["faults"]
+    ends("fault", "end", str(fault["number"]))
+    ends("down")
+    lab.assert_nothing_is_left()
 
 
 def test_without_docker_container_zones_are_refused_in_one_line(lab):
