@@ -28,7 +28,7 @@ LINES = 10
 MEASURED_S = 1.0
 """It measures for so long after the first run, which has the start of the workers in it."""
 
-_OF_QUEUES = {"push": "pushed", "pop": "delivered", "ack": "acked"}
+_OF_QUEUES = {"push": "pushes ok", "pop": "delivered", "ack": "acks ok"}
 
 Counts = Mapping[tuple[str, Outcome], int]
 
