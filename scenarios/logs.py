@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOGGER = logging.getLogger("zonelab")
+LOGGER.addHandler(logging.NullHandler())
+"""Without a log file, as in sweeps and hunts, nothing is printed: what went wrong in a run is in its record."""
 
 
 @contextmanager

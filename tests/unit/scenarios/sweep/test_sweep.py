@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.programs import HANGS_S
 from support.scenarios.commands import Done, zonelab_here
-from support.scenarios.short_runs import zonelab_command
+from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
 from scenarios.hunt.seeds import HuntTarget
@@ -146,6 +146,18 @@ def test_a_row_counts_what_its_runs_showed_and_pairs_them_by_seed() -> None:
     assert change.share.interval is not None
     assert change.share.interval.low < -1 / 8 < 0 < change.share.interval.high
     assert (change.numbers["push p50"].value, change.numbers[DUPLICATES].value) == (2.0, pytest.approx(0.045))
+
+
+def test_a_run_that_failed_is_named_once_and_without_a_traceback(tmp_path: Path) -> None:
+    kills = [
+        {"kind": "kill", "zone": zone, "at_s": 0.1, "for_s": 0.3 + number / 10} for number, zone in enumerate("abc")
+    ]
+    scenario_file(tmp_path, load={"duration_s": 1}, faults=[{**kills[0], "restart": "warm"}, *kills[1:]])
+    words = zonelab_command("sweep", "short.yaml", "--runs", "1")
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "seed 1: zone a: no running zone to copy the data from\n" in done.stderr
+    assert (done.stderr.count("no running zone"), "Traceback" in done.stderr) == (1, False)
 
 
 def test_a_run_that_the_lab_cannot_make_is_named_and_the_others_are_made(
