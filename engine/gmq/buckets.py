@@ -9,7 +9,7 @@ from functools import partial
 from engine.common.failures import COMMAND_FAILURES
 from engine.gmq.channel import Channel
 from engine.gmq.jobs import BrokenJob, Card
-from engine.gmq.store import Due, Store
+from engine.gmq.store import Due, Readying, Store
 from engine.ports import Clock, Promise, Runtime
 
 NS_PER_MS = 1_000_000
@@ -63,7 +63,7 @@ class Bucket:
             item = await self.inbox.receive()
             if isinstance(item, Card):
                 await self._add(item)
-            elif await self.try_to(partial(self._store.make_ready, item)):
+            elif await self.make_ready(item):
                 self.jobs -= 1
 
     async def scan_when_due(self) -> None:
@@ -82,7 +82,13 @@ class Bucket:
             if self._compat:
                 self._plan_as_original(due)
 
-    async def try_to(self, act: Callable[[], Awaitable[object]]) -> bool:
+    async def make_ready(self, job_id: str, topic: str | None = None) -> bool:
+        """False if it failed for good. ``topic``: of a job that was just pushed."""
+        if self._compat:
+            return await self._try_to(partial(self._store.make_ready, job_id, topic))
+        return await self._try_to(Readying(self._store, job_id, topic))
+
+    async def _try_to(self, act: Callable[[], Awaitable[object]]) -> bool:
         """False if it failed for good: at once with ``compat``; by default only what can never be done is given up."""
         while True:
             try:
@@ -99,7 +105,7 @@ class Bucket:
 
     async def _add(self, card: Card) -> None:
         due_s = self._now_s() + card.delay_s
-        if not await self.try_to(lambda: self._store.add_to_bucket(self.key, card.id, due_s=due_s)):
+        if not await self._try_to(lambda: self._store.add_to_bucket(self.key, card.id, due_s=due_s)):
             return
         self.jobs += 1
         rest_ns = self._next_ns - self._runtime.now_ns()

@@ -5,7 +5,6 @@ Source: https://github.com/wuzhc/gmq at v1.0.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from engine.common.lifecycle import Startable
 from engine.gmq.buckets import Bucket
@@ -123,7 +122,7 @@ class GmqDispatcher(Startable):
                 await self._least(self.delayed).inbox.send(handed.card)
             else:
                 bucket = self._least(self.delayed)
-                await bucket.try_to(partial(self._store.make_ready, handed.card.id, handed.card.topic))
+                await bucket.make_ready(handed.card.id, handed.card.topic)
 
     @staticmethod
     def _least(buckets: Sequence[Bucket]) -> Bucket:

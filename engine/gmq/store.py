@@ -74,8 +74,8 @@ class Store:
         left = None if self._compat else ids.pop(0)
         return Due([each.decode() for each in ids], int(told), left)
 
-    async def make_ready(self, job_id: str, topic: str | None = None) -> None:
-        """Into the list of ``topic``, or of the one that its job tells.
+    async def make_ready(self, job_id: str, topic: str | None = None, *, consumed_max: int | None = None) -> None:
+        """Into the list of ``topic``, or of the one that its job tells; not if it was delivered oftener.
 
         With ``compat`` it raises ``BrokenJob`` for a job that is gone or has a delay and is not delayed.
         """
@@ -83,7 +83,8 @@ class Store:
             topic = await self._topic_of(job_id)
         if topic is not None:
             keys = [self.keys.ready(topic), self.keys.job(job_id)]
-            await self._eval("make_ready", keys, [job_id, int(Status.READY)], original=self._compat)
+            bound = () if consumed_max is None else (consumed_max,)
+            await self._eval("make_ready", keys, [job_id, int(Status.READY), *bound], original=self._compat)
             if self._on_ready is not None:
                 self._on_ready(topic)
 
@@ -157,6 +158,29 @@ class Store:
     async def _write(self, *words: Argument) -> Any:
         (reply,) = await write(self._quorum, [words], name=str(words[0]))
         return reply
+
+
+class Readying:
+    """``make_ready`` of one job, to be tried until it is known to have ended.
+
+    An attempt whose end nobody knows may have listed the job, and it may have been popped since: the next one tells how
+    often the job had been delivered before the first. ``topic`` is given for a job that was just pushed.
+    """
+
+    def __init__(self, store: Store, job_id: str, topic: str | None) -> None:
+        self._store, self._id, self._topic = store, job_id, topic
+        self._consumed = 0
+        self._consumed_max: int | None = None
+
+    async def __call__(self) -> None:
+        """Raises as ``Store.make_ready`` does."""
+        if self._topic is None:
+            job = await self._store.get(self._id)
+            if job is None:
+                return
+            self._topic, self._consumed = job.topic, job.consumed
+        consumed_max, self._consumed_max = self._consumed_max, self._consumed
+        await self._store.make_ready(self._id, self._topic, consumed_max=consumed_max)
 
 
 def _flat(values: Sequence[bytes | None]) -> list[bytes]:

@@ -156,3 +156,24 @@ def test_what_is_left_of_the_dead_leaves_its_successor_alone(lab):
     bench.push("z")
     bench.pause_ms(100)
     assert bench.pop() == ["z"]
+
+
+@pytest.mark.parametrize("delay_s", [0, 1])
+def test_a_job_that_was_popped_after_an_attempt_of_unknown_end_is_not_listed_again(lab, delay_s):
+    """By hand, one of six outages ended with a delayed job that was popped twice (26 November 2026)."""
+    no_answer = Refusing(lab.direct("a"), "ready", Indeterminate("no answer"), applied=True)
+    bench = GmqBench(lab, buckets=1, ttr_buckets=1).start(no_answer)
+    bench.push("x", delay_s=delay_s)
+    assert ready_at_ms(bench, "x", until_ms=4_000) is not None
+    assert bench.pop() == ["x"]
+    bench.pause_ms(3_000)
+    assert bench.state() == "PT"
+
+
+@pytest.mark.parametrize("consumed", [0, 2])
+def test_a_job_that_an_attempt_did_not_list_is_listed_by_the_next(lab, consumed):
+    bench = GmqBench(lab, buckets=1, ttr_buckets=1)
+    bench.store("x", delay_s=1, status=1, consumed=consumed)
+    bench.redis("ZADD", bench.keys.delay_bucket(0), 0, "x")
+    bench.start(Refusing(lab.direct("a"), "ready", Indeterminate("no answer"), times=2))
+    assert ready_at_ms(bench, "x", until_ms=6_000) is not None
