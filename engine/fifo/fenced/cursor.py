@@ -72,6 +72,11 @@ class GroupCursor:
         found = await self.register.claim()
         return found is not None
 
+    @property
+    def began(self) -> bool:
+        """The group had a cursor when it was taken."""
+        return bool(self.register.state)
+
     async def adopt(self, *, begins: int) -> None:
         """Go on where the last owner stopped. ``begins``: where a group begins that has no cursor."""
         known = self.register.state

@@ -46,6 +46,8 @@ async def final_rows(
             rows.append({**common, "place": "cursor", **told})
     for name, value in sorted(_pairs(aside)):
         group, _, offset = name.decode().rpartition(" ")
+        if group not in groups:
+            continue
         why, token, _, message_id, key, producer, sequence = json.loads(value)
         told = {"message_id": message_id, "key": key, "producer": producer, "sequence": sequence, "token": token}
         rows.append({**common, "place": PLACES[why], "group": group, "offset": int(offset), **told})
@@ -60,27 +62,35 @@ async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partitio
 
 
 async def waiting(
-    zones: Sequence[Connection], keys: FencedKeys, partition: Partition, group: str, *, begins_last: bool = False
+    zones: Sequence[Connection],
+    keys: FencedKeys,
+    partition: Partition,
+    groups: Sequence[str],
+    *,
+    begins_last: bool = False,
 ) -> int:
-    """How many messages ``group`` has not finished, as the newest registers among ``zones`` say; those without offset,
-    too, that any of them has. Raises what the port raises.
+    """How many messages that one of ``groups`` has not finished which has most in front of it, as the newest registers
+    among ``zones`` say; those without offset, too, that any of them has. Raises what the port raises.
     """
     logs, cursors = [], []
     texts: dict[bytes, None] = {}
     for zone in zones:
         commands: list[Command] = [
-            ("HMGET", keys.registers(partition), LOG_REGISTER, group_register(group)),
+            ("HMGET", keys.registers(partition), LOG_REGISTER, *map(group_register, groups)),
             *_inboxes(keys, partition),
         ]
-        (log, cursor), inbox, delayed = await read(zone, commands)
+        (log, *of_groups), inbox, delayed = await read(zone, commands)
         logs.append(RegisterView.parse(log))
-        cursors.append(RegisterView.parse(cursor))
+        cursors.append([RegisterView.parse(cursor) for cursor in of_groups])
         texts.update(dict.fromkeys((*inbox, *delayed)))
     state = LogState.parse(max(logs, key=lambda view: view.age).state)
-    known = max(cursors, key=lambda view: view.age).state
-    progress = CursorState.parse(known).progress if known else Progress(state.end if begins_last else 0)
-    new = _without_offset(state, texts)
-    return state.end - progress.cursor - len(progress.above) + len(new)
+    begins = Progress(state.end if begins_last else 0)
+    unfinished = []
+    for of_group in zip(*cursors, strict=True):
+        known = max(of_group, key=lambda view: view.age).state
+        progress = CursorState.parse(known).progress if known else begins
+        unfinished.append(state.end - progress.cursor - len(progress.above))
+    return max(unfinished) + len(_without_offset(state, texts))
 
 
 def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[Record]:

@@ -1,6 +1,6 @@
 """Fenced partitions (``engine.fifo.fenced``) as the queue under test."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -32,12 +32,12 @@ class FencedUnderTest(FifoUnderTest):
     async def depth(self, shard: str) -> Depth:
         zones = [self._testbed.direct(zone) for zone in self._scenario.zones]
         last = self._group.begins is Begin.LAST
-        partition, group = self._by_name[shard], self._group.group
-        return Depth(await waiting(zones, self._fenced_keys, partition, group, begins_last=last), leased=0)
+        partition = self._by_name[shard]
+        return Depth(await waiting(zones, self._fenced_keys, partition, self._keepers, begins_last=last), leased=0)
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for name, partition in self._by_name.items():
-            rows = await self._rows(zone, name)
+            rows = await self._rows(zone, name, self._keepers[:1])
             cursor = next((row["offset"] for row in rows if row["place"] == "cursor"), 0)
             for row in rows:
                 if row["place"] == "dead" or (row["place"] == "log" and row["offset"] >= cursor):
@@ -49,11 +49,11 @@ class FencedUnderTest(FifoUnderTest):
 
     async def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for name in self._by_name:
-            for row in await self._rows(zone, name):
+            for row in await self._rows(zone, name, self._keepers):
                 yield row
 
-    async def _rows(self, zone: str, name: str) -> list[dict[str, Any]]:
-        direct, groups = self._testbed.direct(zone), [self._group.group]
+    async def _rows(self, zone: str, name: str, groups: Sequence[str]) -> list[dict[str, Any]]:
+        direct = self._testbed.direct(zone)
         return await final_rows(direct, self._fenced_keys, self._by_name[name], groups, zone=zone)
 
     def _logs(self, site: Site, session: str) -> PartitionLogs:

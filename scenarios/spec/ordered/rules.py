@@ -16,7 +16,7 @@ def order_problems(scenario: Scenario) -> Iterator[Problem]:
     if isinstance(queue, FifoQueueSettings):
         yield from _times(queue)
         if queue.fenced:
-            yield from _not_fenced(scenario, queue)
+            yield from _not_fenced(queue)
         elif queue.lease_clock is not LeaseClock.MARGIN:
             yield Problem.of("queue.lease_clock", str(queue.lease_clock), f"margin with queue.mode {queue.mode}")
         if queue.resizes and queue.order is Order.GLOBAL:
@@ -34,9 +34,7 @@ def _times(queue: FifoQueueSettings) -> Iterator[Problem]:
         yield Problem.of("queue.client_lease_ms", queue.client_lease_ms, renewals)
 
 
-def _not_fenced(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:
-    if queue.more_groups:
-        yield Problem.of("queue.more_groups", len(queue.more_groups), "none with queue.mode fenced")
+def _not_fenced(queue: FifoQueueSettings) -> Iterator[Problem]:
     for number, resize in enumerate(queue.resizes):
         if resize.practice is not Practice.BARRIER:
             where, given = f"queue.resizes[{number}].practice", str(resize.practice)

@@ -57,14 +57,14 @@ class Observed:
 
 
 class Sink:
-    """Takes effects of each partition in order, none under an older token than it has seen, and each once."""
+    """Takes effects of each group and partition in order, none under an older token than it has seen, and each once."""
 
     def __init__(self, observer):
         self._observer = observer
         self._fences, self._last, self.rows = defaultdict(lambda: (0, 0)), defaultdict(lambda: -1), []
 
     def take(self, told, one, fence):
-        place = told["partition"]
+        place = told["group"], told["partition"]
         columns = {**told, "offset": one.offset, "key": one.record.key, "message_id": one.record.id, "op_id": one.op_id}
         call = self._observer.begin("sink", **columns)
         if fence < self._fences[place]:
@@ -106,6 +106,7 @@ class FencedBench:
         self.handle, self.work_ms = lambda _one: None, 20
         self.programs, self._numbers, self.pushed = {}, count(1), 0
         self.confirmed = []
+        self.groups = {self.settings.group: None}
         self.faults = []
 
     def run(self, coroutine):
@@ -157,7 +158,9 @@ class FencedBench:
         self.confirmed.append(message.id)
         return True
 
-    async def start(self, name, zone):
+    async def start(self, name, zone, **changes):
+        """A member; ``changes``: of the settings, for it alone."""
+        settings = replace(self.settings, **changes)
         pause, session = Pause(self.runtime), f"{name}.{next(self._numbers)}"
         wires = self.wires(zone, session, pause.around)
         wires = replace(wires, runtime=pause)
@@ -167,7 +170,7 @@ class FencedBench:
             said = [self.handle(one) for one in delivered]
             await pause.sleep(self.work_ms * MS)
             if all(said_one in (None, Outcome.SUCCESS) for said_one in said):
-                columns = {**told, "partition": handling.partition.name, "group": self.settings.group}
+                columns = {**told, "partition": handling.partition.name, "group": context.group}
                 columns |= {"generation": handling.fence[0], "token": handling.fence[1], "epoch": 0}
                 for one in delivered:
                     if not self.sink.take(columns, one, handling.fence):
@@ -177,13 +180,14 @@ class FencedBench:
         context = MemberContext(
             name=name,
             session=session,
-            settings=self.settings,
+            settings=settings,
             runtime=pause,
             clock=self.cluster.clock(zone),
-            zones=FencedZones.of_wires(self.settings, wires=wires, keys=self.fifo_keys),
+            zones=FencedZones.of_wires(settings, wires=wires, keys=self.fifo_keys),
             listener=listen,
             observer=self.observer,
         )
+        self.groups[context.group] = None
         told.update(member=name, session=context.session)
         member = Member(context, partitions=self.partitions, room_of=lambda _: zone)
         self.programs[name] = (member, pause, zone, context)
@@ -193,7 +197,7 @@ class FencedBench:
     async def kill(self, name):
         member, _, _, context = self.programs.pop(name)
         member.kill()
-        self.observer.note("member", group=self.settings.group, member=name, session=context.session, status="crashed")
+        self.observer.note("member", group=context.group, member=name, session=context.session, status="crashed")
         try:
             await context.zones.members.leave(name)
         except COMMAND_FAILURES:
@@ -215,18 +219,18 @@ class FencedBench:
         rows = (dict(zip(names, row, strict=True)) for row in self.observer.table.rows)
         return [row for row in rows if kind in (None, row["kind"])]
 
-    def handled(self):
-        """Ids that were finished or put aside."""
-        done = {row["message_id"] for row in self.rows("end") if row["status"] == "success"}
-        aside = (row for kind in ("dead_letter", "park") for row in self.rows(kind) if row["outcome"] == "ok")
-        return done | {row["message_id"] for row in aside}
+    def handled(self, group=None):
+        """Ids that were finished or put aside, by any group or by ``group``."""
+        done = [row for row in self.rows("end") if row["status"] == "success"]
+        aside = [row for kind in ("dead_letter", "park") for row in self.rows(kind) if row["outcome"] == "ok"]
+        return {row["message_id"] for row in (*done, *aside) if group in (None, row["group"])}
 
     async def at_rest(self):
         rows = []
         for zone in ZONES:
             for partition in self.partitions:
                 direct = self.cluster.direct(zone)
-                rows += await final_rows(direct, self.keys, partition, [self.settings.group], zone=zone)
+                rows += await final_rows(direct, self.keys, partition, [*self.groups], zone=zone)
         return rows
 
     def verdict(self, **rules):

@@ -8,8 +8,10 @@ from engine.fifo.fenced.cursor import GroupCursor
 from engine.fifo.fenced.log import FencedLog
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.register import Store
+from engine.fifo.fenced.resizing import known_log
 from engine.fifo.partition import Partition
 from engine.fifo.settings import Begin
+from engine.ports import Unavailable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,13 +68,24 @@ class Tenures:
         )
         try:
             await log.take()
-            await cursor.adopt(begins=0 if self._begins is Begin.FIRST else log.end)
+            await cursor.adopt(begins=0 if cursor.began else await self._beginning(log))
         except COMMAND_FAILURES:
             await self._give_back(cursor, log)
             raise
         tenure = Tenure(cursor=cursor, log=log, token=cursor.register.token, turn=Mutex(store.runtime))
         self.held[partition] = tenure
         return tenure
+
+    async def _beginning(self, log: FencedLog) -> int:
+        """Where a group begins that has no cursor. Raises what the port raises."""
+        if self._begins is Begin.FIRST:
+            return 0
+        if log.writes:
+            return log.end
+        known = await known_log(self.store.views, log.partition)
+        if known is None:
+            raise Unavailable(f"{log.partition.name}: no two zones show the same end of the log")
+        return known.end
 
     def of(self, partition: Partition, token: int) -> Tenure | None:
         """The tenure under ``token``, if it lasts as far as we know."""

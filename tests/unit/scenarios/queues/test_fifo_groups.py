@@ -6,6 +6,7 @@ import pytest
 from support.scenarios.sim_runs import run_in_memory
 
 from analysis.runs.order import ORDER
+from engine.fifo.fenced.final import waiting
 from scenarios.errors import ScenarioError
 from scenarios.run_files.tables import rows
 from scenarios.spec.reading import load_scenario
@@ -25,6 +26,7 @@ def served(*overrides):
     ("overrides", "groups"),
     [
         (("queue.more_groups=[bills]", "consumers.per_zone=2"), ["bills", "group"]),
+        (("queue.mode=fenced", "queue.more_groups=[bills]", "consumers.per_zone=2"), ["bills", "group"]),
         (("queue.sharing=broadcasting",), [f"group/consumer-{zone}-0" for zone in "abc"]),
     ],
 )
@@ -34,6 +36,32 @@ def test_each_group_finishes_everything_and_one_acknowledges(overrides, groups):
     assert verdict.totals.acked == verdict.totals.pushed > 90
     assert sorted(ends) == groups
     assert set(ends.values()) == {verdict.totals.pushed}
+
+
+def test_a_resize_waits_for_every_group_of_fenced_partitions():
+    overrides = ["load.duration_s=9", "queue.mode=fenced", "queue.more_groups=[bills]", "consumers.per_zone=2"]
+    _, tables, verdict = run_in_memory(load_scenario("order-resize", overrides=overrides))
+    assert (verdict.valid, verdict.violated) == (True, ())
+    told = list(rows(tables, "order", ORDER.names))
+    opened = {row["partition"] for row in told if row["kind"] == "resize" and row["status"] == "opened"}
+    for group in ("group", "bills"):
+        assert {row["partition"] for row in told if row["kind"] == "end" and row["group"] == group} >= opened
+
+
+def test_a_depth_that_counts_one_group_ends_the_drain_before_the_other_has_everything(monkeypatch):
+    """The members of the other stand still until the load has ended."""
+    still = ", ".join(f"{{kind: program_pause, zone: {zone}, consumer: 1, at_s: 1, for_s: 2}}" for zone in "abc")
+    overrides = ("queue.mode=fenced", "queue.more_groups=[bills]", "consumers.per_zone=2", f"faults=[{still}]")
+    verdict, ends, _ = served(*overrides)
+    assert verdict.valid is True
+    assert ends["bills"] >= verdict.totals.pushed
+
+    async def of_one(zones, keys, partition, groups, **more):
+        return await waiting(zones, keys, partition, groups[:1], **more)
+
+    monkeypatch.setattr("scenarios.queues.ordered.fifo_fenced.waiting", of_one)
+    verdict, ends, _ = served(*overrides)
+    assert ends["bills"] < verdict.totals.pushed
 
 
 def test_a_unit_of_work_beyond_the_credit_stands_still_and_is_explained():

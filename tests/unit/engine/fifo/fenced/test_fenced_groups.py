@@ -1,0 +1,187 @@
+"""Goal: where partitions are fenced every group gets every message in order, whoever writes the log and what is lost.
+
+Method: two groups on three simulated zones, judged by the checker of ordered messages.
+"""
+
+import pytest
+from support.engine.fenced import ZONES, FencedBench
+
+from cluster.zone import Restart
+from engine.common.pipelines import read
+from engine.fifo.fenced.copying import Copying
+from engine.fifo.fenced.final import waiting
+from engine.fifo.fenced.keys import group_register
+from engine.fifo.fenced.views import RegisterView, Views
+from engine.fifo.settings import Begin
+
+GROUPS = ("mails", "bills")
+
+
+def work(bench, breaks=None, *, messages=20):
+    """Push ``messages`` a zone to two groups of two members while ``breaks`` happens; whether each handled them all."""
+
+    async def push(zone):
+        producer = bench.producer(zone)
+        for number in range(messages):
+            await bench.push(producer, f"k{zone}{number % 3}", number)
+            await bench.pause_ms(40)
+
+    async def whole():
+        for group in GROUPS:
+            for zone in "ab":
+                await bench.start(f"{group}-{zone}", zone, group=group)
+        tasks = [bench.runtime.spawn(push(zone), name=f"push {zone}") for zone in ZONES]
+        await bench.pause_ms(300)
+        if breaks is not None:
+            await breaks()
+        for task in tasks:
+            await task.join()
+        return await bench.until(lambda: all(set(bench.confirmed) <= bench.handled(group) for group in GROUPS))
+
+    return bench.run(whole())
+
+
+def kept(bench, *exercised):
+    verdict = bench.verdict()
+    assert verdict.valid is True, verdict.reasons
+    for name in exercised:
+        assert verdict.opportunities[name] > 0, f"{name} was not tried"
+
+
+async def registers(bench, zone):
+    """Of both groups in the first partition, as ``zone`` has them."""
+    partition = bench.partitions[0]
+    names = [group_register(group) for group in GROUPS]
+    (found,) = await read(bench.cluster.direct(zone), [("HMGET", bench.keys.registers(partition), *names)])
+    return [RegisterView.parse(raw) for raw in found]
+
+
+def test_every_group_gets_every_message_in_order_and_its_members_share_them():
+    with FencedBench() as bench:
+        assert work(bench)
+        for group in GROUPS:
+            ends = [row["message_id"] for row in bench.rows("end") if row["group"] == group]
+            assert sorted(ends) == sorted(bench.confirmed)
+            owners = {(row["partition"], row["member"]) for row in bench.rows("end") if row["group"] == group}
+            assert len(owners) == len({member for _, member in owners}) == 2
+        kept(bench, "I3", "I4", "I9", "I14")
+
+
+@pytest.mark.parametrize("stopped", GROUPS)
+def test_a_takeover_in_one_group_leaves_the_other_in_order(stopped):
+    """Of both: the one whose member gives offsets, and the one that reads what another group's member wrote."""
+    with FencedBench(partitions=1) as bench:
+
+        async def stands_still():
+            owner = next(row["member"] for row in reversed(bench.rows("commit")) if row["group"] == stopped)
+            bench.programs[owner][1].stop()
+            await bench.pause_ms(3 * bench.settings.times_ms.lease)
+            bench.programs[owner][1].go_on()
+            await bench.pause_ms(bench.settings.times_ms.renew)
+
+        assert work(bench, stands_still)
+        took = {row["group"] for row in bench.rows("grant") if row["outcome"] == "ok" and row["token"] > 1}
+        assert stopped in took
+        kept(bench, "I3", "I4", "I7", "I9", "I14")
+
+
+@pytest.mark.parametrize("restart", [Restart.WIPE, Restart.WARM])
+def test_a_zone_that_is_admitted_has_the_cursors_of_all_groups(restart):
+    with FencedBench(partitions=1) as bench:
+        seen = []
+
+        async def dies():
+            await bench.until(lambda: all(bench.handled(group) for group in GROUPS))
+            zone = bench.cluster.zones["c"]
+            await zone.kill()
+            before = max(await registers(bench, "a"), await registers(bench, "b"), key=lambda found: found[0].age)
+            warm_from = bench.cluster.zones["a"] if restart is Restart.WARM else None
+            await zone.restart(restart, warm_from=warm_from)
+            views = Views(zones={"c": bench.cluster.direct("c")}, keys=bench.keys, runtime=bench.runtime)
+            while not (found := await views.of(bench.partitions[0], ["log"])) or not found["c"].admitted:
+                await bench.pause_ms(10)
+            after = await registers(bench, "c")
+            seen.extend(one.age >= other.age for one, other in zip(after, before, strict=True))
+            assert all(one.state for one in after)
+
+        assert work(bench, dies)
+        assert seen == [True, True]
+        kept(bench, "I3", "I4", "I9", "I14")
+
+
+def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch):
+    """Two zones are wiped, one after the other, and get the registers but for one; then the third is down."""
+
+    async def without_bills(self, zone, scan, key, original=Copying._scanned):
+        async for pairs in original(self, zone, scan, key):
+            if pairs is not None and key.endswith(":registers"):
+                kept_pairs = zip(pairs[::2], pairs[1::2], strict=True)
+                yield [word for pair in kept_pairs if pair[0] != b"group:bills" for word in pair]
+            else:
+                yield pairs
+
+    def broken(*, planted):
+        with FencedBench(partitions=1) as bench, monkeypatch.context() as patched:
+            if planted:
+                patched.setattr(Copying, "_scanned", without_bills)
+
+            async def course():
+                for group in GROUPS:
+                    await bench.start(f"{group}-a", "a", group=group)
+                producer = bench.producer("a")
+                for number in range(12):
+                    await bench.push(producer, "k", number)
+                await bench.until(lambda: all(len(bench.handled(group)) == 12 for group in GROUPS))
+                await bench.kill("bills-a")
+                for name in "ca":
+                    await bench.cluster.zones[name].kill()
+                    await bench.cluster.zones[name].restart(Restart.WIPE)
+                    await bench.pause_ms(4 * bench.settings.times_ms.renew)
+                await bench.cluster.zones["b"].kill()
+                await bench.start("bills-c", "c", group="bills")
+                await bench.pause_ms(3 * bench.settings.times_ms.lease)
+                await bench.cluster.zones["b"].restart(Restart.KEEP)
+                await bench.pause_ms(2_000)
+
+            bench.run(course())
+            return bench.verdict().broken
+
+    assert not {"I3", "I4", "I9"} & set(broken(planted=False))
+    assert "I9" in broken(planted=True)
+
+
+def test_what_waits_is_what_the_slowest_group_has_in_front_of_it():
+    with FencedBench(partitions=1) as bench:
+
+        async def course():
+            await bench.start("mails-a", "a", group="mails")
+            producer = bench.producer("a")
+            for number in range(5):
+                await bench.push(producer, "k", number)
+            await bench.until(lambda: len(bench.handled("mails")) == 5)
+            zones = [bench.cluster.direct(zone) for zone in ZONES]
+            return [
+                await waiting(zones, bench.keys, bench.partitions[0], groups)
+                for groups in (("mails",), ("bills",), GROUPS)
+            ]
+
+        assert bench.run(course()) == [0, 5, 5]
+
+
+def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log():
+    with FencedBench(partitions=1) as bench:
+
+        async def course():
+            await bench.start("mails-a", "a", group="mails")
+            producer = bench.producer("a")
+            for number in range(5):
+                await bench.push(producer, "k", number)
+            await bench.until(lambda: len(bench.handled("mails")) == 5)
+            await bench.start("bills-b", "b", group="bills", begins=Begin.LAST)
+            await bench.until(lambda: any(row["group"] == "bills" for row in bench.rows("grant")))
+            await bench.pause_ms(bench.settings.times_ms.renew)
+            await bench.push(producer, "k", 5)
+            await bench.until(lambda: bench.handled("bills"))
+
+        bench.run(course())
+        assert bench.handled("bills") == {"k-5"}
