@@ -84,7 +84,7 @@ async def waiting(
         cursors.append([RegisterView.parse(cursor) for cursor in of_groups])
         texts.update(dict.fromkeys((*inbox, *delayed)))
     state = LogState.parse(max(logs, key=lambda view: view.age).state)
-    begins = Progress(state.end if begins_last else 0)
+    begins = Progress(state.end if begins_last else state.floor)
     unfinished = []
     for of_group in zip(*cursors, strict=True):
         known = max(of_group, key=lambda view: view.age).state

@@ -15,7 +15,8 @@ from typing import Self
 
 from engine.common.mutex import Mutex
 from engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
-from engine.fifo.fenced.register import Effects, Register, Store
+from engine.fifo.fenced.register import Effects, Register, Store, Unadmitted
+from engine.fifo.fenced.trimming import slowest_cursor
 from engine.fifo.fenced.views import RegisterView, attempt
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
@@ -34,25 +35,31 @@ OTHERS_EVERY = 8
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogState:
     """``end``: offset of the next record. ``since``: where the last write began. ``last``: producer → its last number
-    and the offset given last to it; then the lower numbers that have none. ``ended``: no record follows.
+    and the offset given last to it; then the lower numbers that have none. ``ended``: no record follows. ``first``:
+    records in front of it are trimmed; ``floor``: no group that has no cursor yet begins in front of it.
     """
 
     end: int = 0
     since: int = 0
     last: dict[str, tuple[int, ...]] = field(default_factory=dict)
     ended: bool = False
+    first: int = 0
+    floor: int = 0
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """The state that ``text``, as it stands in the register, tells; of a log without records if it is empty."""
         if not text:
             return cls()
-        end, since, last, *ended = json.loads(text)
-        return cls(end=end, since=since, last={name: tuple(of) for name, of in last.items()}, ended=bool(ended))
+        end, since, last, *more = json.loads(text)
+        ended, first, floor = (*more, 0, 0, 0)[:3]
+        numbers = {"end": end, "since": since, "first": first, "floor": floor}
+        return cls(last={name: tuple(of) for name, of in last.items()}, ended=bool(ended), **numbers)
 
     def text(self) -> str:
-        ended = [1] if self.ended else []
-        return json.dumps([self.end, self.since, self.last, *ended], ensure_ascii=False, separators=(",", ":"))
+        trimmed = [int(self.ended), self.first, self.floor] if self.floor else []
+        more = trimmed or ([1] if self.ended else [])
+        return json.dumps([self.end, self.since, self.last, *more], ensure_ascii=False, separators=(",", ":"))
 
     def holds(self, record: Record) -> bool | None:
         """Whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
@@ -74,7 +81,11 @@ class LogState:
             last[each.producer] = (max(known, each.sequence), offset, *waits)
         if len(last) > PRODUCERS_MAX:
             last = dict(sorted(last.items(), key=lambda item: item[1][1])[-PRODUCERS_MAX:])
-        return LogState(end=self.end + len(records), since=self.end, last=last)
+        return replace(self, end=self.end + len(records), since=self.end, last=last)
+
+    def trimmed(self, *, first: int, floor: int) -> "LogState":
+        """The state of a write that does nothing else; it never goes back."""
+        return replace(self, since=self.end, first=max(self.first, first), floor=max(self.floor, floor))
 
 
 class FencedLog:
@@ -164,6 +175,37 @@ class FencedLog:
                 removed = list(dict.fromkeys((*self._given, *left)))
                 await self.register.write(state.text(), Effects(removed=removed))
                 self._state, self._given = state, []
+
+    async def trim(self, *, kept: int) -> int:
+        """Drop what is more than ``kept`` records behind the slowest group; how many records that were.
+
+        Raises what the port raises. Only what lay in front of the floor before cursors were read: of a group that they
+        do not tell of, nobody had asked for its register by then, so it begins at the floor or behind it.
+        """
+        floor = self._state.floor
+        if not self.writes or self._state.end - self._state.first <= kept:
+            return 0
+        slowest = await slowest_cursor(self._store.views, self.partition)
+        async with self._turn:
+            before = self._state
+            if slowest is None or not self.writes:
+                return 0
+            state = before.trimmed(first=min(floor, slowest - kept), floor=slowest - kept)
+            if (state.first, state.floor) == (before.first, before.floor):
+                return 0
+            await self.register.write(state.text(), Effects(removed=self._given))
+            self._state, self._given = state, []
+            return state.first - before.first
+
+    async def floor(self) -> int:
+        """Where a group may begin whose register was promised before this was asked. Raises as ``Register.claim``."""
+        if self.writes:
+            return self._state.floor
+        found = await self._store.views.of(self.partition, [LOG_REGISTER])
+        states = [LogState.parse(view.registers[0].state) for view in found.values() if view.admitted]
+        if len(states) < self._store.views.majority:
+            raise Unadmitted(f"{self.partition.name}: too few zones are admitted")
+        return max(state.floor for state in states)
 
     async def repair(self) -> None:
         """Give zones the records that they missed. Raises what the port raises.
@@ -329,9 +371,9 @@ class FencedLog:
         """Some of the records that a zone that takes part lacks or has otherwise, behind those compared before."""
         views = self._store.views
         counts = await views.ask(("HLEN", self._store.keys.log(self.partition)))
-        if all(answer[0] == self._state.end for answer in counts.values()):
+        if all(answer[0] == self._state.end - self._state.first for answer in counts.values()):
             return []
-        begin = self._compared if self._compared < self._state.end else 0
+        begin = self._compared if self._state.first <= self._compared < self._state.end else self._state.first
         offsets = range(begin, min(begin + READ_MAX, self._state.end))
         self._compared = begin + READ_MAX
         columns = await self._columns(offsets)

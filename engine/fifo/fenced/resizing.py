@@ -8,7 +8,8 @@ from engine.common.mutex import Mutex
 from engine.fifo.fenced.cursor import CursorState
 from engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
 from engine.fifo.fenced.log import LogState
-from engine.fifo.fenced.register import NS_PER_MS, Register, Store, Unadmitted
+from engine.fifo.fenced.register import NS_PER_MS, Register, Store
+from engine.fifo.fenced.trimming import groups_of
 from engine.fifo.fenced.views import RegisterView, Views
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import PartitionLogs
@@ -90,10 +91,8 @@ class SealedLogs(PartitionLogs):
 
     async def groups(self, partition: Partition) -> dict[str, int]:
         """As for other logs; 0 of a group of which no two zones show the same. Raises ``Unadmitted``."""
-        names = await self._registers(partition)
-        prefix = group_register("")
         found = {}
-        for group in sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix)):
+        for group in await groups_of(self._store.views, partition):
             progress = await self.progress(partition, group)
             found[group] = 0 if progress is None else progress.cursor
         return found
@@ -107,14 +106,6 @@ class SealedLogs(PartitionLogs):
 
     async def forget_delayed(self, partition: Partition) -> None:
         """There are none."""
-
-    async def _registers(self, partition: Partition) -> set[str]:
-        views = self._store.views
-        reading = ("HKEYS", self._store.keys.registers(partition))
-        found = [view for view in (await views.of(partition, [SEAL_REGISTER], reading)).values() if view.admitted]
-        if len(found) < views.majority:
-            raise Unadmitted(f"{partition.name}: too few zones are admitted")
-        return {raw.decode() for view in found for raw in view.more[0]}
 
 
 async def taken(register: Register) -> RegisterView:

@@ -74,7 +74,7 @@ class Views:
     def __init__(
         self, *, zones: Mapping[str, Connection], keys: FencedKeys, runtime: Runtime, checks: bool = True
     ) -> None:
-        self.zones, self._keys, self._runtime, self._checks = zones, keys, runtime, checks
+        self.zones, self.keys, self._runtime, self._checks = zones, keys, runtime, checks
 
     @property
     def majority(self) -> int:
@@ -85,8 +85,8 @@ class Views:
 
         The data are read first: a copy of another zone that is made meanwhile brings that zone's mark along.
         """
-        known = ("HMGET", self._keys.meta(partition), "mark", "era")
-        read = ("HMGET", self._keys.registers(partition), *registers)
+        known = ("HMGET", self.keys.meta(partition), "mark", "era")
+        read = ("HMGET", self.keys.registers(partition), *registers)
         answers = await self.ask(read, *more, known, ("INFO", "server"))
         views = {}
         for zone, (raws, *replies, (mark, era), info) in answers.items():

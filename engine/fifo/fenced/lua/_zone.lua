@@ -38,6 +38,21 @@ local function put(name, of)
   redis.call('HSET', KEYS[2], name, head .. of.state)
 end
 
+-- Where the log begins that has this state: all in front of that is finished by every group, and gone.
+local function first_of(state)
+  return tonumber(string.match(state, '},[01],(%d+),%d+%]$') or '0')
+end
+
+-- Put a newer state into a register, which is of that name; KEYS[3] is the log.
+local function take(name, register, token, number, state)
+  if name == 'log' then
+    for offset = first_of(register.state), first_of(state) - 1 do
+      redis.call('HDEL', KEYS[3], string.format('%.0f', offset))
+    end
+  end
+  register.token, register.number, register.state = token, number, state
+end
+
 local function newer(token, number, than)
   return token > than.token or token == than.token and number > than.number
 end

@@ -3,6 +3,7 @@
 -- KEYS[7]: delayed. ARGV[1]: the era in which it is to be admitted, ARGV[2]: the number of the page, ARGV[3]: what it is a page
 -- of, ARGV[4..]: pairs.
 if admitted() then return 'admitted' end
+local first = first_of(register_of(redis.call('HGET', KEYS[2], 'log')).state)
 for i = 4, #ARGV, 2 do
   local name, value = ARGV[i], ARGV[i + 1]
   if ARGV[3] == 'registers' then
@@ -13,13 +14,13 @@ for i = 4, #ARGV, 2 do
       ours.owner, ours.ends = '-', math.max(ours.ends, theirs.ends)  -- neither may count this zone as having promised
     end
     if newer(theirs.token, theirs.number, ours) then
-      ours.token, ours.number, ours.state = theirs.token, theirs.number, theirs.state
+      take(name, ours, theirs.token, theirs.number, theirs.state)
     end
     put(name, ours)
   elseif ARGV[3] == 'log' then
     local ours = redis.call('HGET', KEYS[3], name)
     local held = ours and tonumber(string.match(ours, '^%d+')) or -1
-    if tonumber(string.match(value, '^%d+')) > held then redis.call('HSET', KEYS[3], name, value) end
+    if tonumber(string.match(value, '^%d+')) > held and tonumber(name) >= first then redis.call('HSET', KEYS[3], name, value) end
   elseif ARGV[3] == 'inbox' then
     redis.call('ZADD', KEYS[4], 'NX', value, name)
   elseif ARGV[3] == 'delayed' then

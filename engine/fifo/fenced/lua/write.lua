@@ -13,7 +13,7 @@ register.promised, register.owner = token, ARGV[4]
 local current = token == register.token and number == register.number
 local takes = not counts or newer(token, number, register)
 if takes then
-  register.token, register.number, register.state = token, number, ARGV[7]
+  take(ARGV[2], register, token, number, ARGV[7])
   register.ends = tonumber(ARGV[5])
 elseif current then
   register.ends = math.max(register.ends, tonumber(ARGV[5]))

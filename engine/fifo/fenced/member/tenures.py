@@ -79,7 +79,7 @@ class Tenures:
     async def _beginning(self, log: FencedLog) -> int:
         """Where a group begins that has no cursor. Raises what the port raises."""
         if self._begins is Begin.FIRST:
-            return 0
+            return await log.floor()
         if log.writes:
             return log.end
         known = await known_log(self.store.views, log.partition)

@@ -152,7 +152,9 @@ class FencedLogs(PartitionLogs):
         """Results are written as they come."""
 
     async def trim(self, partition: Partition, *, kept: int) -> int:
-        return 0
+        """As for other logs, if this session writes that of ``partition``."""
+        tenure = self._tenure(partition)
+        return 0 if tenure is None else await tenure.log.trim(kept=kept)
 
     async def _found_at_the_end(self, partition: Partition, record: Record) -> bool:
         gives_up_ns = self._runtime.now_ns() + ENDS_MS * NS_PER_MS

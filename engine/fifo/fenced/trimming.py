@@ -1,0 +1,30 @@
+"""How far a log may be trimmed: behind the slowest group, as two zones show all of them."""
+
+from engine.fifo.fenced.cursor import CursorState
+from engine.fifo.fenced.keys import SEAL_REGISTER, group_register
+from engine.fifo.fenced.register import Unadmitted
+from engine.fifo.fenced.views import Views
+from engine.fifo.partition import Partition
+
+
+async def groups_of(views: Views, partition: Partition) -> list[str]:
+    """Groups that have begun with ``partition``, or asked to own it. Raises ``Unadmitted``."""
+    found = await views.of(partition, [SEAL_REGISTER], ("HKEYS", views.keys.registers(partition)))
+    admitted = [view for view in found.values() if view.admitted]
+    if len(admitted) < views.majority:
+        raise Unadmitted(f"{partition.name}: too few zones are admitted")
+    prefix = group_register("")
+    names = {raw.decode() for view in admitted for raw in view.more[0]}
+    return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+async def slowest_cursor(views: Views, partition: Partition) -> int | None:
+    """Of all groups. None if there is none, if one is about to begin, or if no two zones show the same of one.
+
+    A cursor of those of one that two zones show was decided, and never falls. Raises ``Unadmitted``.
+    """
+    groups = await groups_of(views, partition)
+    shown = await views.alike(partition, *map(group_register, groups)) if groups else None
+    if shown is None or not all(view.state for view in shown):
+        return None
+    return min(CursorState.parse(view.state).progress.cursor for view in shown)

@@ -1,0 +1,172 @@
+"""Goal: a fenced log is trimmed behind its slowest group, and nobody misses what is gone, whatever happens to zones.
+
+Method: groups on three simulated zones, judged by the checker of ordered messages; and a writer of one log alone.
+"""
+
+import pytest
+from support.engine.fenced import ZONES, FencedBench
+from support.engine.fenced_writers import WriterBench
+
+from cluster.zone import Restart
+from engine.common.pipelines import read
+from engine.fifo.fenced.cursor import GroupCursor
+from engine.fifo.fenced.log import LogState
+from engine.fifo.fenced.trimming import slowest_cursor
+from engine.fifo.log.progress import Progress
+from engine.fifo.log.record import Record
+
+KEPT = 5
+
+
+async def offsets(bench, zone):
+    """What ``zone`` has of the first partition's log."""
+    (names,) = await read(bench.cluster.direct(zone), [("HKEYS", bench.keys.log(bench.partitions[0]))])
+    return sorted(map(int, names))
+
+
+async def push_all(bench, number, producer=None):
+    producer = producer or bench.producer("a")
+    for _ in range(number):
+        await bench.push(producer, "k", bench.pushed)
+
+
+async def trimmed(bench, first):
+    """Whether every zone's log begins there, soon."""
+    for _ in range(200):
+        found = [await offsets(bench, zone) for zone in ZONES]
+        if all(each and each[0] == first for each in found) and found[0] == found[1] == found[2]:
+            return True
+        await bench.pause_ms(50)
+    return False
+
+
+async def begun(bench, *groups, messages=30):
+    """Groups of one member each, which have handled ``messages``."""
+    for group, zone in zip(groups, ZONES, strict=False):
+        await bench.start(f"{group}-{zone}", zone, group=group)
+    await push_all(bench, messages)
+    await bench.until(lambda: all(len(bench.handled(group)) == messages for group in groups))
+
+
+def test_a_log_is_trimmed_behind_the_slowest_group_and_a_group_that_begins_later_gets_the_rest():
+    with FencedBench(partitions=1, kept=KEPT) as bench:
+
+        async def course():
+            await begun(bench, "mails", "bills")
+            assert await trimmed(bench, 30 - KEPT)
+            await bench.start("late-c", "c", group="late")
+            await push_all(bench, 3)
+            await bench.until(lambda: len(bench.handled("late")) == KEPT + 3)
+
+        bench.run(course())
+        assert bench.handled("late") == {f"k-{number}" for number in range(30 - KEPT, 33)}
+        verdict = bench.verdict()
+        assert verdict.valid is True, verdict.reasons
+
+
+@pytest.mark.parametrize("restart", list(Restart))
+def test_a_zone_that_missed_a_trim_has_no_more_than_the_others_once_it_takes_part(restart):
+    with FencedBench(partitions=1, kept=KEPT) as bench:
+
+        async def course():
+            await begun(bench, "mails", messages=6)
+            zone = bench.cluster.zones["c"]
+            await zone.kill()
+            await push_all(bench, 24)
+            await bench.until(lambda: len(bench.handled("mails")) == 30)
+            await bench.pause_ms(5 * bench.settings.times_ms.member_scan)
+            assert (await offsets(bench, "a"))[0] > 0
+            await zone.restart(restart, warm_from=bench.cluster.zones["a"] if restart is Restart.WARM else None)
+            await bench.pause_ms(2_000)
+            return await trimmed(bench, 30 - KEPT)
+
+        assert bench.run(course())
+        verdict = bench.verdict()
+        assert verdict.valid is True, verdict.reasons
+
+
+def test_trimming_behind_the_fastest_group_loses_what_the_slowest_has_not_read(monkeypatch):
+    def everybody_has_all(*, planted):
+        with FencedBench(partitions=1, kept=KEPT) as bench, monkeypatch.context() as patched:
+            if planted:
+                patched.setattr("engine.fifo.fenced.trimming.min", max, raising=False)
+
+            async def course():
+                await begun(bench, "mails", "bills", messages=6)
+                pause = bench.programs["bills-b"][1]
+                pause.stop()
+                await push_all(bench, 24)
+                await bench.until(lambda: len(bench.handled("mails")) == 30)
+                await bench.pause_ms(5 * bench.settings.times_ms.member_scan)
+                pause.go_on()
+                return await bench.until(lambda: len(bench.handled("bills")) == 30, most_ms=10_000)
+
+            return bench.run(course())
+
+    assert everybody_has_all(planted=False)
+    assert not everybody_has_all(planted=True)
+
+
+def test_nothing_is_trimmed_while_a_group_is_about_to_begin():
+    """It has asked for its register, and may have looked at where the log begins."""
+    with WriterBench() as bench:
+
+        async def course():
+            store = bench.store("w", "a")
+            writer, mails = bench.writer("w", "a"), GroupCursor(store, bench.partition, "mails")
+            await store.admission.mend(bench.partition)
+            assert await mails.take()
+            await mails.adopt(begins=0)
+            assert await writer.take()
+            await push_all(bench, 20)
+            while writer.end < 20:
+                await writer.read(writer.end, 20)
+            await mails.commit(Progress(10))
+            first_round = await writer.trim(kept=0), await writer.floor()
+            bills = GroupCursor(bench.store("b", "b"), bench.partition, "bills")
+            assert await bills.take()
+            while_it_begins = await writer.trim(kept=0), await slowest_cursor(store.views, bench.partition)
+            await bills.adopt(begins=await writer.floor())
+            await mails.commit(Progress(20))
+            rounds = [await writer.trim(kept=0) for _ in range(3)]
+            return first_round, while_it_begins, bills.state.progress.cursor, rounds
+
+        assert bench.run(course()) == ((0, 10), (0, None), 10, [10, 0, 0])
+
+
+def test_a_copy_brings_nothing_that_was_trimmed():
+    with WriterBench() as bench:
+
+        async def course():
+            writer, zone = bench.writer("w", "a"), bench.cluster.zones["c"]
+            await writer.register.store.admission.mend(bench.partition)
+            await zone.kill()
+            await zone.restart(Restart.WIPE)
+            await bench.pause_ms(2_000)
+            await bench.alone("c", "fill", 1, "log", 2, "1 b", 3, "1 c")
+            await bench.alone("c", "fill", 2, "registers", "log", "1 w 0 1 5 [9,9,{},0,4,6]")
+            await bench.alone("c", "fill", 3, "log", 3, "1 c", 4, "1 d")
+            return await offsets(bench, "c")
+
+        assert bench.run(course()) == [4]
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (LogState(end=3, since=1, last={"p": (3, 2)}), '[3,1,{"p":[3,2]}]'),
+        (LogState(end=3, since=3, ended=True), "[3,3,{},1]"),
+        (LogState(end=9, since=9, last={"p": (3, 2, 1)}, first=4, floor=6), '[9,9,{"p":[3,2,1]},0,4,6]'),
+    ],
+)
+def test_a_log_that_was_never_trimmed_is_written_as_before(state, text):
+    assert state.text() == text
+    assert LogState.parse(text) == state
+
+
+def test_a_record_keeps_its_number_when_the_log_in_front_of_it_is_gone():
+    """A push that comes again finds the newest number of its producer, also if that record was trimmed."""
+    state = LogState().with_records([(0, Record(id="m", key="k", body="", producer="p", sequence=1))])
+    state = state.trimmed(first=1, floor=1)
+    assert state.has("p", 1)
+    assert (state.first, state.since, state.end) == (1, 1, 1)
