@@ -151,7 +151,7 @@ class Try:
         runtime, switch = program.switch.view.runtime_of(self.testbed.runtime), program.switch
         if self.fenced:
             wires = self.wires(f"{name}-{self.name}", switch)
-            asked: Zones = FencedZones.of_wires(settings, wires=wires, keys=self.keys)
+            asked: Zones = FencedZones.of_wires(settings, name, wires=wires, keys=self.keys)
         else:
             connection = switch.wrap(self.testbed.connection("a", Level.DC_QUORUM))
             asked = Zones.of(settings, level=connection, reads=connection, near=connection, keys=self.keys)

@@ -203,6 +203,10 @@ class ConsumerSettings:
         """Members hold the locks of their partitions."""
         return self.order is not Order.NONE and self.sharing is Sharing.CLUSTERING
 
+    def keeper(self, member: str) -> str:
+        """Whose offsets are kept: the group's, or those of ``member`` alone if it gets everything."""
+        return self.group if self.sharing is Sharing.CLUSTERING else f"{self.group}/{member}"
+
     def __post_init__(self) -> None:
         if not self.group:
             raise ValueError(f"group must be a non-empty string, got {self.group!r}")

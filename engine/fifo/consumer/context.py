@@ -11,7 +11,7 @@ from engine.fifo.events import Observer
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.partition import Partition
-from engine.fifo.settings import ConsumerSettings, Sharing, Times
+from engine.fifo.settings import ConsumerSettings, Times
 from engine.fifo.zones.dead_letters import DeadLetters
 from engine.fifo.zones.locks import Locks
 from engine.fifo.zones.members import Members
@@ -83,9 +83,8 @@ class MemberContext:
 
     @property
     def group(self) -> str:
-        """Whose offsets are kept: the group's, or those of this member alone if it gets everything."""
-        group = self.settings.group
-        return group if self.settings.sharing is Sharing.CLUSTERING else f"{group}/{self.name}"
+        """Whose offsets are kept."""
+        return self.settings.keeper(self.name)
 
     @property
     def times_ms(self) -> Times:

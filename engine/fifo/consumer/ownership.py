@@ -22,8 +22,9 @@ class Ownership:
 
     def believes(self, queue: ProcessQueue) -> bool:
         """The member thinks that it may hand out messages: it heard so, and not too long ago by its own clock."""
-        if not self._context.settings.locks:
-            return True
+        return not self._context.settings.locks or self._lasts(queue)
+
+    def _lasts(self, queue: ProcessQueue) -> bool:
         now_ms, lease_ms = self._context.clock.now_ms(), self._context.times_ms.client_lease
         return queue.locked and not queue.expired(now_ms=now_ms, lease_ms=lease_ms)
 

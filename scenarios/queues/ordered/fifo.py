@@ -120,7 +120,7 @@ class FifoUnderTest:
             settings=settings,
             runtime=site.runtime,
             clock=site.clock,
-            zones=self._zones(site, session, settings),
+            zones=self._zones(site, session, settings, member),
             listener=listener,
             observer=observer,
         )
@@ -140,7 +140,7 @@ class FifoUnderTest:
         """How a producer appends."""
         return PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys)
 
-    def _zones(self, site: Site, _session: str, settings: ConsumerSettings) -> Zones:
+    def _zones(self, site: Site, _session: str, settings: ConsumerSettings, _member: str) -> Zones:
         """What a member asks of the zones."""
         return Zones.of(settings, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
 
@@ -220,8 +220,7 @@ class FifoUnderTest:
 
     def _keeper_of(self, name: str) -> str:
         """Whose offsets the program of that name moves: its group's, or its own."""
-        group = self._settings.group_of(_number(name))
-        return f"{group}/{_place(name)}" if self._settings.sharing is Sharing.BROADCASTING else group
+        return self._settings_of(name).keeper(_place(name))
 
     def _all_keepers(self) -> list[str]:
         per_zone = self._scenario.consumers.per_zone

@@ -59,9 +59,9 @@ class FencedUnderTest(FifoUnderTest):
     def _logs(self, site: Site, session: str) -> PartitionLogs:
         return FencedLogs(wires=self._wires(site, session), tenures=None, keys=self._keys)
 
-    def _zones(self, site: Site, session: str, settings: ConsumerSettings) -> Zones:
+    def _zones(self, site: Site, session: str, settings: ConsumerSettings, member: str) -> Zones:
         route = route_partition(TOPIC, self._scenario.zones) if self._settings.resizes else None
-        return FencedZones.of_wires(settings, wires=self._wires(site, session), keys=self._keys, route=route)
+        return FencedZones.of_wires(settings, member, wires=self._wires(site, session), keys=self._keys, route=route)
 
     def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
         group = self._group

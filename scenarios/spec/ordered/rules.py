@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.fifo.settings import LeaseClock, Order, Sharing
+from engine.fifo.settings import LeaseClock, Order
 from scenarios.fields import Problem
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.ordered.resizes import Practice
@@ -39,8 +39,6 @@ def _not_fenced(queue: FifoQueueSettings) -> Iterator[Problem]:
         if resize.practice is not Practice.BARRIER:
             where, given = f"queue.resizes[{number}].practice", str(resize.practice)
             yield Problem.of(where, given, "barrier with queue.mode fenced")
-    if queue.sharing is not Sharing.CLUSTERING:
-        yield Problem.of("queue.sharing", str(queue.sharing), "clustering with queue.mode fenced")
 
 
 def _groups(scenario: Scenario, queue: FifoQueueSettings) -> Iterator[Problem]:

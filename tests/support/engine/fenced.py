@@ -183,7 +183,7 @@ class FencedBench:
             settings=settings,
             runtime=pause,
             clock=self.cluster.clock(zone),
-            zones=FencedZones.of_wires(settings, wires=wires, keys=self.fifo_keys),
+            zones=FencedZones.of_wires(settings, name, wires=wires, keys=self.fifo_keys),
             listener=listen,
             observer=self.observer,
         )

@@ -11,6 +11,7 @@ from engine.fifo.fenced.member.tenures import Tenure, Tenures
 from engine.fifo.fenced.member.told import told, until_ns
 from engine.fifo.fenced.register import Fenced
 from engine.fifo.partition import Partition
+from engine.fifo.settings import Sharing
 
 
 class FencedOwnership(Ownership):
@@ -19,6 +20,11 @@ class FencedOwnership(Ownership):
     def __init__(self, context: MemberContext, tenures: Tenures, lost: Callable[[], None]) -> None:
         super().__init__(context)
         self._tenures, self._lost = tenures, lost
+
+    def believes(self, queue: ProcessQueue) -> bool:
+        """Who gets everything holds a register, too: its own, which its next life takes."""
+        alone = self._context.settings.sharing is Sharing.BROADCASTING
+        return self._lasts(queue) if alone else super().believes(queue)
 
     async def take(self, partition: Partition) -> bool:
         """Own it, unless somebody else does. What we have is renewed, or given up if it is not ours any more."""

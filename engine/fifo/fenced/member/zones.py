@@ -188,15 +188,16 @@ class FencedZones(Zones):
 
     @classmethod
     def of_wires(
-        cls, settings: ConsumerSettings, *, wires: Wires, keys: FifoKeys, route: Partition | None = None
+        cls, settings: ConsumerSettings, member: str, *, wires: Wires, keys: FifoKeys, route: Partition | None = None
     ) -> Self:
-        """All that a member of the group of ``settings`` asks of the zones, over ``wires``.
+        """All that ``member`` of the group of ``settings`` asks of the zones, over ``wires``.
 
         ``route``: where that of the topic is kept, if it is resized.
         """
         group, times = settings.group, settings.times_ms
         store = wires.store(lease_ms=times.lease, margin_ms=settings.clock_margin_ms, lease_clock=settings.lease_clock)
-        tenures = Tenures(store, group, near=wires.near, begins=settings.begins, without=wires.without, route=route)
+        keeper = settings.keeper(member)
+        tenures = Tenures(store, keeper, near=wires.near, begins=settings.begins, without=wires.without, route=route)
         level, near = wires.level, wires.zones[wires.near]
         return cls(
             logs=FencedLogs(wires=wires, tenures=tenures, keys=keys),

@@ -139,7 +139,7 @@ class FencedStage(FifoStage):
             settings=settings,
             runtime=pause,
             clock=wires.clock,
-            zones=FencedZones.of_wires(settings, wires=wires, keys=self.keys),
+            zones=FencedZones.of_wires(settings, name, wires=wires, keys=self.keys),
             listener=listen,
             observer=self.told,
         )

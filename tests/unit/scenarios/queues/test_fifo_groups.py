@@ -27,6 +27,7 @@ def served(*overrides):
     [
         (("queue.more_groups=[bills]", "consumers.per_zone=2"), ["bills", "group"]),
         (("queue.mode=fenced", "queue.more_groups=[bills]", "consumers.per_zone=2"), ["bills", "group"]),
+        (("queue.mode=fenced", "queue.sharing=broadcasting"), [f"group/consumer-{zone}-0" for zone in "abc"]),
         (("queue.sharing=broadcasting",), [f"group/consumer-{zone}-0" for zone in "abc"]),
     ],
 )
@@ -79,7 +80,6 @@ def test_a_unit_of_work_beyond_the_credit_stands_still_and_is_explained():
             r"more_groups: got \['group'\]; accepted: names that differ, also from group",
         ),
         (["queue.more_groups=[bills]"], "consumers.per_zone: got 1; accepted: a multiple of 2, the number of groups"),
-        (["queue.mode=fenced", "queue.sharing=broadcasting"], "accepted: clustering with queue.mode fenced"),
         (["queue.lease_clock=observation"], "got 'observation'; accepted: margin with queue.mode rocketmq-5.3"),
         (
             [

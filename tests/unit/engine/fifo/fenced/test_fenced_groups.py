@@ -12,7 +12,7 @@ from engine.fifo.fenced.copying import Copying
 from engine.fifo.fenced.final import waiting
 from engine.fifo.fenced.keys import group_register
 from engine.fifo.fenced.views import RegisterView, Views
-from engine.fifo.settings import Begin
+from engine.fifo.settings import Begin, Sharing
 
 GROUPS = ("mails", "bills")
 
@@ -185,3 +185,35 @@ def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log():
 
         bench.run(course())
         assert bench.handled("bills") == {"k-5"}
+
+
+@pytest.mark.parametrize("ends", ["killed", "stands still"])
+def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_where_it_was(ends):
+    """Also where the life before stands still and goes on later: it has lost its register."""
+    with FencedBench(partitions=1, sharing=Sharing.BROADCASTING) as bench:
+
+        async def course():
+            for zone in "ab":
+                await bench.start(f"m{zone}", zone)
+            producer = bench.producer("c")
+            for number in range(5):
+                await bench.push(producer, "k", number)
+            await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 5 for zone in "ab"))
+            pause = bench.programs["ma"][1]
+            if ends == "killed":
+                await bench.kill("ma")
+            else:
+                pause.stop()
+            await bench.start("ma", "a")
+            for number in range(5, 10):
+                await bench.push(producer, "k", number)
+            await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 10 for zone in "ab"))
+            if ends == "stands still":
+                pause.go_on()
+            await bench.pause_ms(2 * bench.settings.times_ms.lease)
+
+        bench.run(course())
+        for zone in "ab":
+            ends_of = [row["message_id"] for row in bench.rows("end") if row["group"] == f"group/m{zone}"]
+            assert ends_of == [f"k-{number}" for number in range(10)]
+        kept(bench, "I3", "I4", "I7", "I9", "I14")
