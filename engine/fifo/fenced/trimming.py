@@ -14,7 +14,7 @@ async def groups_of(views: Views, partition: Partition) -> list[str]:
     if len(admitted) < views.majority:
         raise Unadmitted(f"{partition.name}: too few zones are admitted")
     prefix = group_register("")
-    names = {raw.decode() for view in admitted for raw in view.more[0]}
+    names = dict.fromkeys(raw.decode() for view in admitted for raw in view.more[0])
     return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 

@@ -43,13 +43,24 @@ local function first_of(state)
   return tonumber(string.match(state, '},[01],(%d+),%d+%]$') or '0')
 end
 
--- Put a newer state into a register, which is of that name; KEYS[3] is the log.
-local function take(name, register, token, number, state)
-  if name == 'log' then
-    for offset = first_of(register.state), first_of(state) - 1 do
-      redis.call('HDEL', KEYS[3], string.format('%.0f', offset))
+-- Drop the records from offset `before` on that lie in front of `first`, of the log KEYS[3]. A zone that had nothing is given
+-- a log that begins far behind 0, so what it has is looked at if that is less.
+local function trim(before, first)
+  local offsets = {}
+  if first - before > redis.call('HLEN', KEYS[3]) then
+    for _, offset in ipairs(redis.call('HKEYS', KEYS[3])) do
+      if tonumber(offset) < first then table.insert(offsets, offset) end
     end
+  else
+    for offset = before, first - 1 do table.insert(offsets, string.format('%.0f', offset)) end
   end
+  for _, offset in ipairs(offsets) do redis.call('HDEL', KEYS[3], offset) end
+end
+
+-- Put a newer state into a register, which is of that name.
+local function take(name, register, token, number, state)
+  local before, first = first_of(register.state), first_of(state)
+  if name == 'log' and first > before then trim(before, first) end
   register.token, register.number, register.state = token, number, state
 end
 

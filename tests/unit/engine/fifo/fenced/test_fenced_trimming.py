@@ -134,7 +134,8 @@ def test_nothing_is_trimmed_while_a_group_is_about_to_begin():
         assert bench.run(course()) == ((0, 10), (0, None), 10, [10, 0, 0])
 
 
-def test_a_copy_brings_nothing_that_was_trimmed():
+@pytest.mark.parametrize("first", [4, 3_000_000], ids=["near", "far behind what the zone has"])
+def test_a_copy_brings_nothing_that_was_trimmed(first):
     with WriterBench() as bench:
 
         async def course():
@@ -143,12 +144,12 @@ def test_a_copy_brings_nothing_that_was_trimmed():
             await zone.kill()
             await zone.restart(Restart.WIPE)
             await bench.pause_ms(2_000)
-            await bench.alone("c", "fill", 1, "log", 2, "1 b", 3, "1 c")
-            await bench.alone("c", "fill", 2, "registers", "log", "1 w 0 1 5 [9,9,{},0,4,6]")
-            await bench.alone("c", "fill", 3, "log", 3, "1 c", 4, "1 d")
+            await bench.alone("c", "fill", 1, "log", 2, "1 b", 3, "1 c", first + 1, "1 e")
+            await bench.alone("c", "fill", 2, "registers", "log", f"1 w 0 1 5 [{first + 5},9,{{}},0,{first},6]")
+            await bench.alone("c", "fill", 3, "log", first - 1, "1 c", first, "1 d")
             return await offsets(bench, "c")
 
-        assert bench.run(course()) == [4]
+        assert bench.run(course()) == [first, first + 1]
 
 
 @pytest.mark.parametrize(
