@@ -6,8 +6,9 @@ from engine.common.failures import COMMAND_FAILURES
 from engine.common.pipelines import write as voted
 from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.register import ATTEMPTS, Unadmitted
+from engine.fifo.fenced.register import ATTEMPTS
 from engine.fifo.fenced.scripts import run
+from engine.fifo.fenced.views import Unadmitted
 from engine.fifo.log.partition_log import Sealed
 from engine.fifo.log.record import Record
 from engine.fifo.partition import Partition

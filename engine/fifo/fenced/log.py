@@ -15,7 +15,7 @@ from typing import Self
 
 from engine.common.mutex import Mutex
 from engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
-from engine.fifo.fenced.register import Effects, Register, Store, Unadmitted
+from engine.fifo.fenced.register import Effects, Register, Store
 from engine.fifo.fenced.trimming import slowest_cursor
 from engine.fifo.fenced.views import RegisterView, attempt
 from engine.fifo.log.record import Entry, Record
@@ -85,7 +85,7 @@ class LogState:
 
     def trimmed(self, *, first: int, floor: int) -> "LogState":
         """The state of a write that does nothing else; it never goes back."""
-        return replace(self, since=self.end, first=max(self.first, first), floor=max(self.floor, floor))
+        return replace(self.with_records([]), first=max(self.first, first), floor=max(self.floor, floor))
 
 
 class FencedLog:
@@ -198,14 +198,11 @@ class FencedLog:
             return state.first - before.first
 
     async def floor(self) -> int:
-        """Where a group may begin whose register was promised before this was asked. Raises as ``Register.claim``."""
+        """Where a group may begin whose register was promised before this was asked. Raises ``Unadmitted``."""
         if self.writes:
             return self._state.floor
-        found = await self._store.views.of(self.partition, [LOG_REGISTER])
-        states = [LogState.parse(view.registers[0].state) for view in found.values() if view.admitted]
-        if len(states) < self._store.views.majority:
-            raise Unadmitted(f"{self.partition.name}: too few zones are admitted")
-        return max(state.floor for state in states)
+        found = await self._store.views.admitted(self.partition, [LOG_REGISTER])
+        return max(LogState.parse(view.registers[0].state).floor for view in found)
 
     async def repair(self) -> None:
         """Give zones the records that they missed. Raises what the port raises.

@@ -16,7 +16,7 @@ from engine.fifo.fenced.admission import Admission
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.fenced.leases import SeenLeases
 from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import RegisterView, Views
+from engine.fifo.fenced.views import RegisterView, Unadmitted, Views
 from engine.fifo.partition import Partition
 from engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
 
@@ -27,10 +27,6 @@ ATTEMPTS = 3
 
 class Fenced(ServerError):
     """Another session has a newer token: this one has the register no more."""
-
-
-class Unadmitted(Unavailable):
-    """Too few zones take part in the partition."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

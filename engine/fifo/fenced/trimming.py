@@ -2,19 +2,15 @@
 
 from engine.fifo.fenced.cursor import CursorState
 from engine.fifo.fenced.keys import SEAL_REGISTER, group_register
-from engine.fifo.fenced.register import Unadmitted
 from engine.fifo.fenced.views import Views
 from engine.fifo.partition import Partition
 
 
 async def groups_of(views: Views, partition: Partition) -> list[str]:
     """Groups that have begun with ``partition``, or asked to own it. Raises ``Unadmitted``."""
-    found = await views.of(partition, [SEAL_REGISTER], ("HKEYS", views.keys.registers(partition)))
-    admitted = [view for view in found.values() if view.admitted]
-    if len(admitted) < views.majority:
-        raise Unadmitted(f"{partition.name}: too few zones are admitted")
+    found = await views.admitted(partition, [SEAL_REGISTER], ("HKEYS", views.keys.registers(partition)))
     prefix = group_register("")
-    names = dict.fromkeys(raw.decode() for view in admitted for raw in view.more[0])
+    names = dict.fromkeys(raw.decode() for view in found for raw in view.more[0])
     return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 

@@ -8,7 +8,11 @@ from typing import Any, Self
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.fenced.keys import FencedKeys
 from engine.fifo.partition import Partition
-from engine.ports import Command, Connection, Runtime, ServerError
+from engine.ports import Command, Connection, Runtime, ServerError, Unavailable
+
+
+class Unadmitted(Unavailable):
+    """Too few zones take part in the partition."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +103,13 @@ class Views:
                 more=replies,
             )
         return views
+
+    async def admitted(self, partition: Partition, registers: Sequence[str], *more: Command) -> list[ZoneView]:
+        """As ``of``, of zones that take part: so many that each decision was seen by one. Raises ``Unadmitted``."""
+        found = [view for view in (await self.of(partition, registers, *more)).values() if view.admitted]
+        if len(found) < self.majority:
+            raise Unadmitted(f"{partition.name}: too few zones are admitted")
+        return found
 
     async def alike(self, partition: Partition, *names: str) -> list[RegisterView] | None:
         """The registers as two zones of one era or more show them, each the newest that two do.

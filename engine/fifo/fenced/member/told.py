@@ -6,7 +6,8 @@ from typing import Any
 
 from engine.common.failures import COMMAND_FAILURES
 from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.fenced.register import Fenced, Unadmitted
+from engine.fifo.fenced.register import Fenced
+from engine.fifo.fenced.views import Unadmitted
 from engine.fifo.partition import Partition
 
 
