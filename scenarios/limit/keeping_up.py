@@ -5,7 +5,6 @@ as become due, and as many acks confirmed as deliveries come; of a workload, as 
 by 5 % and by ten cases has not kept up, the bounds of ``analysis.summary.overload``.
 """
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -13,7 +12,6 @@ from analysis.runs.history import OPERATIONS
 from analysis.runs.info import NANOSECONDS_PER_MS
 from analysis.summary.overload import CASES_MIN, EXCESS
 from scenarios.clients.recorder import NO_LEASE, Outcome
-from scenarios.logs import LOGGER
 from scenarios.run.simulated import Simulated, simulate
 from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
 from scenarios.spec.scenario import Scenario
@@ -36,14 +34,8 @@ class _LoadOnly:
 
     @contextmanager
     def heed(self, halt: Halt) -> Iterator[None]:
-        """That it ends early is meant, and nothing to warn of."""
         self.halt = halt
-        level = LOGGER.level
-        LOGGER.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            LOGGER.setLevel(level)
+        yield
 
 
 def behind(scenario: Scenario) -> str | None:
