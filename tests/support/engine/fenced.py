@@ -23,8 +23,9 @@ from engine.fifo.consumer.context import MemberContext
 from engine.fifo.consumer.listener import Outcome
 from engine.fifo.consumer.member import Member
 from engine.fifo.fenced.final import final_rows
-from engine.fifo.fenced.keys import FencedKeys
+from engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
 from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from engine.fifo.fenced.views import Views
 from engine.fifo.keys import FifoKeys
 from engine.fifo.log.producer import Producer, Sending
 from engine.fifo.modes import Mode, group_settings
@@ -158,6 +159,10 @@ class FencedBench:
         self.confirmed.append(message.id)
         return True
 
+    async def push_all(self, producer, numbers, key="k"):
+        for number in numbers:
+            await self.push(producer, key, number)
+
     async def start(self, name, zone, **changes):
         """A member; ``changes``: of the settings, for it alone."""
         settings = replace(self.settings, **changes)
@@ -214,6 +219,47 @@ class FencedBench:
             await self.pause_ms(20)
         return True
 
+    async def begun(self, *groups, messages):
+        """Groups of one member each, each in a zone of its own, which have handled ``messages``."""
+        for group, zone in zip(groups, ZONES, strict=False):
+            await self.start(f"{group}-{zone}", zone, group=group)
+        await self.push_all(self.producer("a"), range(messages))
+        await self.until(lambda: all(len(self.handled(group)) == messages for group in groups))
+
+    def work(self, breaks=None, *, messages=30, groups=()):
+        """Push ``messages`` a zone to two members of each group while ``breaks`` happens. Without ``groups`` there is one.
+
+        Whether each group handled all that was confirmed.
+        """
+        teams = {f"{group}-": group for group in groups} or {"m": self.settings.group}
+
+        async def push(zone):
+            producer = self.producer(zone)
+            for number in range(messages):
+                await self.push(producer, f"k{zone}{number % 3}", number)
+                await self.pause_ms(40)
+
+        async def whole():
+            for name, group in teams.items():
+                for zone in "ab":
+                    await self.start(f"{name}{zone}", zone, group=group)
+            tasks = [self.runtime.spawn(push(zone), name=f"push {zone}") for zone in ZONES]
+            await self.pause_ms(300)
+            if breaks is not None:
+                await breaks()
+            for task in tasks:
+                await task.join()
+            return await self.until(lambda: all(set(self.confirmed) <= self.handled(each) for each in teams.values()))
+
+        return self.run(whole())
+
+    async def admitted(self, zone):
+        """Whether its process takes part in the first partition, as soon as anybody can read that."""
+        views = Views(zones={zone: self.cluster.direct(zone)}, keys=self.keys, runtime=self.runtime)
+        while not (found := await views.of(self.partitions[0], [LOG_REGISTER])):
+            await self.pause_ms(10)
+        return found[zone].admitted
+
     def rows(self, kind=None):
         names = ORDER.names
         rows = (dict(zip(names, row, strict=True)) for row in self.observer.table.rows)
@@ -252,3 +298,10 @@ class FencedBench:
                 end_ns=self.runtime.now_ns(),
             )
         )
+
+    def assert_kept(self, *exercised):
+        """Nothing was broken that must hold, and what is named in ``exercised`` was tried."""
+        verdict = self.verdict()
+        assert verdict.valid is True, verdict.reasons
+        for name in exercised:
+            assert verdict.opportunities[name] > 0, f"{name} was not tried"

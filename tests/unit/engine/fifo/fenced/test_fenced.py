@@ -9,46 +9,6 @@ from support.engine.fenced import ZONES, FencedBench, Sink
 
 from cluster.zone import Restart
 from engine.fifo.consumer.listener import Outcome
-from engine.fifo.fenced.views import Views
-
-
-def work(bench, breaks=None, *, messages=30, members="ab"):
-    """Push and handle ``messages`` a zone while ``breaks`` happens; whether all that was confirmed was handled."""
-
-    async def push(zone):
-        producer = bench.producer(zone)
-        for number in range(messages):
-            await bench.push(producer, f"k{zone}{number % 3}", number)
-            await bench.pause_ms(40)
-
-    async def whole():
-        for zone in members:
-            await bench.start(f"m{zone}", zone)
-        tasks = [bench.runtime.spawn(push(zone), name=f"push {zone}") for zone in ZONES]
-        await bench.pause_ms(300)
-        if breaks is not None:
-            await breaks()
-        for task in tasks:
-            await task.join()
-        return await bench.until(lambda: set(bench.confirmed) <= bench.handled())
-
-    return bench.run(whole())
-
-
-def kept(bench, *exercised):
-    verdict = bench.verdict()
-    assert verdict.valid is True, verdict.reasons
-    for name in exercised:
-        assert verdict.opportunities[name] > 0, f"{name} was not tried"
-    return verdict
-
-
-async def admitted(bench, zone):
-    """Whether its process takes part in the first partition, as soon as anybody can read that."""
-    views = Views(zones={zone: bench.cluster.direct(zone)}, keys=bench.keys, runtime=bench.runtime)
-    while not (found := await views.of(bench.partitions[0], ["log"])):
-        await bench.pause_ms(10)
-    return found[zone].admitted
 
 
 @pytest.mark.parametrize("restart", list(Restart))
@@ -61,14 +21,14 @@ def test_a_zone_that_died_votes_again_only_after_it_was_admitted(restart):
             await zone.kill()
             await bench.pause_ms(300)
             await zone.restart(restart, warm_from=bench.cluster.zones["a"] if restart is Restart.WARM else None)
-            seen.append(await admitted(bench, "c"))
+            seen.append(await bench.admitted("c"))
             await bench.pause_ms(4 * bench.settings.times_ms.renew)
-            seen.append(await admitted(bench, "c"))
+            seen.append(await bench.admitted("c"))
 
-        assert work(bench, dies)
+        assert bench.work(dies)
         assert seen == [False, True]
         assert max(row["generation"] or 0 for row in bench.rows("commit")) > 1
-        kept(bench, "I3", "I4", "I9", "I14")
+        bench.assert_kept("I3", "I4", "I9", "I14")
 
 
 def test_a_member_that_stands_still_beyond_its_lease_is_refused_by_zones_and_sink():
@@ -80,9 +40,9 @@ def test_a_member_that_stands_still_beyond_its_lease_is_refused_by_zones_and_sin
             bench.programs["ma"][1].go_on()
             await bench.pause_ms(bench.settings.times_ms.renew)
 
-        assert work(bench, stands_still)
+        assert bench.work(stands_still)
         assert any(row["status"] == "fenced" for row in bench.rows() if row["kind"] in ("commit", "renew", "sink"))
-        kept(bench, "I7", "I8", "I14")
+        bench.assert_kept("I7", "I8", "I14")
 
 
 def test_failures_are_counted_across_members_and_a_poison_message_is_set_aside():
@@ -94,12 +54,12 @@ def test_failures_are_counted_across_members_and_a_poison_message_is_set_aside()
             for name in [name for name, (member, *_) in bench.programs.items() if member._context.queues]:
                 await bench.kill(name)
 
-        assert work(bench, killed)
+        assert bench.work(killed)
         attempts = [row["attempt"] for row in bench.rows("start") if row["message_id"] == "ka0-3"]
         assert attempts == sorted(attempts)
         assert attempts[-1] == bench.settings.reconsumed_max + 1
         assert [row["outcome"] for row in bench.rows("dead_letter")] == ["ok"]
-        kept(bench, "I11")
+        bench.assert_kept("I11")
 
 
 def test_a_graceful_stop_hands_over_what_it_has_finished():
@@ -109,10 +69,10 @@ def test_a_graceful_stop_hands_over_what_it_has_finished():
             name = next(name for name, (member, *_) in bench.programs.items() if member._context.queues)
             await bench.programs.pop(name)[0].close()
 
-        assert work(bench, leaves)
+        assert bench.work(leaves)
         finished = [row["message_id"] for row in bench.rows("end")]
         assert len(finished) == len(set(finished))
-        kept(bench, "I7")
+        bench.assert_kept("I7")
 
 
 def test_one_zone_is_enough_for_nothing():
@@ -127,7 +87,7 @@ def test_one_zone_is_enough_for_nothing():
             bench.standstill = len(bench.handled())
             await bench.pause_ms(3 * bench.settings.times_ms.lease)
 
-        assert not work(bench, both_die, messages=20)
+        assert not bench.work(both_die, messages=20)
         assert len(bench.handled()) <= bench.standstill + 1  # one may have been in work
         assert {row["status"] for row in bench.rows("grant") if row["outcome"] == "info"} == {"unadmitted"}
 
@@ -141,14 +101,6 @@ class Unfenced(Sink):
         return super().take(told, one, fence)
 
 
-def pushed(bench, producer, number):
-    async def course():
-        for index in range(number):
-            await bench.push(producer, "k", index)
-
-    return course()
-
-
 def test_a_fence_at_the_cursor_alone_lets_a_zombie_have_its_effect_again():
     """Its commit is refused; the sink has its message a second time."""
 
@@ -159,7 +111,7 @@ def test_a_fence_at_the_cursor_alone_lets_a_zombie_have_its_effect_again():
             async def course():
                 for zone in "ab":
                     await bench.start(f"m{zone}", zone)
-                await pushed(bench, bench.producer("c"), 3)
+                await bench.push_all(bench.producer("c"), range(3))
                 await bench.until(lambda: bench.rows("start"))
                 zombie = bench.programs[bench.rows("start")[0]["member"]][1]
                 zombie.stop()
@@ -181,7 +133,7 @@ def test_a_counter_that_all_zones_lost_at_once_gives_a_token_again():
 
         async def course():
             await bench.start("ma", "a")
-            await pushed(bench, bench.producer("c"), 3)
+            await bench.push_all(bench.producer("c"), range(3))
             await bench.until(lambda: len(bench.handled()) == 3)
             await bench.kill("ma")
             for name in ZONES:

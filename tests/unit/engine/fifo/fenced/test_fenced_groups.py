@@ -11,41 +11,10 @@ from engine.common.pipelines import read
 from engine.fifo.fenced.copying import Copying
 from engine.fifo.fenced.final import waiting
 from engine.fifo.fenced.keys import group_register
-from engine.fifo.fenced.views import RegisterView, Views
+from engine.fifo.fenced.views import RegisterView
 from engine.fifo.settings import Begin, Sharing
 
 GROUPS = ("mails", "bills")
-
-
-def work(bench, breaks=None, *, messages=20):
-    """Push ``messages`` a zone to two groups of two members while ``breaks`` happens; whether each handled them all."""
-
-    async def push(zone):
-        producer = bench.producer(zone)
-        for number in range(messages):
-            await bench.push(producer, f"k{zone}{number % 3}", number)
-            await bench.pause_ms(40)
-
-    async def whole():
-        for group in GROUPS:
-            for zone in "ab":
-                await bench.start(f"{group}-{zone}", zone, group=group)
-        tasks = [bench.runtime.spawn(push(zone), name=f"push {zone}") for zone in ZONES]
-        await bench.pause_ms(300)
-        if breaks is not None:
-            await breaks()
-        for task in tasks:
-            await task.join()
-        return await bench.until(lambda: all(set(bench.confirmed) <= bench.handled(group) for group in GROUPS))
-
-    return bench.run(whole())
-
-
-def kept(bench, *exercised):
-    verdict = bench.verdict()
-    assert verdict.valid is True, verdict.reasons
-    for name in exercised:
-        assert verdict.opportunities[name] > 0, f"{name} was not tried"
 
 
 async def registers(bench, zone):
@@ -58,13 +27,13 @@ async def registers(bench, zone):
 
 def test_every_group_gets_every_message_in_order_and_its_members_share_them():
     with FencedBench() as bench:
-        assert work(bench)
+        assert bench.work(messages=20, groups=GROUPS)
         for group in GROUPS:
             ends = [row["message_id"] for row in bench.rows("end") if row["group"] == group]
             assert sorted(ends) == sorted(bench.confirmed)
             owners = {(row["partition"], row["member"]) for row in bench.rows("end") if row["group"] == group}
             assert len(owners) == len({member for _, member in owners}) == 2
-        kept(bench, "I3", "I4", "I9", "I14")
+        bench.assert_kept("I3", "I4", "I9", "I14")
 
 
 @pytest.mark.parametrize("stopped", GROUPS)
@@ -79,10 +48,10 @@ def test_a_takeover_in_one_group_leaves_the_other_in_order(stopped):
             bench.programs[owner][1].go_on()
             await bench.pause_ms(bench.settings.times_ms.renew)
 
-        assert work(bench, stands_still)
+        assert bench.work(stands_still, messages=20, groups=GROUPS)
         took = {row["group"] for row in bench.rows("grant") if row["outcome"] == "ok" and row["token"] > 1}
         assert stopped in took
-        kept(bench, "I3", "I4", "I7", "I9", "I14")
+        bench.assert_kept("I3", "I4", "I7", "I9", "I14")
 
 
 @pytest.mark.parametrize("restart", [Restart.WIPE, Restart.WARM])
@@ -97,16 +66,15 @@ def test_a_zone_that_is_admitted_has_the_cursors_of_all_groups(restart):
             before = max(await registers(bench, "a"), await registers(bench, "b"), key=lambda found: found[0].age)
             warm_from = bench.cluster.zones["a"] if restart is Restart.WARM else None
             await zone.restart(restart, warm_from=warm_from)
-            views = Views(zones={"c": bench.cluster.direct("c")}, keys=bench.keys, runtime=bench.runtime)
-            while not (found := await views.of(bench.partitions[0], ["log"])) or not found["c"].admitted:
+            while not await bench.admitted("c"):
                 await bench.pause_ms(10)
             after = await registers(bench, "c")
             seen.extend(one.age >= other.age for one, other in zip(after, before, strict=True))
             assert all(one.state for one in after)
 
-        assert work(bench, dies)
+        assert bench.work(dies, messages=20, groups=GROUPS)
         assert seen == [True, True]
-        kept(bench, "I3", "I4", "I9", "I14")
+        bench.assert_kept("I3", "I4", "I9", "I14")
 
 
 def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch):
@@ -129,8 +97,7 @@ def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch
                 for group in GROUPS:
                     await bench.start(f"{group}-a", "a", group=group)
                 producer = bench.producer("a")
-                for number in range(12):
-                    await bench.push(producer, "k", number)
+                await bench.push_all(producer, range(12))
                 await bench.until(lambda: all(len(bench.handled(group)) == 12 for group in GROUPS))
                 await bench.kill("bills-a")
                 for name in "ca":
@@ -154,11 +121,7 @@ def test_what_waits_is_what_the_slowest_group_has_in_front_of_it():
     with FencedBench(partitions=1) as bench:
 
         async def course():
-            await bench.start("mails-a", "a", group="mails")
-            producer = bench.producer("a")
-            for number in range(5):
-                await bench.push(producer, "k", number)
-            await bench.until(lambda: len(bench.handled("mails")) == 5)
+            await bench.begun("mails", messages=5)
             zones = [bench.cluster.direct(zone) for zone in ZONES]
             return [
                 await waiting(zones, bench.keys, bench.partitions[0], groups)
@@ -172,15 +135,11 @@ def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log():
     with FencedBench(partitions=1) as bench:
 
         async def course():
-            await bench.start("mails-a", "a", group="mails")
-            producer = bench.producer("a")
-            for number in range(5):
-                await bench.push(producer, "k", number)
-            await bench.until(lambda: len(bench.handled("mails")) == 5)
+            await bench.begun("mails", messages=5)
             await bench.start("bills-b", "b", group="bills", begins=Begin.LAST)
             await bench.until(lambda: any(row["group"] == "bills" for row in bench.rows("grant")))
             await bench.pause_ms(bench.settings.times_ms.renew)
-            await bench.push(producer, "k", 5)
+            await bench.push(bench.producer("a"), "k", 5)
             await bench.until(lambda: bench.handled("bills"))
 
         bench.run(course())
@@ -196,8 +155,7 @@ def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_wh
             for zone in "ab":
                 await bench.start(f"m{zone}", zone)
             producer = bench.producer("c")
-            for number in range(5):
-                await bench.push(producer, "k", number)
+            await bench.push_all(producer, range(5))
             await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 5 for zone in "ab"))
             pause = bench.programs["ma"][1]
             if ends == "killed":
@@ -205,8 +163,7 @@ def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_wh
             else:
                 pause.stop()
             await bench.start("ma", "a")
-            for number in range(5, 10):
-                await bench.push(producer, "k", number)
+            await bench.push_all(producer, range(5, 10))
             await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 10 for zone in "ab"))
             if ends == "stands still":
                 pause.go_on()
@@ -216,4 +173,4 @@ def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_wh
         for zone in "ab":
             ends_of = [row["message_id"] for row in bench.rows("end") if row["group"] == f"group/m{zone}"]
             assert ends_of == [f"k-{number}" for number in range(10)]
-        kept(bench, "I3", "I4", "I7", "I9", "I14")
+        bench.assert_kept("I3", "I4", "I7", "I9", "I14")

@@ -140,9 +140,7 @@ def test_a_partition_of_a_member_that_died_goes_on_within_two_leases():
         async def course():
             for zone in "ab":
                 await bench.start(f"m{zone}", zone)
-            producer = bench.producer("c")
-            for number in range(5):
-                await bench.push(producer, "k", number)
+            await bench.push_all(bench.producer("c"), range(5))
             await bench.until(lambda: bench.rows("commit"))
             (owner,) = [name for name, (member, *_) in bench.programs.items() if member._context.queues]
             await bench.kill(owner)
@@ -154,5 +152,4 @@ def test_a_partition_of_a_member_that_died_goes_on_within_two_leases():
         took_ms = bench.run(course())
         lease_ms = bench.settings.times_ms.lease
         assert lease_ms < took_ms < 2 * lease_ms
-        verdict = bench.verdict()
-        assert verdict.valid is True, verdict.reasons
+        bench.assert_kept()
