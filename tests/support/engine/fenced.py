@@ -227,7 +227,7 @@ class FencedBench:
         await self.until(lambda: all(len(self.handled(group)) == messages for group in groups))
 
     def work(self, breaks=None, *, messages=30, groups=()):
-        """Push ``messages`` a zone to two members of each group while ``breaks`` happens. Without ``groups`` there is one.
+        """Push ``messages`` a zone to two members of each group while ``breaks`` happens. No ``groups``: there is one.
 
         Whether each group handled all that was confirmed.
         """
