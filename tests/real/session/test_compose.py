@@ -200,7 +200,10 @@ class ByTool:
     def left_over(self):
         with contextlib.closing(docker.from_env()) as client:
             mine = {"label": f"com.docker.compose.project={self.project}"}
-            kinds = (client.containers.list(all=True, filters=mine), client.networks.list(filters=mine))
+            kinds = (
+                client.containers.list(all=True, ignore_removed=True, filters=mine),
+                client.networks.list(filters=mine),
+            )
             return [one.name for kind in (*kinds, client.volumes.list(filters=mine)) for one in kind]
 
     def published(self):

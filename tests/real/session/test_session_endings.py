@@ -177,4 +177,4 @@ def served(client, key):
 
 def containers():
     with contextlib.closing(docker.from_env()) as client:
-        return {container.name for container in client.containers.list(all=True)}
+        return {container.name for container in client.containers.list(all=True, ignore_removed=True)}

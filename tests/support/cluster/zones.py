@@ -111,7 +111,10 @@ def listening_addresses(port: int) -> list[str]:
 def containers(run_id: str) -> list[str]:
     with contextlib.closing(DockerClient.from_env()) as docker:
         return [
-            container.name for container in docker.containers.list(all=True, filters={"label": f"zonelab={run_id}"})
+            container.name
+            for container in docker.containers.list(
+                all=True, ignore_removed=True, filters={"label": f"zonelab={run_id}"}
+            )
         ]
 
 
