@@ -13,6 +13,7 @@ from cluster.real.zones.port import PortReservation
 from cluster.real.zones.process.workspace import create_directory, remove_directory
 from cluster.real.zones.waiting import to_completion
 from cluster.topology.topology import Topology, placed
+from cluster.zone import ZoneError
 from scenarios.logs import logging_to
 from scenarios.monitor.coordinators import figures_of, links_of
 from scenarios.monitor.feed import Feed
@@ -270,7 +271,11 @@ def _peers(settings: SessionSettings, stack: contextlib.AsyncExitStack) -> dict[
 
 @contextlib.contextmanager
 def _reserved(port: int | None) -> "Any":
-    reservation = PortReservation(port)
+    try:
+        reservation = PortReservation(port)
+    except ZoneError as error:
+        hint = "" if port is None else "; --port N asks for the ports from N on, --port 0 for free ones"
+        raise ZoneError(f"{error}{hint}") from error
     try:
         yield reservation.port
     finally:

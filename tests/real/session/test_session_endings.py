@@ -40,6 +40,7 @@ def test_a_port_in_use_is_named_and_nothing_is_started(lab):
         port = taken.getsockname()[1]
         said = lab.run("up", "--port", str(port), code=3)
     assert f"port {port} of 127.0.0.1" in said
+    assert "--port 0 for free ones" in said
     assert said.count("\n") == 1
     lab.assert_nothing_is_left()
     assert not (lab.folder / "runs").exists()
