@@ -57,6 +57,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
         predictions.limit,
         predictions.pbs,
         predictions.measure_lag,
+        predictions.measure_service,
     ),
     "Look": (
         results.check,

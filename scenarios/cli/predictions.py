@@ -1,10 +1,12 @@
-"""The verbs that measure and predict single things: ``zonelab measure-lag``, ``pbs`` and ``limit``."""
+"""The verbs that measure or predict one thing: ``zonelab measure-lag``, ``measure-service``, ``pbs``, ``limit``."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scenarios.arms import ZoneKind
 from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import (
     AsJson,
@@ -128,6 +130,35 @@ def measure_lag(
     if done.problems and not (as_json and done.measured):  # which has told them
         raise LabError("; ".join(done.problems))
     raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
+
+
+def measure_service(
+    scenario: Source,
+    *,
+    on: Annotated[ZoneKind, typer.Option("--on", help="Real servers in processes or containers.")] = ZoneKind.PROCESS,
+    runs: Annotated[int, typer.Option(min=2, help="How many runs, of which each takes as long as its load.")] = 6,
+    level: AtLevel = None,
+    set_: Overrides = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Measure how long programs and coordinators of this machine work on a command, for simulation.service.
+
+    Runs the scenario, or a rollout's, on real servers without faults over links of 2 ms, and finds with how much work
+    simulated medians meet the real ones. Ctrl-C takes the runs so far. Exits 2 if it was interrupted or the machine
+    was busy.
+    """
+    from scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
+
+    overrides = overrides_of(set_, level=level)
+    words = ["zonelab", "measure-service", scenario, "--on", str(on), "--runs", str(runs)]
+    command = shlex.join([*words, *(word for text in overrides for word in ("--set", text))])
+    chosen = scenario_to_measure(scenario, overrides=overrides)
+    done = MeasuringService(scenario=chosen, on=on, repeats=runs, runs=directory, command=command).run()
+    show(done, as_json=as_json)
+    if done.failure is not None:
+        raise LabError(done.failure)
+    raise typer.Exit(EXIT_VALID if done.complete and done.work is not None else EXIT_UNKNOWN)
 
 
 def limit(

@@ -29,6 +29,7 @@ from scenarios.run.on_servers import run_on_servers
 from scenarios.run_files.record import RunRecord
 from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
+from scenarios.spec.simulation import Service
 from scenarios.terminal.progress import Display, RunBar
 
 RESULTS_NAME = "confirm.jsonl"
@@ -165,15 +166,7 @@ class Confirming:
             shown.done(record.status)
             told = f"{record.error}; see {directory / 'lab.log'}"
             raise _Ended(None if record.status == "interrupted" else told)
-        result = Result(
-            title=scenario.level, directory=directory, verdict=check(directory), summary=summarise(directory)
-        )
-        return RealRun(
-            medians_ms=medians_ms(measured_times(directory)),
-            directory=str(directory),
-            cautions=cautions([result]),
-            overloaded=[one.zone for one in result.summary.overloaded],
-        )
+        return measured_run(directory, title=scenario.level)
 
     def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
         for cell in self._cells():
@@ -209,8 +202,21 @@ class Confirming:
         shortest_ms = min(map(_median_ms, (scenario.links.lag, *scenario.links.overrides.values())))
         if shortest_ms < LINKS_MS:
             yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
+        if scenario.simulation.service == Service():
+            yield "programs and coordinators take no time in it; how long they take here: zonelab measure-service"
         if zones := sorted({zone for run in measured for zone in run.overloaded}):
             yield f"overloaded: {', '.join(zones)}"
+
+
+def measured_run(directory: Path, *, title: str) -> RealRun:
+    """What a run on real servers has to say of its times. Raises ``RunError``."""
+    result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
+    return RealRun(
+        medians_ms=medians_ms(measured_times(directory)),
+        directory=str(directory),
+        cautions=cautions([result]),
+        overloaded=[one.zone for one in result.summary.overloaded],
+    )
 
 
 def best_settings(evaluated: Evaluated, rollout: Rollout) -> list[str]:

@@ -100,11 +100,12 @@ def _lacking(scenario: Scenario) -> Iterator[str]:
         yield f"workload: got a {scenario.workload.kind}; accepted: none, as objectives are about a queue"
     elif scenario.faults:
         yield f"faults: got {len(scenario.faults)}; accepted: none, as runs have those of evaluate.faults"
-    elif not _pushes(scenario):
+    elif not pushes(scenario):
         yield "load.rate_per_s: got 0; accepted: more than 0, as objectives are about messages"
 
 
-def _pushes(scenario: Scenario) -> bool:
+def pushes(scenario: Scenario) -> bool:
+    """Whether any zone pushes messages."""
     load = scenario.load
     return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
 

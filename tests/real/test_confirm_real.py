@@ -51,3 +51,20 @@ def test_a_planted_service_time_is_not_confirmed(tmp_path: Path):
     assert "not confirmed" in (folder / "report.html").read_text()
     assert "not confirmed" in done.stdout
     assert '<failure message="not confirmed: push' in (tmp_path / "told.xml").read_text()
+
+
+def test_the_work_of_this_machine_is_measured_or_said_to_be_that_of_a_busy_one(tmp_path: Path):
+    """A real machine always needs some; how much depends on it, so no figure is asked for."""
+    faults = [{"kind": "kill", "zone": "a", "at_s": 0.1, "for_s": 0.1}]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**SHORT, "level": "DC_QUORUM", "faults": faults, "seed": 5}))
+    done = zonelab_here("measure-service", "mine.yaml", "--runs", "3", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    runs = [json.loads(Path(tmp_path, run, "run.json").read_text()) for run in told["runs"]]
+    assert [run["seed"] for run in runs] == [5, 6, 7]
+    assert {(run["arm"], run["status"]) for run in runs} == {("real", "complete")}
+    if done.returncode == 0:
+        assert told["work_ms"] > 0
+        assert [pair["operation"] for pair in told["with"]] == ["push", "lease", "ack"]
+    else:
+        assert (done.returncode, told["work_ms"]) == (2, None), done.stderr
+        assert len(told["busy"]) >= 2

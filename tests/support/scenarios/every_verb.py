@@ -37,6 +37,7 @@ WORDS = {
     "limit": "short.yaml --runs 1",
     "pbs": "--model lnkd-ssd --trials 100",
     "measure-lag": "127.0.0.1:1 --for 100ms",
+    "measure-service": "short.yaml --runs 2",
     "check": "runs/short/latest",
     "report": "runs/short/latest",
     "partitions": "runs/short/latest",
@@ -73,7 +74,7 @@ WORDS = {
 """By verb. A scenario lies in ``short.yaml`` and its run below ``runs``, if there is one."""
 
 ELSEWHERE = {
-    *("demo", "evaluate", "measure-lag", "analyze", "image"),
+    *("demo", "evaluate", "measure-lag", "measure-service", "analyze", "image"),
     *("replay", "shrink", "partitions"),
     *("up", "status", "monitor", "heal", "gmq start"),
     *(verb for verb in VERBS if verb.startswith("fault ")),
