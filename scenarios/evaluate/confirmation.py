@@ -85,7 +85,10 @@ class Confirmation:
         yield f"On real zones ({self.on}): {counted}. Medians are geometric means over runs, with 95 % intervals."
         if self.cautions:
             others = f" So it was in {len(self.cautions) - 1} more runs." if self.cautions[1:] else ""
-            yield f"{self.cautions[0]}{others} Runs on a busy machine are made again next time."
+            yield (
+                f"{self.cautions[0]}{others} Such runs count only where too few others are of their kind, and are made "
+                "again next time."
+            )
         yield ONLY_SIMULATED
         if not self.complete and self.failure is None:
             yield "The confirmation was broken off: the same command goes on from here."

@@ -38,6 +38,9 @@ SETTINGS = 2
 PREDICTED = 40
 """Simulated runs of each kind that is confirmed, at least: they cost little beside real ones."""
 
+QUIET = 6
+"""Runs on a machine that was not busy; where a kind has as many, only these count."""
+
 LINKS_MS = 2.0
 """Where zones are closer, what programs and servers need themselves is a good part of every time."""
 
@@ -172,9 +175,11 @@ class Confirming:
         for cell in self._cells():
             predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
             seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)
-            measured = [known[key] for seed in seeds if (key := self._key(name, cell, seed)) in known]
+            made = [known[key] for seed in seeds if (key := self._key(name, cell, seed)) in known]
+            quiet = [run for run in made if not run.cautions]
+            measured = quiet if len(quiet) >= QUIET else made
             pairs = pairs_of(predicted, [run.medians_ms for run in measured])
-            status, why = decided(pairs, busy=any(run.cautions for run in measured))
+            status, why = decided(pairs, busy=len(quiet) < len(measured))
             notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
             yield ConfirmedRow(
                 setting=name,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 from support.scenarios.planted_outcomes import Planted, outcome
-from support.scenarios.sim_runs import SMALL
+from support.scenarios.sim_runs import SMALL, tell_as_busy
 
 from analysis.comparison.confirmation import Confirmed
 from scenarios.arms import Arm, ZoneKind
@@ -30,10 +30,14 @@ FAULTS = {
 
 @dataclass
 class StandIn:
-    """Simulated runs whose links are ``lag`` apart. ``until``: Ctrl-C comes in the run after so many."""
+    """Simulated runs whose links are ``lag`` apart. ``until``: Ctrl-C comes in the run after so many.
+
+    ``busy``: seeds whose runs had a busy machine.
+    """
 
     lag: str = LAG
     until: int = 99
+    busy: tuple[int, ...] = ()
     made: list[tuple[str, int]] = field(default_factory=list)
 
     def __call__(self, scenario, *, kind, runs, watcher, command):
@@ -43,7 +47,10 @@ class StandIn:
         if len(self.made) >= self.until:
             return runs, RunRecord(status="interrupted", error="interrupted by the user")
         self.made.append((scenario.level, scenario.seed))
-        return run_in_sim(changed, runs=runs, watcher=watcher, command=command)
+        directory, record = run_in_sim(changed, runs=runs, watcher=watcher, command=command)
+        if scenario.seed in self.busy:
+            tell_as_busy(directory)
+        return directory, record
 
 
 def confirmed(
@@ -84,6 +91,16 @@ def test_a_lag_ten_times_too_long_or_too_short_is_not_confirmed(tmp_path: Path):
         (row,) = confirmed(tmp_path, StandIn(), lag=lag).rows
         assert row.status is Confirmed.NOT
         assert ("links have a median of 0.3 ms" in row.why) == (lag == "constant:300us")
+        assert ("zonelab measure-service" in row.why) == (lag == "constant:300us"), "work makes nothing quicker"
+
+
+def test_runs_on_a_busy_machine_count_only_where_too_few_others_are_of_their_kind(tmp_path: Path):
+    (row,) = confirmed(tmp_path, StandIn(busy=(2, 5)), repeats=8).rows
+    assert row.status is Confirmed.CONFIRMED
+    assert {pair.measured.runs for pair in row.pairs} == {6}
+    (row,) = confirmed(tmp_path, StandIn(busy=(2, 5)), lag="constant:3001us", repeats=7).rows
+    assert (row.status, row.why) == (Confirmed.UNDECIDED, "machine was busy")
+    assert {pair.measured.runs for pair in row.pairs} == {7}
 
 
 def test_two_settings_are_run_with_each_fault_that_real_zones_can_have(tmp_path: Path):
