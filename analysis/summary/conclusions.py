@@ -17,6 +17,9 @@ from analysis.summary.result import Result
 STALL_SHARE_MAX = 0.2
 """A stall above this share of the shortest time-out is reported with the result."""
 
+MEDIAN_SHARE_MAX = 0.5
+"""As late as this share of a median in one of a hundred looks: then the machine was busy for longer than in these."""
+
 _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 
@@ -38,6 +41,12 @@ def cautions(results: Sequence[Result]) -> list[str]:
     return [sentence for sentence in (_starved(results), _late(results)) if sentence]
 
 
+def cautions_about_medians(results: Sequence[Result]) -> list[str]:
+    """The same, where nothing but medians is looked at: what happens in one of a hundred looks hardly moves these."""
+    late = _late(results, quantile="p50", share_max=MEDIAN_SHARE_MAX)
+    return [sentence for sentence in (_starved(results), late) if sentence]
+
+
 def _starved(results: Sequence[Result]) -> str:
     """A warning if the lab's own process was late by a good part of the shortest time-out."""
     parts = []
@@ -55,23 +64,23 @@ def _starved(results: Sequence[Result]) -> str:
     )
 
 
-def _late(results: Sequence[Result]) -> str:
+def _late(results: Sequence[Result], *, quantile: str = "p99", share_max: float = STALL_SHARE_MAX) -> str:
     """A warning if the lab's own process was late by a good part of the latencies that are shown."""
     parts = []
     for result in results:
         late_ms = RunDirectory.open(result.directory).info.stall_p99_ms or 0.0
         push, ack = result.summary.operation("push"), result.summary.operation("ack")
         told = {"push": push.response_ms if push else {}, "ack": ack.service_ms if ack else {}}
-        shown_ms = {f: latency["p99"] for f, latency in told.items() if "p99" in latency}
-        swamped = {f: p99_ms for f, p99_ms in shown_ms.items() if late_ms > STALL_SHARE_MAX * p99_ms}
+        shown_ms = {f: latency[quantile] for f, latency in told.items() if quantile in latency}
+        swamped = {f: latency_ms for f, latency_ms in shown_ms.items() if late_ms > share_max * latency_ms}
         if swamped:
-            figures = _and([f"{f} {p99_ms:,.1f} ms" for f, p99_ms in swamped.items()])
+            figures = _and([f"{f} {latency_ms:,.1f} ms" for f, latency_ms in swamped.items()])
             parts.append(f"{late_ms:,.1f} ms at {result.title}, where the latencies shown are: {figures}")
     if not parts:
         return ""
     return (
-        f"Caution: in one of a hundred looks the lab's own loop was late by more than {_and(parts)} (p99). So a good "
-        "part of these latencies may be the machine's; repeat the run on a quieter machine."
+        f"Caution: in one of a hundred looks the lab's own loop was late by more than {_and(parts)} ({quantile}). So a "
+        "good part of these latencies may be the machine's; repeat the run on a quieter machine."
     )
 
 

@@ -11,7 +11,7 @@ from analysis.lags.distributions import quantiles_ms
 from analysis.rates.decisions import Status
 from analysis.rates.outcomes import Outcomes, RunOutcome
 from analysis.rates.year import NO_FAULT, Cell
-from analysis.summary.conclusions import cautions
+from analysis.summary.conclusions import cautions_about_medians
 from analysis.summary.queue_summary import summarise
 from analysis.summary.result import Result
 from cluster.links.lag_text import parse_lag
@@ -219,7 +219,7 @@ def measured_run(directory: Path, *, title: str) -> RealRun:
     return RealRun(
         medians_ms=medians_ms(measured_times(directory)),
         directory=str(directory),
-        cautions=cautions([result]),
+        cautions=cautions_about_medians([result]),
         overloaded=[one.zone for one in result.summary.overloaded],
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.message_classes import MessageClass
 from analysis.runs.builder import RunBuilder
-from analysis.summary.conclusions import conclusion, listed_by
+from analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
 from analysis.summary.result import Result
 from scenarios.terminal.console import console
 from scenarios.terminal.run_table import result_table
@@ -108,14 +108,22 @@ def test_a_lab_that_was_kept_from_running_for_long_says_so_beside_its_result(tmp
 
 
 @pytest.mark.parametrize(
-    ("late_ms", "swamped"), [(0.1, None), (0.3, "ack 1.0 ms"), (0.5, "push 2.0 ms and ack 1.0 ms")]
+    ("found", "quantile", "late_ms", "swamped"),
+    [
+        (conclusion, "p99", 0.1, None),
+        (conclusion, "p99", 0.3, "ack 1.0 ms"),
+        (conclusion, "p99", 0.5, "push 2.0 ms and ack 1.0 ms"),
+        (cautions_about_medians, "p50", 0.4, None),
+        (cautions_about_medians, "p50", 0.6, "ack 1.0 ms"),
+        (cautions_about_medians, "p50", 1.1, "push 2.0 ms and ack 1.0 ms"),
+    ],
 )
-def test_latencies_that_may_be_the_loops_own_are_told_with_both_figures(tmp_path, late_ms, swamped):
+def test_latencies_that_may_be_the_loops_own_are_told_with_both_figures(tmp_path, found, quantile, late_ms, swamped):
     good(tmp_path, level="DC_ONE").write()
     file = tmp_path / "run.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "stall_p99_ms": late_ms}))
-    cautions = [one for one in conclusion([examine(tmp_path, title="DC_ONE")]) if one.startswith("Caution")]
+    cautions = [one for one in found([examine(tmp_path, title="DC_ONE")]) if one.startswith("Caution")]
     assert len(cautions) == (swamped is not None)
     if cautions:
-        words = f"late by more than {late_ms:.1f} ms at DC_ONE, where the latencies shown are: {swamped} (p99)"
+        words = f"late by more than {late_ms:.1f} ms at DC_ONE, where the latencies shown are: {swamped} ({quantile})"
         assert words in cautions[0]
