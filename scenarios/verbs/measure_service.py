@@ -93,7 +93,8 @@ class MeasuredService:
     def sentences(self) -> Iterator[str]:
         """What was found, how, and what it does not tell."""
         scenario = self.scenario
-        what = f"{scenario.queue.engine} at {scenario.level}, {self.on} zones, links of 2 ms, no fault"
+        queue = scenario.queue.factory or f"{scenario.queue.engine} in mode {scenario.queue.mode}"
+        what = f"{queue} at {scenario.level}, {self.on} zones, links of 2 ms, no fault"
         if self.work is None:
             quiet = len(self.runs) - len(self.busy)
             yield f"Nothing is said of {what}: {quiet} runs had a quiet machine, at least {QUIET} are needed."
@@ -202,5 +203,5 @@ def _working(scenario: Scenario, work_ms: float | None) -> Scenario:
 
 
 def _text(work_ms: float) -> str:
-    """To the microsecond; without an exponent, which lags have none of."""
-    return f"{work_ms:.3f}".rstrip("0").rstrip(".") + "ms"
+    """Two digits, to the microsecond; without an exponent, as lags have none."""
+    return f"{float(f'{work_ms:.2g}'):.3f}".rstrip("0").rstrip(".") + "ms"
