@@ -208,6 +208,7 @@ class FencedLog:
         """Give zones the records that they missed. Raises what the port raises.
 
         Those of the last write go along: a zone that missed that, too, takes its state now, and must have all of it.
+        Nothing goes along that was trimmed since it was missed: no later trim would delete it.
         """
         missing = await self._missed()
         async with self._turn:
@@ -216,7 +217,8 @@ class FencedLog:
                 last = await self._stored(self._state.since, length)
                 if len(last) < length:
                     return
-                records = {entry.offset: entry.record.text() for entry in (*missing, *last)}
+                entries = [entry for entry in (*missing, *last) if entry.offset >= self._state.first]
+                records = {entry.offset: entry.record.text() for entry in entries}
                 await self.register.write(self._state.text(), Effects(records=sorted(records.items())))
 
     async def _take_in_a_while(self) -> None:

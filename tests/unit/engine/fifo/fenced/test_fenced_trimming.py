@@ -118,6 +118,39 @@ def test_nothing_is_trimmed_while_a_group_is_about_to_begin():
         assert bench.run(course()) == ((0, 10), (0, None), 10, [10, 0, 0])
 
 
+def test_a_repair_brings_nothing_that_was_trimmed_since_it_was_missed():
+    """A zone missed records that all groups had; they were trimmed while the writer compared zones."""
+    with WriterBench() as bench:
+
+        async def course():
+            store = bench.store("w", "a")
+            writer, mails = bench.writer("w", "a"), GroupCursor(store, bench.partition, "mails")
+            await store.admission.mend(bench.partition)
+            assert await mails.take()
+            await mails.adopt(begins=0)
+            assert await writer.take()
+            links = bench.cut_off("c")
+            await bench.push_all(bench.producer("a"), range(20))
+            while writer.end < 20:
+                await writer.read(writer.end, 20)
+            await bench.mend(links)
+            await mails.commit(Progress(10))
+            assert await writer.trim(kept=0) == 0
+            compare = writer._missed
+
+            async def compare_and_trim():
+                missing = await compare()
+                assert [entry.offset for entry in missing] == list(range(20))
+                assert await writer.trim(kept=0) == 10
+                return missing
+
+            writer._missed = compare_and_trim
+            await writer.repair()
+            return [await offsets(bench, zone) for zone in ZONES]
+
+        assert bench.run(course()) == [list(range(10, 20))] * 3
+
+
 @pytest.mark.parametrize("first", [4, 3_000_000], ids=["near", "far behind what the zone has"])
 def test_a_copy_brings_nothing_that_was_trimmed(first):
     with WriterBench() as bench:
