@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from admission.mechanisms import Mechanism, World
-from admission.state import OWNERS, PRODUCERS, Attempt, State, Step, with_zone
-from admission.zone import BLANK, Answer, Grant, Message, Push, carry_out, merged
+from admission.state import OWNERS, PRODUCERS, Attempt, State, Step, joiner_slot, told, with_zone
+from admission.zone import BLANK, Answer, Grant, Join, Message, Push, carry_out, given, merged
 
 
 def arrivals(world: World, state: State) -> Iterator[Step]:
@@ -23,7 +23,7 @@ def arrivals(world: World, state: State) -> Iterator[Step]:
                     data, answer = outcome
                     after = zone.take(number, data)
                     if answer is not None and _awaited(state, message):
-                        after = after.tell(_who(state, message), answer)
+                        after = after.tell(_who(world, state, message), answer)
                     yield Step(f"{{{place}}} {_does(message)}", with_zone(state, place, after))
 
 
@@ -32,7 +32,9 @@ def _once(state: State, place: int) -> bool:
     return state.zones.index(state.zones[place]) == place
 
 
-def _who(state: State, message: Message) -> int:
+def _who(world: World, state: State, message: Message) -> int:
+    if isinstance(message, Join):
+        return joiner_slot(world)
     return len(state.owners) + message.producer if isinstance(message, Push) else message.owner
 
 
@@ -41,6 +43,8 @@ def _awaited(state: State, message: Message) -> bool:
     if isinstance(message, Push):
         placed = {body for _, body in state.observed.placed}
         return message.body not in placed and message.body not in state.observed.pushed
+    if isinstance(message, Join):
+        return state.joiner.awaits == message.number + 1
     owner = state.owners[message.owner]
     if not owner.waiting:
         return False
@@ -52,9 +56,12 @@ def _does(message: Message) -> str:
         return f"takes {message.body} of producer {PRODUCERS[message.producer]}"
     if isinstance(message, Grant):
         return f"grants token {message.token} to owner {OWNERS[message.owner]}"
+    if isinstance(message, Join):
+        wrote = f"takes the second group's cursor {message.cursor}, write {message.number}"
+        return wrote if message.number else "promises the second group its register"
     log = " ".join(message.log) or "no entries"
     number = f"write {message.version[1]} of owner {OWNERS[message.owner]} under token {message.version[0]}"
-    return f"takes {number}: {log}" + (f", cursor {message.cursor}" if message.cursor else "")
+    return f"takes {number}: {log}" + told(message.cursor, message.span)
 
 
 def looks(state: State) -> Iterator[Step]:
@@ -154,7 +161,7 @@ def _lets_in(world: World, state: State, number: int, attempt: Attempt) -> Itera
         return
     if zone.data.admitted:
         return
-    data = attempt.state._replace(admitted=True, door=0)
+    data = given(world, attempt.state)
     if world.has(Mechanism.GENERATION):
         data = data._replace(generation=attempt.generation)
     after = with_zone(state, place, zone._replace(data=data))

@@ -22,6 +22,19 @@ class Mechanism(Enum):
     SEAL = "seal"
     SEALED_PAIR = "sealed-pair"
     BARRIER = "barrier"
+    SLOWEST_GROUP = "slowest-group"
+    CURSOR_OF_TWO = "cursor-of-two"
+    NAMES_OF_TWO = "names-of-two"
+    COUNTS_PROMISES = "counts-promises"
+    TWO_ROUNDS = "two-rounds"
+    FLOOR_AFTER_PROMISE = "floor-after-promise"
+    FLOOR_OF_TWO = "floor-of-two"
+    FIRST_IN_STATE = "first-in-state"
+    RECORDS_WITH_STATE = "records-with-state"
+    REPAIR_FROM_FIRST = "repair-from-first"
+    COPY_FROM_FIRST = "copy-from-first"
+    GROUPS_COPIED = "groups-copied"
+    NUMBERS_STAY = "numbers-stay"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +68,22 @@ class Bounds:
     resize: bool = False
     """Whether the partition may be sealed, and another one follow it."""
 
+    entries: int = 0
+    """So many the log has at the beginning, all of them consumed by the group whose owners write it. The record of each
+    is in two zones, and which records a zone has is followed then."""
+
+    trims: bool = False
+    """Whether owners trim the log."""
+
+    owned: bool = False
+    """Whether the first owner has the partition at the beginning, and looks at the groups."""
+
+    repairs: bool = False
+    """Whether owners give zones the records that they lack."""
+
+    joins: int = 0
+    """Writes of the second group: the first says where it begins, and each other one consumes an entry."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:
@@ -83,6 +112,15 @@ BOUNDS = {
     "resize": Bounds(writes=(2, 1), producers=1, resize=True),
     "barrier": Bounds(writes=(3, 1), resize=True),
     "resize and wipe": Bounds(writes=(2,), producers=1, wipes=1, admissions=1, resize=True),
+    "join": Bounds(writes=(3,), entries=1, trims=True, owned=True, joins=1, reads=False),
+    "trim": Bounds(writes=(3,), entries=1, trims=True, owned=True, joins=2, reads=False),
+    "trim and takeover": Bounds(writes=(3, 2), entries=1, trims=True, reads=False),
+    "trim and wipe": Bounds(writes=(3,), entries=1, trims=True, wipes=1, admissions=1),
+    "trim and push": Bounds(writes=(4,), producers=1, entries=1, trims=True),
+    "trim and repair": Bounds(writes=(4,), entries=1, trims=True, repairs=True),
+    "join and wipe": Bounds(
+        writes=(3,), entries=1, trims=True, owned=True, joins=1, wipes=1, admissions=1, reads=False
+    ),
     "two losses": Bounds(writes=(1, 1), wipes=2, admissions=2),
 }
 
@@ -164,6 +202,84 @@ PARTS = {
         on="the partition that follows is opened when two zones show alike that the group is at the end",
         off="when one zone shows it",
         bounds="barrier",
+    ),
+    Mechanism.SLOWEST_GROUP: Part(
+        numeral="trim",
+        on="a log is trimmed behind the slower of two cursors",
+        off="behind that of the group whose owner writes it",
+        bounds="join",
+    ),
+    Mechanism.CURSOR_OF_TWO: Part(
+        numeral="trim",
+        on="a cursor counts that two zones show alike",
+        off="one that one zone shows",
+        bounds="trim",
+    ),
+    Mechanism.NAMES_OF_TWO: Part(
+        numeral="trim",
+        on="a group that two zones do not know had not asked for its register",
+        off="one that one zone does not know",
+        bounds="join",
+    ),
+    Mechanism.COUNTS_PROMISES: Part(
+        numeral="trim",
+        on="nothing is trimmed while a register is promised that has no cursor",
+        off="such a group does not count",
+        bounds="join",
+    ),
+    Mechanism.TWO_ROUNDS: Part(
+        numeral="trim",
+        on="what is trimmed lay in front of a floor that was decided before cursors were read",
+        off="what lies in front of the cursors goes at once",
+        bounds="join",
+    ),
+    Mechanism.FLOOR_AFTER_PROMISE: Part(
+        numeral="trim",
+        on="a group begins at a floor that it reads after it was promised its register",
+        off="it may have read it before",
+        bounds="join",
+    ),
+    Mechanism.FLOOR_OF_TWO: Part(
+        numeral="trim",
+        on="the higher floor of two zones counts",
+        off="that of one zone",
+        bounds="join",
+    ),
+    Mechanism.FIRST_IN_STATE: Part(
+        numeral="trim",
+        on="a zone that takes a state deletes what lies in front of its first record",
+        off="it deletes what the write tells it to, and makes up for no trim that it missed",
+        bounds="trim and repair",
+    ),
+    Mechanism.RECORDS_WITH_STATE: Part(
+        numeral="trim",
+        on="a zone takes the records of a write only with its state",
+        off="those of an older write, too",
+        bounds="trim and repair",
+    ),
+    Mechanism.REPAIR_FROM_FIRST: Part(
+        numeral="trim",
+        on="a repair brings nothing that was trimmed since it was missed",
+        off="it brings what a zone was seen to lack",
+        bounds="trim and repair",
+    ),
+    Mechanism.COPY_FROM_FIRST: Part(
+        numeral="trim",
+        on="a zone is let in without what lies in front of the first record",
+        off="with the records of both others",
+        bounds="trim and wipe",
+    ),
+    Mechanism.GROUPS_COPIED: Part(
+        numeral="trim",
+        on="a zone is let in with the registers of all groups",
+        off="with that of the log",
+        bounds="join and wipe",
+    ),
+    Mechanism.NUMBERS_STAY: Part(
+        numeral="trim",
+        on="the log has the numbers of pushes whose records were trimmed",
+        off="it forgets them with the records",
+        bounds="trim and push",
     ),
 }
 """Of the mechanisms that must not be missing."""

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from admission.mechanisms import Mechanism, World
-from admission.state import DONE, OWNERS, PRODUCERS, Owner, Seen, State, Step, slot, with_owner
-from admission.zone import END, Answer, Grant, Log, Message, Push, Write
+from admission.state import DONE, OWNERS, PRODUCERS, Owner, Seen, State, Step, sends, told, with_owner
+from admission.trimming import looks, repairs
+from admission.writing import writes
+from admission.zone import END, Answer, Grant, Push
 
 
 def actions(world: World, state: State) -> Iterator[Step]:
@@ -35,12 +37,7 @@ def _asks(world: World, state: State, place: int) -> Iterator[Step]:
         after = with_owner(state, place, owner)
         ask = Grant(place, token, generation)
         text = f"owner {OWNERS[place]} asks all zones for token {token}{_in(generation)}"
-        yield Step(text, _sends(world, after, ask))
-
-
-def _sends(world: World, state: State, message: Message) -> State:
-    place = slot(world, message)
-    return state._replace(sent=(*state.sent[:place], message, *state.sent[place + 1 :]))
+        yield Step(text, sends(world, after, ask))
 
 
 def _in(generation: int) -> str:
@@ -80,8 +77,8 @@ def _goes_on(world: World, state: State, place: int, answers: tuple[Answer, ...]
             if world.bounds.writes[place] == 0:
                 yield Step(f"{name}: granted", with_owner(quiet, place, DONE))
                 continue
-            taken = owner._replace(log=base.log, cursor=base.cursor)
-            after = _writes(world, quiet, place, taken, decided=(), before=base.version)
+            taken = owner._replace(log=base.log, cursor=base.cursor, span=base.span)
+            after = writes(world, with_owner(quiet, place, taken), place, taken, follows=base.version)
             yield Step(f"{name}: granted; it writes back {_told(taken)}", after)
         return
     decided, wrong = _decided(quiet, owner, max(answer.generation for answer in answers))
@@ -89,12 +86,13 @@ def _goes_on(world: World, state: State, place: int, answers: tuple[Answer, ...]
     if owner.writes == world.bounds.writes[place] or wrong:
         yield Step(name, with_owner(decided, place, DONE), wrong)
         return
+    for text, waits in looks(world, decided, place):
+        yield Step(f"{name}; it {text}", waits)
     for text, longer in _next(world, decided, place, owner):
-        before = (owner.token, owner.writes - 1)
         if END in longer.log:
             decided = decided._replace(zones=tuple(zone.look_away(place) for zone in decided.zones))
             longer = longer._replace(looked=0)
-        yield Step(f"{name}; it {text}", _writes(world, decided, place, longer, decided=owner.log, before=before))
+        yield Step(f"{name}; it {text}", writes(world, decided, place, longer, decided=owner.log))
 
 
 def _bases(world: World, answers: tuple[Answer, ...]) -> list[Answer]:
@@ -105,14 +103,8 @@ def _bases(world: World, answers: tuple[Answer, ...]) -> list[Answer]:
     return sorted({answer for answer in answers if answer.version == newest})
 
 
-def _writes(world: World, state: State, place: int, owner: Owner, *, decided: Log, before: tuple[int, int]) -> State:
-    version = (owner.token, owner.writes)
-    leaves = decided if world.has(Mechanism.LEAVES_LATER) else owner.log
-    write = Write(place, version, owner.generation, owner.log, owner.cursor, leaves, before)
-    return _sends(world, with_owner(state, place, owner._replace(writes=owner.writes + 1)), write)
-
-
 def _next(world: World, state: State, place: int, owner: Owner) -> Iterator[tuple[str, Owner]]:
+    yield from repairs(owner)
     if owner.cursor < len(owner.log) and owner.log[owner.cursor] != END:
         yield f"consumes {owner.log[owner.cursor]} and commits", owner._replace(cursor=owner.cursor + 1)
     if END in owner.log:
@@ -124,7 +116,8 @@ def _next(world: World, state: State, place: int, owner: Owner) -> Iterator[tupl
         yield f"appends {body}", owner._replace(log=(*owner.log, body))
     elif world.has(Mechanism.ONE_WRITER):
         waiting = {body for zone in state.zones if zone.data.admitted for body in zone.data.inbox}
-        for body in sorted(waiting - set(owner.log)):
+        known = owner.log if world.has(Mechanism.NUMBERS_STAY) else owner.log[owner.span.first :]
+        for body in sorted(waiting - set(known)):
             yield f"appends {body} of the inbox", owner._replace(log=(*owner.log, body))
 
 
@@ -159,6 +152,8 @@ def observe(
     for offset, body in state.observed.placed:
         if log[offset : offset + 1] != (body,):
             wrong = f"{body}, confirmed at offset {offset}, is not there any more"
+    if twice := [body for body in log if log.count(body) > 1]:
+        wrong = f"{twice[0]} has two offsets"
     missing = [body for body in state.observed.pushed if END in log and body not in log]
     if missing:
         wrong = f"the log has ended without {missing[0]}, whose push was confirmed"
@@ -184,7 +179,7 @@ def _clash(one: Seen, other: Seen) -> str:
 
 def _told(owner: Owner) -> str:
     log = " ".join(owner.log) or "no entries"
-    return f"{log}, cursor {owner.cursor}" if owner.cursor else log
+    return log + told(owner.cursor, owner.span)
 
 
 def _pushes(world: World, state: State) -> Iterator[Step]:
@@ -192,7 +187,7 @@ def _pushes(world: World, state: State) -> Iterator[Step]:
     for generation in sorted({zone.data.generation for zone in state.zones}):
         push = Push(producer, f"m{producer + 1}", generation)
         text = f"producer {PRODUCERS[producer]} sends {push.body} to all zones{_in(generation)}"
-        yield Step(text, _sends(world, state._replace(pushes=producer + 1), push))
+        yield Step(text, sends(world, state._replace(pushes=producer + 1), push))
 
 
 def _confirmed(world: World, state: State, producer: int) -> Iterator[Step]:

@@ -5,17 +5,19 @@ from itertools import combinations
 
 from admission.events import fresh
 from admission.mechanisms import Mechanism, World
-from admission.zone import END, Data, Grant, Write, carry_out, merged
+from admission.state import Observed
+from admission.unread import trimmed_too_far
+from admission.zone import END, Data, Grant, Write, carry_out, given, merged
 
 
-def stands_still(world: World, zones: tuple[Data, ...], pushed: tuple[str, ...]) -> str:
+def stands_still(world: World, zones: tuple[Data, ...], observed: Observed) -> str:
     """What is wrong if two zones are in office, no more faults come, and yet a fresh owner cannot write.
 
     Nothing is on its way any more, and the third zone is silent, whatever it holds.
     """
     for now in (zones, mended(world, zones)):
         for pair in combinations(sorted(data for data in now if data.admitted), 2):
-            wrong = _pair_stands_still(world, pair, pushed)
+            wrong = _pair_stands_still(world, pair, observed.pushed) or trimmed_too_far(world, pair, observed.joined)
             if wrong:
                 return wrong
     return ""
@@ -51,4 +53,4 @@ def mended(world: World, zones: tuple[Data, ...]) -> tuple[Data, ...]:
         return zones
     generation = fresh(world, max(data.generation for data in inside), 0)
     raised = [data._replace(generation=generation) for data in inside]
-    return (*raised, merged(raised[0], raised[1])) if len(inside) == 2 else tuple(raised)
+    return (*raised, given(world, merged(raised[0], raised[1]))) if len(inside) == 2 else tuple(raised)

@@ -66,8 +66,8 @@ def _opens(world: World, state: State) -> Iterator[Step]:
         pairs = ((zones, both[0]) for zones, both in heard(world, state, reader) if both[0].version == both[1].version)
     else:
         pairs = ((f"{{{place}}}", one) for place, zone in enumerate(state.zones) for one in zone.answers[reader])
-    for zones, (generation, version, log, cursor) in pairs:
+    for zones, shown in pairs:
         quiet = state._replace(zones=tuple(zone.forget(reader) for zone in state.zones))
-        after, wrong = observe(quiet, generation, version, log, cursor)
+        after, wrong = observe(quiet, shown.generation, shown.version, shown.log, shown.cursor)
         opened = after._replace(observed=after.observed._replace(opened=True))
         yield Step(f"the partition that follows is opened, as {zones} showed", opened, wrong)

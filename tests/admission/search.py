@@ -6,10 +6,12 @@ from itertools import pairwise
 from time import process_time
 
 from admission import events, owners
+from admission.joining import joining
 from admission.mechanisms import World
 from admission.progress import stands_still
 from admission.resizing import resizing
 from admission.state import State, Step, beginning, ordered
+from admission.trimming import trimming
 
 
 class TooManyStates(Exception):
@@ -38,6 +40,8 @@ def steps(world: World, state: State) -> Iterator[Step]:
     yield from events.losses(world, state)
     yield from events.admissions(world, state)
     yield from resizing(world, state)
+    yield from trimming(world, state)
+    yield from joining(world, state)
 
 
 def search(world: World, *, states_max: int = 5_000_000) -> Result:
@@ -56,9 +60,7 @@ def search(world: World, *, states_max: int = 5_000_000) -> Result:
                 if after in came_from and not step.wrong:
                     continue
                 came_from.setdefault(after, state)
-                wrong = step.wrong or stands_still(
-                    world, tuple(zone.data for zone in after.zones), after.observed.pushed
-                )
+                wrong = step.wrong or stands_still(world, tuple(zone.data for zone in after.zones), after.observed)
                 if wrong:
                     path = [after, *_back(came_from, state)]
                     return Result(

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from admission.mechanisms import World
-from admission.zone import FIRST, Data, Grant, Log, Message, Push, Zone, refused_for_ever
+from admission.records import Span, between
+from admission.zone import FIRST, Data, Grant, Join, Log, Message, Push, Zone, refused_for_ever
 
 OWNERS = "ABC"
 PRODUCERS = "pq"
@@ -26,6 +27,26 @@ class Owner(NamedTuple):
 
     looked: int = 0
     """One more than the generation of the sealed zones that it has read to the end, or 0."""
+
+    span: Span = Span()
+    looking: int = 0
+    """One more than the floor that was decided when it began to look how far the groups are, or 0."""
+
+    missing: int = 0
+    """Offsets of records that it has seen a zone lack."""
+
+
+class Joiner(NamedTuple):
+    """The owner of the second group, which has no cursor yet."""
+
+    awaits: int = 0
+    """One more than the number of the message that it waits for answers to; 0: it waits for none."""
+
+    sent: int = 0
+    """Messages sent: its question for the register, and writes."""
+
+    generation: int = 0
+    cursor: int = 0
 
 
 class Attempt(NamedTuple):
@@ -58,13 +79,16 @@ class Observed(NamedTuple):
     opened: bool = False
     """A group may have begun with the partition that follows."""
 
+    joined: int = 0
+    """The number of the second group's last write that was seen decided."""
+
 
 class State(NamedTuple):
     zones: tuple[Zone, ...]
     owners: tuple[Owner, ...]
     sent: tuple[Message | None, ...]
-    """Every owner's grant and writes, then every producer's push, each at its place; None before it is sent, and
-    when no zone can take it any more."""
+    """Every owner's grant and writes, every producer's push, and what the second group sends, each at its place; None
+    before it is sent, and when no zone can take it any more."""
 
     attempts: tuple[Attempt, ...]
     observed: Observed
@@ -72,6 +96,8 @@ class State(NamedTuple):
     copies: int
     pushes: int
     """Producers that have begun."""
+
+    joiner: Joiner = Joiner()
 
 
 class Step(NamedTuple):
@@ -91,17 +117,32 @@ DONE = NOBODY._replace(asked=True)
 
 def beginning(world: World) -> State:
     bounds = world.bounds
-    zone = Zone(FIRST, ((),) * (len(bounds.writes) + bounds.producers + bounds.resize), 0, 0, 0)
-    return State(
-        zones=(zone,) * 3,
+    asking = joiner_slot(world) + (2 + len(bounds.writes) if bounds.joins else 0)
+    body = "m" if bounds.producers else "e"
+    log = tuple(f"{body}{number}" for number in range(1, bounds.entries + 1))
+    missed = FIRST._replace(log=log, cursor=len(log), span=Span(since=len(log)))
+    held = missed._replace(records=between(0, len(log)))
+    joins = 1 + bounds.joins if bounds.joins else 0
+    state = State(
+        zones=tuple(Zone(data, ((),) * asking, 0, 0, 0) for data in (missed, held, held)),
         owners=(NOBODY,) * len(bounds.writes),
-        sent=(None,) * (sum(bounds.writes) + len(bounds.writes) + bounds.producers),
+        sent=(None,) * (sum(bounds.writes) + len(bounds.writes) + bounds.producers + joins),
         attempts=(),
         observed=Observed((), 0, (), ()),
         wipes=0,
         copies=0,
         pushes=0,
     )
+    return _owned(state, missed) if bounds.owned else state
+
+
+def _owned(state: State, data: Data) -> State:
+    """The first owner has written back what all zones have but for records, and seen that decided."""
+    token = len(state.owners)
+    owner = Owner(True, 1, False, token, 0, data.log, data.cursor, 0, span=data.span, looking=1)
+    zones = (zone._replace(data=zone.data._replace(promised=token, version=(token, 0))) for zone in state.zones)
+    observed = state.observed._replace(states=((0, (token, 0), data.log, data.cursor),), tokens=token)
+    return with_owner(state._replace(zones=tuple(zones), observed=observed), 0, owner)
 
 
 def slot(world: World, message: Message) -> int:
@@ -109,8 +150,27 @@ def slot(world: World, message: Message) -> int:
     writes = world.bounds.writes
     if isinstance(message, Push):
         return sum(writes) + len(writes) + message.producer
+    if isinstance(message, Join):
+        return sum(writes) + len(writes) + world.bounds.producers + message.number
     number = 0 if isinstance(message, Grant) else message.version[1] + 1
     return sum(writes[: message.owner]) + message.owner + number
+
+
+def joiner_slot(world: World) -> int:
+    """Where zones' answers to the second group are in ``Zone.answers``: then those to its reads, and to owners that
+    look how far it is."""
+    return len(world.bounds.writes) + world.bounds.producers + world.bounds.resize
+
+
+def sends(world: World, state: State, message: Message) -> State:
+    place = slot(world, message)
+    return state._replace(sent=(*state.sent[:place], message, *state.sent[place + 1 :]))
+
+
+def told(cursor: int, span: Span) -> str:
+    """What is not as it was in the beginning, in words."""
+    named = {"cursor": cursor, "first": span.first, "floor": span.floor}
+    return "".join(f", {name} {value}" for name, value in named.items() if value)
 
 
 def ordered(world: World, state: State) -> State:

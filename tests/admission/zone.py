@@ -3,11 +3,22 @@
 from typing import NamedTuple
 
 from admission.mechanisms import Mechanism, World
+from admission.records import Span, copied, taken
 
 Log = tuple[str, ...]
 
 END = "END"
 """Last entry of a log that a resize ended."""
+
+
+class Group(NamedTuple):
+    """The register of the second group, which has one owner."""
+
+    promised: bool = False
+    number: int = 0
+    """Of the write that the zone holds; 0: the group has no cursor there."""
+
+    cursor: int = 0
 
 
 class Data(NamedTuple):
@@ -30,6 +41,12 @@ class Data(NamedTuple):
     sealed: bool = False
     """It takes no push any more."""
 
+    span: Span = Span()
+    records: int = 0
+    """Offsets of the records that it has; they are followed only where logs are trimmed."""
+
+    group: Group = Group()
+
 
 BLANK = Data(False, 0, 0, (0, 0), (), 0, (), 0)
 FIRST = BLANK._replace(admitted=True)
@@ -42,6 +59,7 @@ class Answer(NamedTuple):
     version: tuple[int, int] = (0, 0)
     log: Log = ()
     cursor: int = 0
+    span: Span = Span()
 
 
 class Zone(NamedTuple):
@@ -101,6 +119,13 @@ class Write(NamedTuple):
     before: tuple[int, int]
     """The version that this one follows; only a zone without whole states looks at it."""
 
+    span: Span = Span()
+    records: int = 0
+    """Those that it brings."""
+
+    behind: int = 0
+    """Where the log began before; only a zone without ``first-in-state`` looks at it."""
+
 
 class Push(NamedTuple):
     """A producer's message."""
@@ -110,7 +135,15 @@ class Push(NamedTuple):
     generation: int
 
 
-Message = Grant | Write | Push
+class Join(NamedTuple):
+    """The owner of the second group asks for its register, as number 0, or writes its cursor."""
+
+    generation: int
+    number: int
+    cursor: int
+
+
+Message = Grant | Write | Push | Join
 
 
 def hears(world: World, data: Data, generation: int) -> bool:
@@ -126,6 +159,8 @@ def carry_out(world: World, data: Data, message: Message) -> tuple[Data, Answer 
         return _grant(data, message)
     if isinstance(message, Write):
         return _write(world, data, message)
+    if isinstance(message, Join):
+        return _join(data, message)
     return _push(world, data, message)
 
 
@@ -136,25 +171,49 @@ def refused_for_ever(world: World, data: Data, message: Message) -> bool:
     if isinstance(message, Grant):
         return message.token <= data.promised
     if isinstance(message, Write):
-        return message.version[0] < data.promised or message.version <= data.version
+        older = message.version <= data.version and world.has(Mechanism.RECORDS_WITH_STATE)
+        return message.version[0] < data.promised or older
+    if isinstance(message, Join):
+        return _joined(data.group, message) is None
     return False
 
 
 def _grant(data: Data, ask: Grant) -> tuple[Data, Answer] | None:
     if ask.token <= data.promised:
         return None
-    return data._replace(promised=ask.token), Answer(data.generation, data.version, data.log, data.cursor)
+    return data._replace(promised=ask.token), Answer(data.generation, data.version, data.log, data.cursor, data.span)
 
 
-def _write(world: World, data: Data, write: Write) -> tuple[Data, Answer] | None:
+def _write(world: World, data: Data, write: Write) -> tuple[Data, Answer | None] | None:
     token = write.version[0]
     if token < data.promised or write.version <= data.version:
-        return None
+        return _late(world, data, write)
     if not world.has(Mechanism.WHOLE_STATE) and data.version != write.before:
         return None
     inbox = tuple(body for body in data.inbox if body not in write.leaves)
-    taken = data._replace(promised=token, version=write.version, log=write.log, cursor=write.cursor, inbox=inbox)
-    return taken, Answer(data.generation, write.version)
+    span, behind = write.span, write.behind
+    records = taken(world, data.records, write.records, first=span.first, was=data.span.first, behind=behind)
+    state = data._replace(promised=token, version=write.version, log=write.log, cursor=write.cursor, inbox=inbox)
+    return state._replace(span=span, records=records), Answer(data.generation, write.version)
+
+
+def _late(world: World, data: Data, write: Write) -> tuple[Data, None] | None:
+    """What an older write than the zone's leaves there: nothing, or without a mechanism its records."""
+    records = data.records | write.records
+    if world.has(Mechanism.RECORDS_WITH_STATE) or write.version[0] < data.promised or records == data.records:
+        return None
+    return data._replace(records=records), None
+
+
+def _join(data: Data, message: Join) -> tuple[Data, Answer] | None:
+    group = _joined(data.group, message)
+    return None if group is None else (data._replace(group=group), Answer(data.generation, (0, message.number)))
+
+
+def _joined(group: Group, message: Join) -> Group | None:
+    if message.number == 0:
+        return None if group.promised else group._replace(promised=True)
+    return None if message.number <= group.number else Group(True, message.number, message.cursor)
 
 
 def _push(world: World, data: Data, push: Push) -> tuple[Data, Answer] | None:
@@ -176,4 +235,12 @@ def merged(first: Data, second: Data) -> Data:
         inbox=tuple(sorted({*first.inbox, *second.inbox})),
         door=0,
         sealed=first.sealed or second.sealed,
+        records=first.records | second.records,
+        group=max(first.group, second.group),
     )
+
+
+def given(world: World, data: Data) -> Data:
+    """What a zone is let in with, of what the others told."""
+    group = data.group if world.has(Mechanism.GROUPS_COPIED) else Group()
+    return data._replace(admitted=True, door=0, records=copied(world, data.records, data.span.first), group=group)

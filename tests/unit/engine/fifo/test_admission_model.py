@@ -12,6 +12,8 @@ from admission.state import beginning
 
 LOST = "decided entries a1 were lost or replaced"
 PUSH_LOST = "two zones that may decide hold nothing of m1, whose push was confirmed"
+UNREAD = "neither of two zones has e1, which a group has yet to read"
+STALE = "a zone whose log begins at 1 has e1, which was trimmed"
 FOUND = {
     Mechanism.WHOLE_STATE: "the partition stands still",
     Mechanism.LEAVES_LATER: PUSH_LOST,
@@ -19,6 +21,19 @@ FOUND = {
     Mechanism.SEAL: PUSH_LOST,
     Mechanism.SEALED_PAIR: PUSH_LOST,
     Mechanism.BARRIER: "decided entries END were lost or replaced",
+    Mechanism.SLOWEST_GROUP: UNREAD,
+    Mechanism.CURSOR_OF_TWO: UNREAD,
+    Mechanism.NAMES_OF_TWO: UNREAD,
+    Mechanism.COUNTS_PROMISES: UNREAD,
+    Mechanism.TWO_ROUNDS: UNREAD,
+    Mechanism.FLOOR_AFTER_PROMISE: UNREAD,
+    Mechanism.FLOOR_OF_TWO: UNREAD,
+    Mechanism.FIRST_IN_STATE: STALE,
+    Mechanism.RECORDS_WITH_STATE: STALE,
+    Mechanism.REPAIR_FROM_FIRST: STALE,
+    Mechanism.COPY_FROM_FIRST: STALE,
+    Mechanism.GROUPS_COPIED: "the second group's cursor, whose write 1 was decided, is in neither of two zones",
+    Mechanism.NUMBERS_STAY: "m1 has two offsets",
 }
 WORLD = World(bounds=BOUNDS["takeover"])
 
