@@ -64,15 +64,20 @@ def _does(message: Message) -> str:
     return f"takes {number}: {log}" + told(message.cursor, message.span)
 
 
-def looks(state: State) -> Iterator[Step]:
-    """An owner reads zones singly: a zone that shows its write now, in whatever generation, counts as an answer."""
+def looks(world: World, state: State) -> Iterator[Step]:
+    """An owner reads zones singly: a zone that shows its write now, in whatever generation, counts as an answer.
+
+    Where messages are sent again it has to have promised nothing to others since.
+    """
+    strict = world.bounds.resends and world.has(Mechanism.UNCLAIMED)
     for who, owner in enumerate(state.owners):
         if not owner.waiting or owner.writes == 0:
             continue
         version = (owner.token, owner.writes - 1)
         for place, zone in enumerate(state.zones):
             answer = Answer(zone.data.generation, version)
-            if zone.data.admitted and zone.data.version == version and answer not in zone.answers[who]:
+            shows = zone.data.version == version and (zone.data.promised == owner.token or not strict)
+            if zone.data.admitted and shows and answer not in zone.answers[who]:
                 text = f"owner {OWNERS[who]} reads {{{place}}}, which shows its write"
                 yield Step(text, with_zone(state, place, zone.tell(who, answer)))
 
@@ -164,7 +169,8 @@ def _lets_in(world: World, state: State, number: int, attempt: Attempt) -> Itera
     data = given(world, attempt.state)
     if world.has(Mechanism.GENERATION):
         data = data._replace(generation=attempt.generation)
-    after = with_zone(state, place, zone._replace(data=data))
+    taken = 0 if world.bounds.resends else zone.taken
+    after = with_zone(state, place, zone._replace(data=data, taken=taken))
     closed = _with_attempt(after, number, attempt._replace(closed=True, state=BLANK))
     yield Step(f"attempt {number} writes the merged state to {{{place}}}, which is in again", closed)
 

@@ -35,6 +35,7 @@ class Mechanism(Enum):
     COPY_FROM_FIRST = "copy-from-first"
     GROUPS_COPIED = "groups-copied"
     NUMBERS_STAY = "numbers-stay"
+    UNCLAIMED = "unclaimed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,9 @@ class Bounds:
     trims: bool = False
     """Whether owners trim the log."""
 
+    resends: bool = False
+    """Whether what was sent is sent again in every generation, under the same token."""
+
     owned: bool = False
     """Whether the first owner has the partition at the beginning, and looks at the groups."""
 
@@ -83,6 +87,9 @@ class Bounds:
 
     joins: int = 0
     """Writes of the second group: the first says where it begins, and each other one consumes an entry."""
+
+    began: bool = False
+    """Whether the first of them was decided at the beginning, in front of all entries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +121,14 @@ BOUNDS = {
     "resize and wipe": Bounds(writes=(2,), producers=1, wipes=1, admissions=1, resize=True),
     "join": Bounds(writes=(3,), entries=1, trims=True, owned=True, joins=1, reads=False),
     "trim": Bounds(writes=(3,), entries=1, trims=True, owned=True, joins=2, reads=False),
+    "cursor": Bounds(writes=(3,), entries=1, trims=True, owned=True, joins=2, began=True, reads=False),
     "trim and takeover": Bounds(writes=(3, 2), entries=1, trims=True, reads=False),
     "trim and wipe": Bounds(writes=(3,), entries=1, trims=True, wipes=1, admissions=1),
     "trim and push": Bounds(writes=(4,), producers=1, entries=1, trims=True),
     "trim and repair": Bounds(writes=(4,), entries=1, trims=True, repairs=True),
+    "resend": Bounds(writes=(2, 1), wipes=1, admissions=1, resends=True),
     "join and wipe": Bounds(
-        writes=(3,), entries=1, trims=True, owned=True, joins=1, wipes=1, admissions=1, reads=False
+        writes=(2,), entries=1, trims=True, owned=True, joins=1, wipes=1, admissions=1, reads=False
     ),
     "two losses": Bounds(writes=(1, 1), wipes=2, admissions=2),
 }
@@ -207,13 +216,13 @@ PARTS = {
         numeral="trim",
         on="a log is trimmed behind the slower of two cursors",
         off="behind that of the group whose owner writes it",
-        bounds="join",
+        bounds="cursor",
     ),
     Mechanism.CURSOR_OF_TWO: Part(
         numeral="trim",
         on="a cursor counts that two zones show alike",
         off="one that one zone shows",
-        bounds="trim",
+        bounds="cursor",
     ),
     Mechanism.NAMES_OF_TWO: Part(
         numeral="trim",

@@ -36,7 +36,7 @@ def steps(world: World, state: State) -> Iterator[Step]:
     yield from owners.actions(world, state)
     yield from events.arrivals(world, state)
     if world.bounds.reads:
-        yield from events.looks(state)
+        yield from events.looks(world, state)
     yield from events.losses(world, state)
     yield from events.admissions(world, state)
     yield from resizing(world, state)

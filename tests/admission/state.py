@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from admission.mechanisms import World
 from admission.records import Span, between
-from admission.zone import FIRST, Data, Grant, Join, Log, Message, Push, Zone, refused_for_ever
+from admission.zone import FIRST, Answer, Data, Grant, Group, Join, Log, Message, Push, Zone, refused_for_ever
 
 OWNERS = "ABC"
 PRODUCERS = "pq"
@@ -133,7 +133,17 @@ def beginning(world: World) -> State:
         copies=0,
         pushes=0,
     )
-    return _owned(state, missed) if bounds.owned else state
+    return _begun(world, _owned(state, missed) if bounds.owned else state)
+
+
+def _begun(world: World, state: State) -> State:
+    """The second group has its answers to its first write."""
+    if not world.bounds.began:
+        return state
+    group, slot = Group(True, 1, 0), joiner_slot(world)
+    zones = (zone._replace(data=zone.data._replace(group=group)) for zone in state.zones)
+    told = tuple(zone.tell(slot, Answer(0, (0, 1))) for zone in zones)
+    return state._replace(zones=told, joiner=Joiner(awaits=2, sent=2))
 
 
 def _owned(state: State, data: Data) -> State:

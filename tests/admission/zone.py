@@ -148,7 +148,8 @@ Message = Grant | Write | Push | Join
 
 def hears(world: World, data: Data, generation: int) -> bool:
     """Whether a zone carries out anything of a generation."""
-    return data.admitted and (not world.has(Mechanism.GENERATION) or data.generation == generation)
+    every = world.bounds.resends or not world.has(Mechanism.GENERATION)
+    return data.admitted and (every or data.generation == generation)
 
 
 def carry_out(world: World, data: Data, message: Message) -> tuple[Data, Answer | None] | None:
@@ -166,7 +167,7 @@ def carry_out(world: World, data: Data, message: Message) -> tuple[Data, Answer 
 
 def refused_for_ever(world: World, data: Data, message: Message) -> bool:
     """Whether a zone that loses nothing any more will never carry a message out."""
-    if world.has(Mechanism.GENERATION) and data.generation > message.generation:
+    if world.has(Mechanism.GENERATION) and not world.bounds.resends and data.generation > message.generation:
         return True
     if isinstance(message, Grant):
         return message.token <= data.promised

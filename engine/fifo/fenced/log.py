@@ -17,7 +17,7 @@ from engine.common.mutex import Mutex
 from engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
 from engine.fifo.fenced.register import Effects, Register, Store
 from engine.fifo.fenced.trimming import slowest_cursor
-from engine.fifo.fenced.views import RegisterView, attempt
+from engine.fifo.fenced.views import RegisterView, ZoneView, attempt
 from engine.fifo.log.record import Entry, Record
 from engine.fifo.partition import Partition
 from engine.ports import Command, Indeterminate
@@ -335,17 +335,17 @@ class FencedLog:
         """Records as the zones have them, up to the first that is not certain.
 
         The writer knows that all in front of its end were decided: of two zones the newer is right. Anybody else takes
-        what two zones show alike, token and all.
+        what two zones show alike, token and all, that have a state which says that something was decided there.
         """
         end = min(offset + count, self._state.end) if self.writes else offset + count
         offsets = range(offset, end)
         if not offsets:
             return []
-        columns = await self._columns(offsets)
-        if len(columns) < self._store.views.majority:
-            return []
+        found = [view for view in (await self._read(offsets)).values() if view.admitted]
+        bounds = [end] * len(found) if self.writes else self._decided_ends(found)
         entries = []
-        for at, raws in zip(offsets, zip(*columns.values(), strict=True), strict=True):
+        for number, at in enumerate(offsets):
+            raws = [view.more[0][number] for view, bound in zip(found, bounds, strict=True) if at < bound]
             text = self._agreed([raw.decode() for raw in raws if raw is not None], answered=len(raws))
             if text is None:
                 break
@@ -354,10 +354,18 @@ class FencedLog:
             self._known.update((entry.offset, entry.record) for entry in entries)
         return entries
 
+    def _decided_ends(self, found: Sequence[ZoneView]) -> list[int]:
+        """In front of which offset all was decided before each of ``found`` was read, as far as its state tells.
+
+        A record alone tells nothing: what one zone has of a write that nobody decided, an admission brings to another.
+        """
+        shown = self._store.views.settled(found)
+        registers = [(view.registers[0].age, LogState.parse(view.registers[0].state)) for view in found]
+        return [log.end if shown and age == shown[0].age else log.since for age, log in registers]
+
     async def _columns(self, offsets: range) -> dict[str, list[bytes | None]]:
         """Zone that takes part → what it has at ``offsets``."""
-        views = await self._store.views.of(self.partition, [LOG_REGISTER], self._reading(offsets))
-        return {zone: view.more[0] for zone, view in views.items() if view.admitted}
+        return {zone: view.more[0] for zone, view in (await self._read(offsets)).items() if view.admitted}
 
     def _agreed(self, texts: list[str], *, answered: int) -> str | None:
         majority = self._store.views.majority
@@ -386,5 +394,6 @@ class FencedLog:
                 entries.append(Entry(at, Record.parse(text.partition(" ")[2])))
         return entries
 
-    def _reading(self, offsets: Sequence[int]) -> Command:
-        return ("HMGET", self._store.keys.log(self.partition), *offsets)
+    async def _read(self, offsets: range) -> dict[str, ZoneView]:
+        reading = ("HMGET", self._store.keys.log(self.partition), *offsets)
+        return await self._store.views.of(self.partition, [LOG_REGISTER], reading)

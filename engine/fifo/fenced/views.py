@@ -1,7 +1,7 @@
 """What each single zone has of a partition: whether it takes part, and its registers. No vote tells that."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -116,13 +116,21 @@ class Views:
 
         None: so many do not take part, or they show a register each as another has not.
         """
-        found = await self.of(partition, names)
-        eras = Counter(view.era for view in found.values() if view.admitted)
-        shown = [view.registers for view in found.values() if view.admitted and eras[view.era] >= self.majority]
+        return self.settled((await self.of(partition, names)).values())
+
+    def settled(self, found: Collection[ZoneView]) -> list[RegisterView] | None:
+        """As ``alike``, of what zones were found to have.
+
+        A state, if there is one, counts only where the register was promised to nobody since. A zone may be let in with
+        one that another zone alone had, while two zones have promised the register to an owner who knows nothing of it.
+        """
+        eras = Counter(view.era for view in found if view.admitted)
+        shown = [view.registers for view in found if view.admitted and eras[view.era] >= self.majority]
         registers = []
         for column in zip(*shown, strict=True):
-            ages = Counter(view.age for view in column)
-            both = [view for view in column if ages[view.age] >= self.majority]
+            unclaimed = [view for view in column if view.token in (0, view.promised)]
+            ages = Counter(view.age for view in unclaimed)
+            both = [view for view in unclaimed if ages[view.age] >= self.majority]
             if not both:
                 return None
             registers.append(both[0])

@@ -5,13 +5,16 @@ Method: two groups on three simulated zones, judged by the checker of ordered me
 
 import pytest
 from support.engine.fenced import ZONES, FencedBench
+from support.engine.fenced_writers import WriterBench
 
 from cluster.zone import Restart
 from engine.common.pipelines import read
 from engine.fifo.fenced.copying import Copying
 from engine.fifo.fenced.final import waiting
 from engine.fifo.fenced.keys import group_register
+from engine.fifo.fenced.log import LogState
 from engine.fifo.fenced.views import RegisterView
+from engine.fifo.log.record import Record
 from engine.fifo.settings import Begin, Sharing
 
 GROUPS = ("mails", "bills")
@@ -174,3 +177,27 @@ def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_wh
             ends_of = [row["message_id"] for row in bench.rows("end") if row["group"] == f"group/m{zone}"]
             assert ends_of == [f"k-{number}" for number in range(10)]
         bench.assert_kept("I3", "I4", "I7", "I9", "I14")
+
+
+def test_a_reader_takes_nothing_that_an_admission_brought_to_a_second_zone_but_nobody_decided():
+    """One zone has a write of a writer before; the zone that comes back empty gets its record, too."""
+    with WriterBench() as bench:
+
+        async def course():
+            before, writer = bench.writer("before", "a"), bench.writer("w", "b")
+            await writer.register.store.admission.mend(bench.partition)
+            assert await before.take()
+            await before.release()
+            record = Record(id="m", key="k", body="", producer="p", sequence=1)
+            state = LogState().with_records([(0, record)]).text()
+            words = ("log", 1, "before", 0, 9, state, 1, 1, 0, 0, record.text())
+            assert await bench.alone("a", "write", *words) == b"ok"
+            links = bench.cut_off("a")
+            assert await writer.take()
+            assert writer.end == 0
+            await bench.mend(links)
+            await bench.wiped("c", writer)
+            await writer.register.renew()
+            return await bench.writer("r", "a").read(0, 10)
+
+        assert bench.run(course()) == []

@@ -188,3 +188,20 @@ def test_a_record_keeps_its_number_when_the_log_in_front_of_it_is_gone():
     state = state.trimmed(first=1, floor=1)
     assert state.has("p", 1)
     assert (state.first, state.since, state.end) == (1, 1, 1)
+
+
+def test_a_state_does_not_count_as_decided_where_a_zone_promised_its_register_to_somebody_since():
+    """A zone is let in with what one zone has, before that hears of the owner that two zones promised the register."""
+    with WriterBench() as bench:
+
+        async def course():
+            store = bench.store("w", "a")
+            await store.admission.mend(bench.partition)
+            write = ("group:g", 1, "w", 0, 1, "[7,[],{},0,[]]", 1, 0, 0)
+            for zone in "ac":
+                assert await bench.alone(zone, "write", *write) == b"ok"
+            shown = await slowest_cursor(store.views, bench.partition)
+            assert await bench.alone("c", "claim", "group:g", 2, "x", 10, 100, 0) == b"ok"
+            return shown, await slowest_cursor(store.views, bench.partition)
+
+        assert bench.run(course()) == (7, None)

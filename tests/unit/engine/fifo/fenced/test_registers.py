@@ -211,7 +211,9 @@ def test_whoever_is_not_the_writer_reads_what_two_zones_show_alike(bench):
         reader = FencedLog(bench.wires("b", "r").store(lease_ms=60_000, margin_ms=0), partition, near="b")
         found = []
         for zone in "bc":
-            await bench.cluster.direct(zone).execute(("HSET", bench.keys.log(partition), 0, f"1 {text}"))
+            written = ("HSET", bench.keys.registers(partition), LOG_REGISTER, f"1 writer {10**15} 1 1 [1,0,{{}}]")
+            record = ("HSET", bench.keys.log(partition), 0, f"1 {text}")
+            await bench.cluster.direct(zone).execute(written, record)
             found.append([entry.record.id for entry in await reader.read(0, 1)])
         return found
 
