@@ -45,6 +45,19 @@ def test_with_every_mechanism_nothing_is_wrong(bounds):
     assert result.states > 10_000
 
 
+@pytest.mark.parametrize("bounds", ["cursor", "trim and wipe", "trim and push", "trim and repair"])
+def test_logs_are_trimmed_with_every_mechanism_and_nothing_is_wrong(bounds):
+    assert search(World(bounds=BOUNDS[bounds])).wrong == ""
+
+
+def test_trims_of_both_rounds_happen():
+    """Otherwise nothing could be wrong with them."""
+    off = World(bounds=BOUNDS["trim and repair"]).without(Mechanism.REPAIR_FROM_FIRST)
+    told = "\n".join(search(off).trace)
+    assert "owner A trims, floor 1" in told
+    assert "owner A trims, first 1, floor 1" in told
+
+
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.value)
 def test_without_a_mechanism_a_counterexample_is_found(part):
     result = search(World(bounds=BOUNDS[PARTS[part].bounds]).without(part))
