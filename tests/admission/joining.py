@@ -12,8 +12,6 @@ FLOOR = Answer(0)
 
 
 def joining(world: World, state: State) -> Iterator[Step]:
-    if not world.bounds.joins:
-        return
     joiner = state.joiner
     if not joiner.sent:
         for generation in sorted({zone.data.generation for zone in state.zones}):

@@ -17,7 +17,9 @@ def stands_still(world: World, zones: tuple[Data, ...], observed: Observed) -> s
     """
     for now in (zones, mended(world, zones)):
         for pair in combinations(sorted(data for data in now if data.admitted), 2):
-            wrong = _pair_stands_still(world, pair, observed.pushed) or trimmed_too_far(world, pair, observed.joined)
+            wrong = _pair_stands_still(world, pair, observed.pushed)
+            if not wrong and world.bounds.entries:
+                wrong = trimmed_too_far(pair, observed.joined)
             if wrong:
                 return wrong
     return ""

@@ -40,8 +40,10 @@ def steps(world: World, state: State) -> Iterator[Step]:
     yield from events.losses(world, state)
     yield from events.admissions(world, state)
     yield from resizing(world, state)
-    yield from trimming(world, state)
-    yield from joining(world, state)
+    if world.bounds.trims:
+        yield from trimming(world, state)
+    if world.bounds.joins:
+        yield from joining(world, state)
 
 
 def search(world: World, *, states_max: int = 5_000_000) -> Result:

@@ -2,17 +2,14 @@
 
 from functools import cache
 
-from admission.mechanisms import World
 from admission.records import between
 from admission.zone import Data
 
 
 @cache
-def trimmed_too_far(world: World, pair: tuple[Data, Data], joined: int) -> str:
+def trimmed_too_far(pair: tuple[Data, Data], joined: int) -> str:
     """What is wrong with two zones in office. ``joined``: of the second group's writes the last that was decided."""
     one, other = pair
-    if not world.bounds.entries:
-        return ""
     for data in pair:
         if stale := data.records & between(0, data.span.first):
             return f"a zone whose log begins at {data.span.first} has {_named(data, stale)}, which was trimmed"
