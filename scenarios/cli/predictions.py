@@ -148,13 +148,15 @@ def measure_service(
     simulated medians meet the real ones. Ctrl-C takes the runs so far. Exits 2 if it was interrupted or the machine
     was busy.
     """
+    from scenarios.evaluate.real_run import RealRuns
     from scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
 
     overrides = overrides_of(set_, level=level)
     words = ["zonelab", "measure-service", scenario, "--on", str(on), "--runs", str(runs)]
     command = shlex.join([*words, *(word for text in overrides for word in ("--set", text))])
     chosen = scenario_to_measure(scenario, overrides=overrides)
-    done = MeasuringService(scenario=chosen, on=on, repeats=runs, runs=directory, command=command).run()
+    real = RealRuns(on=on, runs=directory, command=command)
+    done = MeasuringService(scenario=chosen, real=real, repeats=runs).run()
     show(done, as_json=as_json)
     if done.failure is not None:
         raise LabError(done.failure)

@@ -3,31 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
-from analysis.checkers.queue.queue import check
 from analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
 from analysis.lags.distributions import quantiles_ms
 from analysis.rates.decisions import Status
 from analysis.rates.outcomes import Outcomes, RunOutcome
 from analysis.rates.year import NO_FAULT, Cell
-from analysis.summary.conclusions import cautions_about_medians
-from analysis.summary.queue_summary import summarise
-from analysis.summary.result import Result
 from cluster.links.lag_text import parse_lag
-from scenarios.arms import Arm, ZoneKind
+from scenarios.arms import Arm
 from scenarios.evaluate.confirmation import Confirmation, ConfirmedRow
 from scenarios.evaluate.evaluation import Evaluated, Evaluation
-from scenarios.evaluate.one_run import measured_times
+from scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
 from scenarios.evaluate.rollout import Rollout
 from scenarios.faults.catalogue import CLASSES
 from scenarios.lags.distributions import distribution_of
 from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Finished, Key
-from scenarios.run.on_servers import run_on_servers
-from scenarios.run_files.record import RunRecord
-from scenarios.run_phases import Watcher
 from scenarios.spec.scenario import Scenario
 from scenarios.spec.simulation import Service
 from scenarios.terminal.progress import Display, RunBar
@@ -47,45 +39,16 @@ LINKS_MS = 2.0
 _BEST_FIRST = (Status.MET, Status.HELD, Status.UNDECIDED, Status.NOT_MET)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RealRun:
-    """``cautions``: what must be said of the machine; ``overloaded``: zones whose consumers could not keep up."""
-
-    medians_ms: Mapping[str, float]
-    directory: str
-    cautions: Sequence[str] = ()
-    overloaded: Sequence[str] = ()
-
-
 _CODEC = Codec(to_json=asdict, from_json=lambda told: RealRun(**told))
-
-
-class RunReal(Protocol):
-    """As ``scenarios.run.on_servers.run_on_servers``."""
-
-    def __call__(
-        self, scenario: Scenario, *, kind: ZoneKind, runs: Path, watcher: Watcher, command: str
-    ) -> tuple[Path, RunRecord]: ...
-
-
-class _Ended(Exception):
-    """Real zones cannot be run any more. ``failure``: why; None if the user asked."""
-
-    def __init__(self, failure: str | None = None) -> None:
-        super().__init__(failure)
-        self.failure = failure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirming:
-    """``repeats``: runs of each kind. ``runs``: where run directories are made."""
+    """``repeats``: runs of each kind."""
 
     evaluation: Evaluation
-    on: ZoneKind
+    real: RealRuns
     repeats: int
-    runs: Path
-    command: str
-    run_real: RunReal = run_on_servers
 
     @property
     def _rollout(self) -> Rollout:
@@ -106,19 +69,19 @@ class Confirming:
             predicted, complete = self.evaluation.at_least(
                 counts, settings=settings, state=simulated, environment=environment
             )
-        ended = None if complete else _Ended()
+        ended = None if complete else RealRunsEnded()
         with RunState(
             directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.evaluation.experiment()
         ) as state:
             try:
                 if complete:
                     self._make(settings, state, known)
-            except _Ended as error:
+            except RealRunsEnded as error:
                 ended = error
             except KeyboardInterrupt:
-                ended = _Ended()
+                ended = RealRunsEnded()
         return Confirmation(
-            on=self.on,
+            on=self.real.on,
             rows=tuple(row for name in settings for row in self._rows(name, predicted[name].outcomes, known)),
             cautions=tuple(" ".join(run.cautions) for run in known.values() if run.cautions),
             complete=ended is None,
@@ -126,17 +89,14 @@ class Confirming:
         )
 
     def _make(self, settings: Sequence[str], state: RunState[RealRun], known: dict[Key, RealRun]) -> None:
-        """Seed by seed, so that what is there when it ends is of all kinds. Raises ``_Ended``."""
+        """Seed by seed, so that what is there when it ends is of all kinds. Raises ``RealRunsEnded``."""
         planned = dict(self._planned(settings))
         known.update({key: state.results[key] for key in planned if key in state.results})
         missing = {key: scenario for key, scenario in planned.items() if key not in known}
         with Display() as shown:
             shown.announce("confirm", list(missing.values()))
             for key, scenario in missing.items():
-                shown.begin(f"{key[0]}, seed {key[1]}")
-                run = self._run(scenario, shown)
-                shown.done("busy machine" if run.cautions else "measured")
-                known[key] = run
+                run = known[key] = self.real.make(scenario, title=f"{key[0]}, seed {key[1]}", shown=shown)
                 if not run.cautions:
                     state.add(Finished(key=key, result=run))
 
@@ -160,16 +120,7 @@ class Confirming:
         return CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]].simulated_only
 
     def _key(self, setting: str, cell: Cell, seed: int) -> Key:
-        return f"{self.on}: {setting}, {cell}", seed
-
-    def _run(self, scenario: Scenario, shown: Display) -> RealRun:
-        """Raises ``_Ended``."""
-        directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
-        if record.status != "complete":
-            shown.done(record.status)
-            told = f"{record.error}; see {directory / 'lab.log'}"
-            raise _Ended(None if record.status == "interrupted" else told)
-        return measured_run(directory, title=scenario.level)
+        return f"{self.real.on}: {setting}, {cell}", seed
 
     def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
         for cell in self._cells():
@@ -211,17 +162,6 @@ class Confirming:
             yield "programs and coordinators take no time in it; how long they take here: zonelab measure-service"
         if zones := sorted({zone for run in measured for zone in run.overloaded}):
             yield f"overloaded: {', '.join(zones)}"
-
-
-def measured_run(directory: Path, *, title: str) -> RealRun:
-    """What a run on real servers has to say of its times. Raises ``RunError``."""
-    result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
-    return RealRun(
-        medians_ms=medians_ms(measured_times(directory)),
-        directory=str(directory),
-        cautions=cautions_about_medians([result]),
-        overloaded=[one.zone for one in result.summary.overloaded],
-    )
 
 
 def best_settings(evaluated: Evaluated, rollout: Rollout) -> list[str]:

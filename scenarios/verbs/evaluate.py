@@ -13,6 +13,7 @@ from scenarios.arms import Arm, ZoneKind
 from scenarios.errors import ScenarioError
 from scenarios.evaluate.confirming import Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
+from scenarios.evaluate.real_run import RealRuns
 from scenarios.evaluate.result import EvaluationResult, of_year
 from scenarios.evaluate.rollout import Rollout
 from scenarios.limit.limits import Limits
@@ -97,9 +98,8 @@ def run_evaluation(
             result = replace(result, limits=_limits(rollout, first_seed, limit_seeds, where, directory))
             _write(result)
         if confirm is not None and done.complete:
-            confirming = Confirming(
-                evaluation=evaluation, on=confirm.on, repeats=confirm.repeats, runs=runs, command=command
-            )
+            real = RealRuns(on=confirm.on, runs=runs, command=command)
+            confirming = Confirming(evaluation=evaluation, real=real, repeats=confirm.repeats)
             confirmation = confirming.confirmed(done, simulated=state, directory=directory, environment=environment)
             result = replace(result, confirmation=confirmation)
             _write(result)

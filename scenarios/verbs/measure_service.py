@@ -3,17 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
 from analysis.comparison.work import Work, fitted
 from scenarios.arms import Arm, ZoneKind
 from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.evaluate.confirming import RealRun, RunReal, measured_run
 from scenarios.evaluate.one_run import measured
+from scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
 from scenarios.evaluate.rollout import pushes
-from scenarios.run.on_servers import run_on_servers
 from scenarios.run.trial import attempt
 from scenarios.spec.reading import load_scenario
 from scenarios.spec.rules import problems
@@ -94,7 +92,7 @@ class MeasuredService:
         """What was found, how, and what it does not tell."""
         scenario = self.scenario
         queue = scenario.queue.factory or f"{scenario.queue.engine} in mode {scenario.queue.mode}"
-        what = f"{queue} at {scenario.level}, {self.on} zones, links of 2 ms, no fault"
+        what = f"{queue} at {scenario.level}, {self.on} zones, links of {LAG}, no fault"
         if self.work is None:
             quiet = len(self.runs) - len(self.busy)
             yield f"Nothing is said of {what}: {quiet} runs had a quiet machine, at least {QUIET} are needed."
@@ -110,26 +108,23 @@ class MeasuredService:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuringService:
-    """``repeats``: real runs. ``runs``: where their directories are made."""
+    """``repeats``: real runs, and as many simulated ones each time."""
 
     scenario: Scenario
-    on: ZoneKind
+    real: RealRuns
     repeats: int
-    runs: Path
-    command: str
-    run_real: RunReal = run_on_servers
 
     def run(self) -> MeasuredService:
         """Blocks for all real runs; Ctrl-C ends them. Raises ``OSError``, ``ValueError`` if nothing can be fitted."""
-        real, failure, complete = self._real()
-        quiet = [run.medians_ms for run in real if not run.cautions]
+        made, ended = self._made()
+        quiet = [run.medians_ms for run in made if not run.cautions]
         told = MeasuredService(
             scenario=self.scenario,
-            on=self.on,
-            busy=tuple(run for run in real if run.cautions),
-            runs=tuple(run.directory for run in real),
-            failure=failure,
-            complete=complete,
+            on=self.real.on,
+            busy=tuple(run for run in made if run.cautions),
+            runs=tuple(run.directory for run in made),
+            failure=None if ended is None else ended.failure,
+            complete=ended is None,
         )
         if len(quiet) < QUIET:
             return told
@@ -138,25 +133,19 @@ class MeasuringService:
         with_it = pairs_of(self._simulated(work.value_ms), quiet)
         return replace(told, work=work, without=pairs_of(none, quiet), with_it=with_it)
 
-    def _real(self) -> tuple[list[RealRun], str | None, bool]:
-        """The runs, why there are no more if real zones failed, and whether they are all."""
+    def _made(self) -> tuple[list[RealRun], RealRunsEnded | None]:
+        """The runs, and why they are not all."""
         found: list[RealRun] = []
         planned = [self._seeded(place) for place in range(self.repeats)]
         with Display() as shown:
             shown.announce("measure-service", planned)
             for scenario in planned:
-                shown.begin(f"{scenario.name} at {scenario.level}, seed {scenario.seed}")
-                directory, record = self.run_real(
-                    scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command
-                )
-                if record.status != "complete":
-                    shown.done(record.status)
-                    told = f"{record.error}; see {directory / 'lab.log'}"
-                    return found, None if record.status == "interrupted" else told, False
-                run = measured_run(directory, title=scenario.level)
-                shown.done("busy machine" if run.cautions else "measured")
-                found.append(run)
-        return found, None, True
+                title = f"{scenario.name} at {scenario.level}, seed {scenario.seed}"
+                try:
+                    found.append(self.real.make(scenario, title=title, shown=shown))
+                except RealRunsEnded as ended:
+                    return found, ended
+        return found, None
 
     def _simulated(self, work_ms: float | None) -> list[Medians]:
         """Of as many runs, with the same seeds."""

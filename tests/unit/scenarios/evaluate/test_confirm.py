@@ -15,6 +15,7 @@ from scenarios.arms import Arm, ZoneKind
 from scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation
 from scenarios.evaluate.confirming import PREDICTED, Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
+from scenarios.evaluate.real_run import RealRuns
 from scenarios.evaluate.rollout import Rollout
 from scenarios.many_runs.run_all import IN_THIS_PROCESS
 from scenarios.many_runs.task import Workers
@@ -66,9 +67,8 @@ def confirmed(
     runs = 4 * len(evaluation.rollout.year.cells)
     with evaluation.state(folder / lag, environment) as state:
         done = evaluation.run(Budget(runs=runs), state=state, environment=environment)
-        confirming = Confirming(
-            evaluation=evaluation, on=ZoneKind.PROCESS, repeats=repeats, runs=folder, command="again", run_real=real
-        )
+        servers = RealRuns(on=ZoneKind.PROCESS, runs=folder, command="again", run_real=real)
+        confirming = Confirming(evaluation=evaluation, real=servers, repeats=repeats)
         return confirming.confirmed(done, simulated=state, directory=folder / lag, environment=environment)
 
 

@@ -13,6 +13,7 @@ from support.scenarios.sim_runs import SMALL, tell_as_busy
 from analysis.comparison.work import fitted
 from scenarios.arms import Arm, ZoneKind
 from scenarios.errors import NotAccepted
+from scenarios.evaluate.real_run import RealRuns
 from scenarios.run.simulated import run_in_sim
 from scenarios.run_files.record import RunRecord
 from scenarios.spec.simulation import Service, Simulation, Station
@@ -48,9 +49,8 @@ def measured(folder: Path, machine: Machine, **changes):
     faults = [{"kind": "kill", "zone": "a", "at_s": 0.4, "for_s": 0.5}]
     path.write_text(yaml.safe_dump({**SMALL, "load": LOAD, "faults": faults, "seed": 1, **changes}))
     scenario = scenario_to_measure(str(path), overrides=[])
-    return MeasuringService(
-        scenario=scenario, on=ZoneKind.PROCESS, repeats=3, runs=folder, command="again", run_real=machine
-    ).run()
+    real = RealRuns(on=ZoneKind.PROCESS, runs=folder, command="again", run_real=machine)
+    return MeasuringService(scenario=scenario, real=real, repeats=3).run()
 
 
 @pytest.mark.parametrize(("mode", "level"), [("default", "DC_QUORUM"), ("hardened", "DC_SAFE_QUORUM")])
