@@ -34,6 +34,24 @@ async def trimmed(bench, first):
     return False
 
 
+async def writer_and_group(bench):
+    """A store, a writer in office, and a group at the first record of its log."""
+    store = bench.store("w", "a")
+    writer, mails = bench.writer("w", "a"), GroupCursor(store, bench.partition, "mails")
+    await store.admission.mend(bench.partition)
+    assert await mails.take()
+    await mails.adopt(begins=0)
+    assert await writer.take()
+    return store, writer, mails
+
+
+async def fill(bench, writer):
+    """Twenty records, which ``writer`` knows."""
+    await bench.push_all(bench.producer("a"), range(20))
+    while writer.end < 20:
+        await writer.read(writer.end, 20)
+
+
 def test_a_log_is_trimmed_behind_the_slowest_group_and_a_group_that_begins_later_gets_the_rest():
     with FencedBench(partitions=1, kept=KEPT) as bench:
 
@@ -96,15 +114,8 @@ def test_nothing_is_trimmed_while_a_group_is_about_to_begin():
     with WriterBench() as bench:
 
         async def course():
-            store = bench.store("w", "a")
-            writer, mails = bench.writer("w", "a"), GroupCursor(store, bench.partition, "mails")
-            await store.admission.mend(bench.partition)
-            assert await mails.take()
-            await mails.adopt(begins=0)
-            assert await writer.take()
-            await bench.push_all(bench.producer("a"), range(20))
-            while writer.end < 20:
-                await writer.read(writer.end, 20)
+            store, writer, mails = await writer_and_group(bench)
+            await fill(bench, writer)
             await mails.commit(Progress(10))
             first_round = await writer.trim(kept=0), await writer.floor()
             bills = GroupCursor(bench.store("b", "b"), bench.partition, "bills")
@@ -123,16 +134,9 @@ def test_a_repair_brings_nothing_that_was_trimmed_since_it_was_missed():
     with WriterBench() as bench:
 
         async def course():
-            store = bench.store("w", "a")
-            writer, mails = bench.writer("w", "a"), GroupCursor(store, bench.partition, "mails")
-            await store.admission.mend(bench.partition)
-            assert await mails.take()
-            await mails.adopt(begins=0)
-            assert await writer.take()
+            _, writer, mails = await writer_and_group(bench)
             links = bench.cut_off("c")
-            await bench.push_all(bench.producer("a"), range(20))
-            while writer.end < 20:
-                await writer.read(writer.end, 20)
+            await fill(bench, writer)
             await bench.mend(links)
             await mails.commit(Progress(10))
             assert await writer.trim(kept=0) == 0
