@@ -12,14 +12,14 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 _INTERRUPTED = 2
 """``exits.EXIT_UNKNOWN``, which may not have been imported yet."""
 
 _AGAIN_S = 0.01
 """How long after a Ctrl-C that nothing could raise it comes again."""
-
 
 _PLAIN = {"–": "-", "…": "...", "·": "|", "×": "x", "±": "+-", "→": "->", "≤": "<=", "≥": ">="}
 """What tables and sentences have for the eye, where only ASCII can be printed."""
@@ -37,25 +37,12 @@ def main() -> None:
     ending = _Ending()
     atexit.register(ending.finish)  # first, so that it runs last
     codecs.register_error("zonelab", _plain)
-    sys.unraisablehook = _unraisable
+    _hear_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="zonelab")  # type: ignore[union-attr]
     code = run_cli(sys.argv[1:])
     ending.begin(code)
     sys.exit(code)
-
-
-def _unraisable(what: "sys.UnraisableHookArgs") -> None:
-    """Where Python lets nothing raise, as in a weak reference's callback, Ctrl-C is not lost: it comes again.
-
-    Not at once, as that would be within this function, which may raise nothing either.
-    """
-    if not issubclass(what.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(what)
-        return
-    again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
-    again.daemon = True
-    again.start()
 
 
 def run_cli(arguments: Sequence[str]) -> int:
@@ -77,6 +64,61 @@ def run_cli(arguments: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, arguments)
     return code
+
+
+def _hear_ctrl_c() -> None:
+    """No Ctrl-C is lost: within an import it waits for the end, and where Python lets nothing raise it comes again.
+
+    Some modules swallow what is raised while they are imported: of 195 at random moments of ``zonelab pbs`` one was
+    lost. Callbacks of weak references and ``__del__`` may raise nothing. SIGINT keeps what it has if that is not
+    Python's own handler; asyncio asks for that one by its name.
+    """
+    sys.unraisablehook = _unraisable
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _hear)
+        signal.default_int_handler = _hear  # type: ignore[assignment]
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    """Raise ``KeyboardInterrupt``: at once, or if modules are imported, where that began, right after it.
+
+    A second one is raised at once, as an import may never end. So is the first one under a debugger.
+    """
+    importer = _importer(frame)
+    if importer is None or sys.gettrace() is not None:
+        raise KeyboardInterrupt
+    importer.f_trace = _raise
+    importer.f_trace_opcodes = True  # not at its next line, which may be outside of its ``try``
+    sys.settrace(_enters)
+
+
+def _importer(frame: FrameType | None) -> FrameType | None:
+    """Whose import is under way at ``frame``; of imports within imports, the outermost."""
+    found = None
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            found = frame.f_back
+        frame = frame.f_back
+    return found
+
+
+def _enters(*_: Any) -> None:
+    """No function that begins now is of interest."""
+
+
+def _raise(*_: Any) -> NoReturn:
+    sys.settrace(None)
+    raise KeyboardInterrupt
+
+
+def _unraisable(what: "sys.UnraisableHookArgs") -> None:
+    """Not at once, as that would be within this function, which may raise nothing either."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
+        return
+    again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 class _Ending:

@@ -14,12 +14,24 @@ class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["INTERRUPT_AT"] or (AT_VERB and BEFORE_VERB in sys.modules):
             sys.meta_path.remove(self)
-            interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
-            interrupt = Freed if "WHERE_NOTHING_RAISES" in os.environ else interrupt
-            atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
+            atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else self.swallowing()
+    def swallowing(self):
+        try:
+            interrupt()
+        except KeyboardInterrupt:
+            if "SWALLOWED" not in os.environ:
+                raise
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
 class Freed:
     def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
         kill(me, interrupt)
+def at_call(frame, event, arg):
+    if frame.f_code.co_name == os.environ["INTERRUPT_AT"]:
+        sys.setprofile(None)
+        Freed()
+if "WHERE_NOTHING_RAISES" in os.environ:
+    sys.setprofile(at_call)
 if os.environ["INTERRUPT_AT"] == "the end":
     sys.freed_last = Freed()
 if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
@@ -28,7 +40,11 @@ if ("--multiprocessing-fork" in sys.orig_argv) == ("IN_WORKERS" in os.environ):
 
 
 def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[int, str]:
-    """Exit code and stderr. ``at``: the name of a module, "the verb" (the first that it imports), or "the end"."""
+    """Exit code and stderr.
+
+    ``at``: the name of a module, "the verb" (the first that it imports), or "the end"; with ``WHERE_NOTHING_RAISES`` a
+    function's name. With ``SWALLOWED`` the import takes what Ctrl-C raises in it and goes on.
+    """
     (directory / "sitecustomize.py").write_text(_HOOK)
     done = subprocess.run(
         zonelab_command(*words),

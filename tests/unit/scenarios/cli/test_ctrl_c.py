@@ -15,7 +15,20 @@ def test_during_the_imports_of_the_command_line(at: str, tmp_path: Path):
 
 
 def test_where_python_lets_nothing_raise(tmp_path: Path):
-    assert interrupted(tmp_path, "scenarios", at="typer", WHERE_NOTHING_RAISES="yes") == (2, "zonelab: interrupted\n")
+    assert interrupted(tmp_path, "scenarios", at="run_app", WHERE_NOTHING_RAISES="yes") == (2, "zonelab: interrupted\n")
+
+
+@pytest.mark.parametrize("at", ["typer", "the verb"])
+def test_an_import_that_swallows_what_it_raises(at: str, tmp_path: Path):
+    assert interrupted(tmp_path, "scenarios", at=at, SWALLOWED="yes") == (2, "zonelab: interrupted\n")
+
+
+def test_the_second_one_ends_an_import_that_never_ends(tmp_path: Path):
+    endless = "import os, signal, time\n" + 2 * "os.kill(os.getpid(), signal.SIGINT)\n" + "time.sleep(600)\n"
+    (tmp_path / "endless.py").write_text(endless)
+    code, said = interrupted(tmp_path, "hunt", "steady", "--queue", "endless:queue", at="never")
+    assert code == 2
+    assert said.endswith("zonelab: interrupted\n")
 
 
 @pytest.mark.parametrize("words", [["scenarios"], ["fault", "--help"]])
