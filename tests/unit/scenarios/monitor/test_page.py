@@ -180,24 +180,40 @@ def test_who_has_no_token_is_told_where_to_find_it(browser, served):
         expect(page.locator("#state")).to_contain_text("Open the address that zonelab printed")
 
 
+def tab_to(page, control):
+    """Press Tab until ``control``, in view, has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if control.evaluate("one => one === document.activeElement"):
+            expect(control).to_be_in_viewport(ratio=0.9)
+            return
+    raise AssertionError(f"Tab does not reach {control}")
+
+
 @pytest.mark.chromium
-def test_the_keyboard_breaks_ends_and_heals(browser, played, served):
-    with opened(browser, address(served)) as page:
-        page.get_by_label("where").fill("b")
-        page.get_by_role("button", name="slow").focus()
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_keyboard_breaks_ends_and_heals(browser, played, served, width):
+    with opened(browser, address(served), width=width) as page:
+        tab_to(page, page.get_by_label("where"))
+        page.keyboard.type("b")
+        tab_to(page, page.get_by_role("button", name="slow"))
         page.keyboard.press("Enter")
         expect(page.locator("#faults .told")).to_have_text("begun: 7:it")
         played.faults = [
             {"number": 7, "fault": "7:slow b", "since_s": 1.0, "ends_in_s": None, "links": []},
             {"number": 8, "fault": "8:cut a", "since_s": 1.0, "ends_in_s": 9.0, "links": ["a>b"]},
         ]
-        page.get_by_role("button", name="end 8:cut a").focus()
+        expect(page.get_by_role("button", name="end 8:cut a")).to_be_visible()
+        tab_to(page, page.get_by_role("button", name="end 8:cut a"))
         played.faults = [{**one, "since_s": 2.0} for one in played.faults]
         expect(page.locator("#faults tr[data-key='8:cut a'] td").first).to_have_text("2.0 s")
         page.keyboard.press("Enter")
-        page.locator("#for").fill("")
-        page.get_by_role("button", name="lag", exact=True).press("Enter")
-        page.get_by_role("button", name="heal").press("Enter")
+        tab_to(page, page.locator("#for"))
+        page.keyboard.press("Delete")
+        tab_to(page, page.get_by_role("button", name="lag", exact=True))
+        page.keyboard.press("Enter")
+        tab_to(page, page.get_by_role("button", name="heal"))
+        page.keyboard.press("Enter")
         deadline_s = time.monotonic() + 30
         while len(played.posted) < 4 and time.monotonic() < deadline_s:
             page.wait_for_timeout(20)
