@@ -1,6 +1,5 @@
 """What the figures show, read from run directories: completions by operation, depth samples, lateness."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,27 +47,39 @@ class Completions:
         return Completions(**{name: getattr(self, name)[mask] for name in _ARRAYS}, zones=self.zones)
 
 
-_ARRAYS = ("time_s", "service_ms", "response_ms", "zone", "type")
+_ARRAYS: Mapping[str, type[np.generic]] = {
+    "time_s": np.float64,
+    "service_ms": np.float32,
+    "response_ms": np.float32,
+    "zone": np.uint8,
+    "type": np.uint8,
+}
 
 
 def completions(run: RunDirectory) -> Mapping[str, Completions]:
     """Every completion of the run by operation."""
-    parts: dict[str, list[dict[str, NDArray[Any]]]] = defaultdict(list)
+    rows = run.operation_rows()
+    columns = {name: np.empty(rows, dtype=of) for name, of in _ARRAYS.items()}
+    operation = np.empty(rows, dtype=np.uint8)
+    operations: dict[str, int] = {}
     zones: dict[str, int] = {}
-    last_index = -1
+    last_index, count = -1, 0
     for batch in run.operations(_COLUMNS):
         index = batch["index"].to_numpy()
         ended = (np.diff(index, prepend=last_index) != 0) & np.isin(_words(batch["type"]), TYPES)
         last_index = int(index[-1])
-        columns = _columns(batch, zones)
-        operation = _words(batch["f"])
-        for f in np.unique(operation[ended]).tolist():
-            chosen = ended & (operation == f)
-            parts[f].append({name: columns[name][chosen] for name in _ARRAYS})
-    return {
-        f: Completions(**{name: _joined(chunks, name) for name in _ARRAYS}, zones=tuple(zones))
-        for f, chunks in parts.items()
-    }
+        found = slice(count, count + int(np.count_nonzero(ended)))
+        for name, values in _columns(batch, zones).items():
+            columns[name][found] = values[ended]
+        operation[found] = _known_positions(batch["f"], operations)[ended]
+        count = found.stop
+    which = {f: operation[:count] == code for f, code in operations.items()}
+    parts: dict[str, dict[str, NDArray[Any]]] = {f: {} for f in operations}
+    for name in _ARRAYS:
+        values = columns.pop(name)[:count]  # so that only one column is there twice
+        for f, part in parts.items():
+            part[name] = values[which[f]]
+    return {f: Completions(**part, zones=tuple(zones)) for f, part in parts.items() if len(part["time_s"])}
 
 
 def operations_shown(data: Iterable[Mapping[str, Completions]]) -> list[str]:
@@ -81,20 +92,25 @@ def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[
     """The arrays of ``Completions``; zones that are met for the first time get the next position."""
     time_ns = batch["time_ns"].to_numpy()
     types = {name: position for position, name in enumerate(TYPES)}
-    for name in batch["zone"].dictionary.to_pylist():
-        zones.setdefault(name, len(zones))
     return {
         "time_s": time_ns / NS_PER_S,
         # Absent times come out of Arrow as NaN.
         "service_ms": _milliseconds(time_ns - batch["invoke_ns"].to_numpy(zero_copy_only=False)),
         "response_ms": _milliseconds(time_ns - batch["intended_ns"].to_numpy(zero_copy_only=False)),
-        "zone": _positions(batch["zone"], zones),
+        "zone": _known_positions(batch["zone"], zones),
         "type": _positions(batch["type"], types),
     }
 
 
 def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
     return (duration_ns / NANOSECONDS_PER_MS).astype(np.float32)
+
+
+def _known_positions(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.uint8]:
+    """Where each word stands in ``known``, which gets the words that are met for the first time."""
+    for word in column.dictionary.to_pylist():
+        known.setdefault(word, len(known))
+    return _positions(column, known)
 
 
 def _positions(column: pa.DictionaryArray, known: Mapping[str, int]) -> NDArray[np.uint8]:
@@ -107,10 +123,6 @@ def _positions(column: pa.DictionaryArray, known: Mapping[str, int]) -> NDArray[
 def _words(column: pa.DictionaryArray) -> NDArray[np.str_]:
     words: NDArray[np.str_] = np.array(column.dictionary.to_pylist(), dtype="U16")[column.indices.to_numpy()]
     return words
-
-
-def _joined(chunks: list[dict[str, NDArray[Any]]], name: str) -> NDArray[Any]:
-    return np.concatenate([chunk[name] for chunk in chunks])
 
 
 def end_s(run: RunDirectory, data: Mapping[str, Completions]) -> float:

@@ -5,7 +5,7 @@ each part and outcome the longest operation is the mark, at its true place, whic
 operation that failed is never hidden by those that did not, nor a long one by short ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Operations:
-    """Every completed operation, an array a column; ``process``, ``f`` and ``type`` are positions in names."""
+    """Completed operations, an array a column; ``process``, ``f`` and ``type`` are positions in names."""
 
     index: NDArray[np.int64]
     begin_ns: NDArray[np.int64]
@@ -91,6 +91,10 @@ class _Operations:
     def where(self, chosen: NDArray[Any]) -> "_Operations":
         return _Operations(**{name: getattr(self, name)[chosen] for name in self.__slots__})
 
+    def followed_by(self, others: "_Operations") -> "_Operations":
+        columns = {name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in self.__slots__}
+        return _Operations(**columns)
+
     def __len__(self) -> int:
         return len(self.index)
 
@@ -99,13 +103,14 @@ def timeline(run: RunDirectory) -> Timeline:
     """Raises ``RunError``."""
     processes: dict[tuple[str, str], int] = {}
     operations: dict[str, int] = {}
-    done = _read(run, processes, operations)
-    last_ns = max([int(done.end_ns.max(initial=0)), *(end for _, end in run.info.phases.values()), 1_000_000])
-    rows = _rows(done, processes)
-    done = done.where(np.isin(done.process, [processes[row] for row in rows]))
-    parts = 0 if len(done) <= MARKS_MAX else max(_PARTS_MIN, MARKS_MAX // max(1, len(rows)))
-    counts = np.bincount(done.process, minlength=len(processes))
-    marked, others = _marked(done, parts, last_ns)
+    ended_ns, counts, bad = _totals(run, processes, operations)
+    last_ns = max([ended_ns, *(end for _, end in run.info.phases.values()), 1_000_000])
+    rows = _rows(counts, bad, processes)
+    has_row = np.isin(np.arange(len(processes)), [processes[row] for row in rows])
+    parts = 0 if counts[has_row].sum() <= MARKS_MAX else max(_PARTS_MIN, MARKS_MAX // max(1, len(rows)))
+    marked, others = _marks(
+        (done.where(has_row[done.process]) for done in _completed(run, processes, operations)), parts, last_ns
+    )
     texts = _texts(run, marked.index)
     names = list(operations)
     marks: dict[int, list[Mark]] = {}
@@ -141,30 +146,42 @@ def timeline(run: RunDirectory) -> Timeline:
     )
 
 
-def _read(run: RunDirectory, processes: dict[tuple[str, str], int], operations: dict[str, int]) -> _Operations:
-    """Whoever is met for the first time gets the next position in ``processes`` or ``operations``."""
-    chunks: list[list[NDArray[Any]]] = []
+def _completed(
+    run: RunDirectory, processes: dict[tuple[str, str], int], operations: dict[str, int]
+) -> Iterator[_Operations]:
+    """Some at a time. Whoever is met for the first time gets the next position in ``processes`` or ``operations``."""
     last_index = -1
     for batch in run.operations(_COLUMNS):
         index = batch["index"].to_numpy()
         first = np.diff(index, prepend=last_index) != 0
         last_index = int(index[-1])
         ended = batch.filter(pa.array(first & (_codes(batch["type"], dict(_TYPE_CODES)) < len(TYPES))))
-        chunks.append(
-            [
-                ended["index"].to_numpy(),
-                pc.coalesce(ended["invoke_ns"], ended["time_ns"]).to_numpy(zero_copy_only=False),
-                ended["time_ns"].to_numpy(),
-                _pairs(ended["process"], ended["zone"], processes),
-                _codes(ended["f"], operations),
-                _codes(ended["type"], dict(_TYPE_CODES)),
-            ]
+        yield _Operations(
+            index=ended["index"].to_numpy(),
+            begin_ns=pc.coalesce(ended["invoke_ns"], ended["time_ns"]).to_numpy(zero_copy_only=False),
+            end_ns=ended["time_ns"].to_numpy(),
+            process=_pairs(ended["process"], ended["zone"], processes),
+            f=_codes(ended["f"], operations),
+            type=_codes(ended["type"], dict(_TYPE_CODES)),
         )
-    if not chunks:
-        times, codes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-        return _Operations(index=times, begin_ns=times, end_ns=times, process=codes, f=codes, type=codes)
-    columns = (np.concatenate(column) for column in zip(*chunks, strict=True))
-    return _Operations(**dict(zip(_Operations.__slots__, columns, strict=True)))
+
+
+def _totals(
+    run: RunDirectory, processes: dict[tuple[str, str], int], operations: dict[str, int]
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """When the last operation ended, and of each process how many ended and how many of them were not ok."""
+    last_ns, counts, bad = 0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for done in _completed(run, processes, operations):
+        last_ns = max(last_ns, int(done.end_ns.max(initial=0)))
+        counts = _added(counts, np.bincount(done.process, minlength=len(processes)))
+        bad = _added(bad, np.bincount(done.process[done.type != 0], minlength=len(processes)))
+    return last_ns, counts, bad
+
+
+def _added(before: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of as many processes as are known by now."""
+    more[: len(before)] += before
+    return more
 
 
 _TYPE_CODES = {**{name: code for code, name in enumerate(TYPES)}, "invoke": _OPEN}
@@ -190,23 +207,35 @@ def _pairs(
     return codes
 
 
-def _rows(done: _Operations, processes: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+def _rows(
+    counts: NDArray[np.int64], bad: NDArray[np.int64], processes: Mapping[tuple[str, str], int]
+) -> list[tuple[str, str]]:
     """The processes that get a row, by zone and name; if they are too many, those with the most that was not ok."""
-    bad = np.bincount(done.process[done.type != 0], minlength=len(processes))
-    every = np.bincount(done.process, minlength=len(processes))
-    first = sorted(processes, key=lambda one: (-bad[processes[one]], -every[processes[one]], one))[:ROWS_MAX]
+    first = sorted(processes, key=lambda one: (-bad[processes[one]], -counts[processes[one]], one))[:ROWS_MAX]
     return sorted(first, key=lambda one: (one[1], one[0]))
 
 
-def _marked(done: _Operations, parts: int, last_ns: int) -> tuple[_Operations, NDArray[np.int64]]:
+def _marks(operations: Iterator[_Operations], parts: int, last_ns: int) -> tuple[_Operations, NDArray[np.int64]]:
     """The operations that are marks, and how many others each stands for."""
-    if not parts:
-        return done, np.zeros(len(done), dtype=np.int64)
-    part = np.minimum(done.begin_ns * parts // (last_ns + 1), parts - 1)
-    group = (done.process.astype(np.int64) * parts + part) * len(TYPES) + done.type
-    order = np.lexsort((done.end_ns - done.begin_ns, group))
+    times, codes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+    marks = _Operations(index=times, begin_ns=times, end_ns=times, process=codes, f=codes, type=codes)
+    counts = times
+    for done in operations:
+        marks, counts = marks.followed_by(done), np.append(counts, np.ones(len(done), dtype=np.int64))
+        if parts and len(marks):
+            marks, counts = _longest(marks, counts, parts, last_ns)
+    return marks, counts - 1
+
+
+def _longest(
+    marks: _Operations, counts: NDArray[np.int64], parts: int, last_ns: int
+) -> tuple[_Operations, NDArray[np.int64]]:
+    """Of each process, part of the time and outcome the longest one, with the sum of their ``counts``."""
+    part = np.minimum(marks.begin_ns * parts // (last_ns + 1), parts - 1)
+    group = (marks.process.astype(np.int64) * parts + part) * len(TYPES) + marks.type
+    order = np.lexsort((marks.end_ns - marks.begin_ns, group))
     last = np.flatnonzero(np.diff(group[order], append=-1))
-    return done.where(order[last]), np.diff(last, prepend=-1) - 1
+    return marks.where(order[last]), np.diff(np.cumsum(counts[order])[last], prepend=0)
 
 
 def _texts(run: RunDirectory, indexes: NDArray[np.int64]) -> dict[int, str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from rich.table import Table
 
 from analysis.checkers.consistency.consistency import check_consistency
@@ -60,6 +61,7 @@ def illustrate(directory: Path) -> Illustrations:
     """Draw a checked run and write its report, plots included."""
     from analysis.report import build_report  # loads matplotlib
 
+    pa.default_memory_pool().release_unused()  # what checking a long run took, some 50 MB
     try:
         report = build_report(directory)
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict

@@ -2,6 +2,7 @@
 can be used by keyboard. Method: runs made by hand, their marks counted; the page in Chromium, its keys pressed.
 """
 
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,12 @@ def test_every_operation_of_a_short_run_is_a_mark_with_what_it_was_about(tmp_pat
     assert (found.parts, found.left_out) == (0, (0, 0))
 
 
+@pytest.mark.parametrize("batch_rows", [100, 10_000])
 def test_of_a_long_run_the_longest_of_each_part_and_outcome_is_drawn_and_says_how_many_it_stands_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    batch_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MARKS_MAX", 200)
+    monkeypatch.setattr(RunDirectory, "operations", partialmethod(RunDirectory.operations, batch_rows=batch_rows))
     run = RunBuilder(tmp_path / "run", load_ms=10_000)
     for number in range(2_000):
         run.push(f"m{number}", at_ms=5 * number, took_ms=3 if number == 777 else 1 + number % 7 / 10)
