@@ -175,8 +175,9 @@ class ConsumerSettings:
     ``credit`` and ``credit_bytes``: how many messages, and how much, a member caches a partition before it reads no
     more. ``span``: how far it reads beyond the lowest unfinished message, where there is no order by partition.
     ``threads``: how many listeners work at once. ``reconsumed_max``: a message that failed more often is dealt with as
-    ``poison`` says. ``kept``: so many records behind the slowest group stay in a log. ``clock_margin_ms``: how far the
-    clocks of two programs may differ, for modes that go by them. ``lease_clock``: whether fenced leases do.
+    ``poison`` says. ``kept``: so many records behind the slowest group stay in a log. ``groups``: of the topic, as far
+    as they are known beforehand; fenced logs are not trimmed before each of them has begun. ``clock_margin_ms``: how
+    far the clocks of two programs may differ, for modes that go by them. ``lease_clock``: whether fenced leases do.
     """
 
     group: str = "group"
@@ -195,6 +196,7 @@ class ConsumerSettings:
     reconsumed_max: int = FOREVER
     poison: Poison = Poison.SKIP
     kept: int = 10_000
+    groups: tuple[str, ...] = ()
     clock_margin_ms: int = 0
     lease_clock: LeaseClock = LeaseClock.MARGIN
 

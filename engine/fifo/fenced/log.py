@@ -176,8 +176,8 @@ class FencedLog:
                 await self.register.write(state.text(), Effects(removed=removed))
                 self._state, self._given = state, []
 
-    async def trim(self, *, kept: int) -> int:
-        """Drop what is more than ``kept`` records behind the slowest group; how many records that were.
+    async def trim(self, *, kept: int, groups: Sequence[str] = ()) -> int:
+        """Drop what is more than ``kept`` records behind the slowest group, of which ``groups`` must be some; how many.
 
         Raises what the port raises. Only what lay in front of the floor before cursors were read: of a group that they
         do not tell of, nobody had asked for its register by then, so it begins at the floor or behind it.
@@ -185,7 +185,7 @@ class FencedLog:
         floor = self._state.floor
         if not self.writes or self._state.end - self._state.first <= kept:
             return 0
-        slowest = await slowest_cursor(self._store.views, self.partition)
+        slowest = await slowest_cursor(self._store.views, self.partition, expected=groups)
         async with self._turn:
             before = self._state
             if slowest is None or not self.writes:

@@ -1,5 +1,7 @@
 """How far a log may be trimmed: behind the slowest group, as two zones show all of them."""
 
+from collections.abc import Collection
+
 from engine.fifo.fenced.cursor import CursorState
 from engine.fifo.fenced.keys import SEAL_REGISTER, group_register
 from engine.fifo.fenced.views import Views
@@ -14,13 +16,17 @@ async def groups_of(views: Views, partition: Partition) -> list[str]:
     return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 
-async def slowest_cursor(views: Views, partition: Partition) -> int | None:
+async def slowest_cursor(views: Views, partition: Partition, *, expected: Collection[str] = ()) -> int | None:
     """Of all groups. None if there is none, if one is about to begin, or if no two zones show the same of one.
+
+    Nor before all those ``expected`` have begun: after a resize the members of one may come to a new partition late.
 
     A cursor of those of one that two zones show was decided, and never falls. Raises ``Unadmitted``.
     """
     groups = await groups_of(views, partition)
-    shown = await views.alike(partition, *map(group_register, groups)) if groups else None
+    if not groups or not set(groups).issuperset(expected):
+        return None
+    shown = await views.alike(partition, *map(group_register, groups))
     if shown is None or not all(view.state for view in shown):
         return None
     return min(CursorState.parse(view.state).progress.cursor for view in shown)

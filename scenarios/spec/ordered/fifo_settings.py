@@ -81,6 +81,8 @@ class FifoQueueSettings(QueueSettings):
     """Name of the consumer group that messages are acknowledged by."""
     more_groups: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Other groups, which get every message, too. The consumers of a zone are in ``group`` and these in turn."""
+    kept: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] = ConsumerSettings().kept
+    """So many records behind the slowest group stay in a partition's log; older ones are deleted."""
     sharing: Annotated[Sharing, _nearest(Sharing)] = Sharing.CLUSTERING
     """``broadcasting``: every consumer gets every message, and has offsets of its own."""
     commit_every: Count | None = None
@@ -159,6 +161,8 @@ class FifoQueueSettings(QueueSettings):
             reconsumed_max=base.reconsumed_max if self.reconsumed_max is None else self.reconsumed_max,
             clock_margin_ms=self.margin_of_clocks_ms,
             lease_clock=self.lease_clock,
+            kept=self.kept,
+            groups=() if self.sharing is Sharing.BROADCASTING else self.groups,
         )
 
 

@@ -89,8 +89,9 @@ class Wires:
 class FencedLogs(PartitionLogs):
     """What ``PartitionLogs`` offers, of partitions that this session owns; ``append`` of any."""
 
-    def __init__(self, *, wires: Wires, tenures: Tenures | None, keys: FifoKeys) -> None:
+    def __init__(self, *, wires: Wires, tenures: Tenures | None, keys: FifoKeys, groups: Sequence[str] = ()) -> None:
         super().__init__(level=wires.safe, reads=wires.safe, keys=keys)
+        self._groups = groups
         self._clock, self._tenures, self._runtime, self._views = wires.clock, tenures, wires.runtime, wires.views()
         self._inbox = wires.inbox(None if tenures is None else tenures.store.admission)
 
@@ -154,7 +155,7 @@ class FencedLogs(PartitionLogs):
     async def trim(self, partition: Partition, *, kept: int) -> int:
         """As for other logs, if this session writes that of ``partition``."""
         tenure = self._tenure(partition)
-        return 0 if tenure is None else await tenure.log.trim(kept=kept)
+        return 0 if tenure is None else await tenure.log.trim(kept=kept, groups=self._groups)
 
     async def _found_at_the_end(self, partition: Partition, record: Record) -> bool:
         gives_up_ns = self._runtime.now_ns() + ENDS_MS * NS_PER_MS
@@ -200,7 +201,7 @@ class FencedZones(Zones):
         tenures = Tenures(store, keeper, near=wires.near, begins=settings.begins, without=wires.without, route=route)
         level, near = wires.level, wires.zones[wires.near]
         return cls(
-            logs=FencedLogs(wires=wires, tenures=tenures, keys=keys),
+            logs=FencedLogs(wires=wires, tenures=tenures, keys=keys, groups=settings.groups),
             locks=Locks(group, level=level, keys=keys, lease_ms=times.lease),
             members=Members(
                 group, level=level, near=near, keys=keys, expiry_ms=times.member_expiry, scan_ms=times.member_scan

@@ -67,6 +67,20 @@ def test_a_log_is_trimmed_behind_the_slowest_group_and_a_group_that_begins_later
         bench.assert_kept()
 
 
+def test_nothing_is_trimmed_before_each_group_that_is_known_beforehand_has_begun():
+    with FencedBench(partitions=1, kept=KEPT, groups=("mails", "bills")) as bench:
+
+        async def course():
+            await bench.begun("mails", messages=30)
+            assert not await trimmed(bench, 30 - KEPT)
+            await bench.start("bills-c", "c", group="bills")
+            assert await trimmed(bench, 30 - KEPT)
+
+        bench.run(course())
+        assert len(bench.handled("bills")) == 30
+        bench.assert_kept()
+
+
 @pytest.mark.parametrize("restart", list(Restart))
 def test_a_zone_that_missed_a_trim_has_no_more_than_the_others_once_it_takes_part(restart):
     with FencedBench(partitions=1, kept=KEPT) as bench:
