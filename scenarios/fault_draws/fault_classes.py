@@ -74,6 +74,7 @@ class FaultClass(StrEnum):
     LOSS_AND_TAKEOVER = "loss-and-takeover"
     RESIZED = "resized"
     DELAYED = "delayed"
+    GROUPED = "grouped"
 
 
 class EngineMode(StrEnum):
@@ -132,13 +133,20 @@ ABOUT: Mapping[FaultClass, str] = {
         "as any-of-one-zone, half of the messages are delayed by 20 to 300 ms, and in a quarter of the runs the number "
         "of partitions changes as in resized"
     ),
+    FaultClass.GROUPED: (
+        "as any-of-one-zone, with a second group, and logs keep 3 records behind the slower one; in a quarter of the "
+        "runs the number of partitions changes as in resized"
+    ),
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
 """What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
 
-_MIXED = (FaultClass.ANY_OF_ONE_ZONE, FaultClass.RESIZED, FaultClass.DELAYED)
-_OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, FaultClass.RESIZED, FaultClass.DELAYED)
+_ALSO_OF_ORDER = (FaultClass.RESIZED, FaultClass.DELAYED, FaultClass.GROUPED)
+"""As any-of-one-zone, of ordered messages."""
+
+_MIXED = (FaultClass.ANY_OF_ONE_ZONE, *_ALSO_OF_ORDER)
+_OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, *_ALSO_OF_ORDER)
 
 WRONG_CLOCKS = (FaultClass.CLOCKS_WRONG, *_MIXED)
 """Classes with runs in which clocks are wrong."""
@@ -355,8 +363,7 @@ _DRAW: Mapping[FaultClass, Callable[[Random], tuple[AnyFault, ...]]] = {
     FaultClass.V1_PRODUCERS_CRASH: _producer_crashes,
     FaultClass.SERVICE_CRASH: _none,
     FaultClass.ANY_OF_ONE_ZONE: _any_of_one_zone,
-    FaultClass.RESIZED: _any_of_one_zone,
-    FaultClass.DELAYED: _any_of_one_zone,
+    **dict.fromkeys(_ALSO_OF_ORDER, _any_of_one_zone),
     FaultClass.LOSS_AND_TAKEOVER: partial(loss_and_takeover, zones=ZONES),
     FaultClass.COORDINATOR_LOST: _of_zone(CoordinatorCrash, kind="coordinator_crash", shortest_s=0.3, longest_s=0.7),
 }
@@ -365,7 +372,6 @@ _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
     FaultClass.POISON: poisoned,
     FaultClass.V1_PRODUCERS_CRASH: swept,
     FaultClass.ANY_OF_ONE_ZONE: retried,
-    FaultClass.RESIZED: retried,
-    FaultClass.DELAYED: retried,
+    **dict.fromkeys(_ALSO_OF_ORDER, retried),
 }
 """Of the classes that change something about it."""

@@ -30,6 +30,7 @@ _FAILING_SHARE = 0.25
 _FAILING_MAX = 3
 _FAILS_MAX = 12
 _CLOCKS_WRONG = 3
+_GROUPED = {"more_groups": ("second",), "kept": 3}
 
 
 def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fault_class: str) -> Scenario:
@@ -52,7 +53,7 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
     margin_ms = 2 * wrong * clock_ms + 2
     resizes: tuple[Resize, ...] = ()
     drawn = Streams(scenario.seed).stream("resizes")
-    if fault_class == "resized" or (fault_class == "delayed" and drawn.random() < _RESIZED_SHARE):
+    if fault_class == "resized" or (fault_class in ("delayed", "grouped") and drawn.random() < _RESIZED_SHARE):
         resizes, crashes = _resizes(drawn, scenario)
         faults += crashes
     load = _keyed(scenario.load, random, delays=fault_class == "delayed")
@@ -66,6 +67,7 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
                 margin_ms=margin_ms,
                 reconsumed_max=16,
                 resizes=resizes,
+                **(_GROUPED if fault_class == "grouped" else {}),
             ),
             "load": _failing(load, Streams(scenario.seed).stream("failing listeners")),
             "consumers": scenario.consumers.model_copy(update={"batch": random.choice((1, 1, 3))}),
@@ -170,6 +172,7 @@ _STANDS_STILL: Mapping[str, Callable[[Random, Scenario, float], Iterator[AnyFaul
     "any-of-one-zone": _pauses,
     "resized": _pauses,
     "delayed": _pauses,
+    "grouped": _pauses,
     "clocks-wrong": _pause_of_an_owner,
 }
 """Class of faults → consumers that stand still, of a scenario whose lease is so many seconds."""

@@ -52,6 +52,12 @@ def test_delays_under_drawn_faults_break_nothing(seed):
     assert trial.verdict.order.opportunities["I1"] > 0
 
 
+def test_two_groups_and_trimmed_logs_under_drawn_faults_break_nothing():
+    """In 1 the members of a group come late to the partitions of a resize, which the other group has handled."""
+    trials = [drawn(seed, fault_class=FaultClass.GROUPED) for seed in (1, 2, 3)]
+    assert [trial.violated for trial in trials] == [()] * 3
+
+
 @pytest.mark.parametrize(
     ("lease_clock", "broken"), [(LeaseClock.MARGIN, (Property.ONE_OWNER,)), (LeaseClock.OBSERVATION, ())]
 )
