@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.checkers.order.at_rest import AtRest, cursor_by_place
 from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import count_before, first_of_each, latest_before
+from analysis.checkers.order.intervals import count_before, first_of_each, latest_before, least
 from analysis.checkers.order.messages import FAILURES, PUT_ASIDE, ends_with, tenure_of
 from analysis.checkers.order.properties import Property
 from analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
@@ -140,11 +140,15 @@ def _between_resets(rows: Rows, told: Rows, findings: Findings) -> tuple[Rows, I
 
 
 def _end_of_log(rows: Rows, log: Rows, told: Rows) -> Ints:
-    """The last offset that can have been in the log when each cursor was told; -1 if there was none."""
+    """The last offset that can have been in the log when each cursor was told; -1 if there was none.
+
+    What stood in front of the first record at rest was trimmed, whoever sent it and whenever.
+    """
     produced = rows.of_kind(OrderKind.PRODUCE, outcomes=(OK,))
     in_doubt = log.where(~np.isin(log.spot, produced.spot))
     partition = np.concatenate([produced.partition, in_doubt.partition])
     since = np.concatenate([produced.invoke_ns, np.full(len(in_doubt), -1, dtype=np.int64)])
     offset = np.concatenate([produced.offset, in_doubt.offset])
+    trimmed = least(log.partition, log.offset, told.partition, otherwise=0) - 1
     at = latest_before(partition, since, offset, told.partition, told.time_ns)
-    return np.where(at >= 0, offset[at], -1) if len(offset) else np.full(len(told), -1, dtype=np.int64)
+    return np.maximum(trimmed, np.where(at >= 0, offset[at], -1)) if len(offset) else trimmed

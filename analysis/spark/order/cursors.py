@@ -18,7 +18,8 @@ MOVES = f"""
     WHERE asked
 """
 
-# Each cursor, with the last offset that can have been in the log when it was told.
+# Each cursor, with the last offset that can have been in the log when it was told. What stood in front of the first
+# record at rest was trimmed, whoever sent it and whenever.
 ENDS = f"""
     SELECT *
     FROM (
@@ -34,6 +35,8 @@ ENDS = f"""
             LEFT ANTI JOIN (
                 SELECT * FROM order_events WHERE kind = '{OrderKind.PRODUCE}' AND outcome = 'ok'
             ) p ON p.run = l.run AND p.part = l.part AND p.pos = l.pos
+            UNION ALL
+            SELECT run, NULL, part, NULL, NULL, -1, false, min(pos) - 1 FROM order_log GROUP BY run, part
         )
     )
     WHERE asked

@@ -103,3 +103,15 @@ def test_a_cursor_that_passes_a_record_that_was_not_sent_yet_is_seen() -> None:
     del topic.rows[0]
     verdict = topic.verdict()
     assert verdict.sorts[Property.CURSOR] == {"passed the end": 1}, verdict.cases
+
+
+def test_a_cursor_may_pass_a_record_of_unknown_fate_that_was_trimmed() -> None:
+    """Its push failed, it was in the log all the same, and nothing at rest tells so any more."""
+    topic = Ordered(RULES)
+    topic.produce(outcome="info", offset=None)
+    topic.grant("m-1").work(0)
+    topic.now += 1
+    topic.produce()
+    del topic.logs["t/0"][0]
+    verdict = topic.verdict()
+    assert verdict.broken == (), verdict.cases
