@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 NS_PER_S = 1_000_000_000
 TYPES = ("ok", "fail", "info")
+TYPE_POSITIONS = {**{name: position for position, name in enumerate(TYPES)}, "invoke": len(TYPES)}
 OPERATIONS = ("push", "pop", "ack")
 _COLUMNS = ("index", "time_ns", "invoke_ns", "intended_ns", "zone", "f", "type")
 _NICE_STEPS = (1, 2, 5)
@@ -66,12 +67,13 @@ def completions(run: RunDirectory) -> Mapping[str, Completions]:
     last_index, count = -1, 0
     for batch in run.operations(_COLUMNS):
         index = batch["index"].to_numpy()
-        ended = (np.diff(index, prepend=last_index) != 0) & np.isin(_words(batch["type"]), TYPES)
+        here = _columns(batch, zones)
+        ended = (np.diff(index, prepend=last_index) != 0) & (here["type"] < len(TYPES))
         last_index = int(index[-1])
         found = slice(count, count + int(np.count_nonzero(ended)))
-        for name, values in _columns(batch, zones).items():
+        for name, values in here.items():
             columns[name][found] = values[ended]
-        operation[found] = _known_positions(batch["f"], operations)[ended]
+        operation[found] = positions(batch["f"], operations)[ended]
         count = found.stop
     which = {f: operation[:count] == code for f, code in operations.items()}
     parts: dict[str, dict[str, NDArray[Any]]] = {f: {} for f in operations}
@@ -91,14 +93,13 @@ def operations_shown(data: Iterable[Mapping[str, Completions]]) -> list[str]:
 def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[Any]]:
     """The arrays of ``Completions``; zones that are met for the first time get the next position."""
     time_ns = batch["time_ns"].to_numpy()
-    types = {name: position for position, name in enumerate(TYPES)}
     return {
         "time_s": time_ns / NS_PER_S,
         # Absent times come out of Arrow as NaN.
         "service_ms": _milliseconds(time_ns - batch["invoke_ns"].to_numpy(zero_copy_only=False)),
         "response_ms": _milliseconds(time_ns - batch["intended_ns"].to_numpy(zero_copy_only=False)),
-        "zone": _known_positions(batch["zone"], zones),
-        "type": _positions(batch["type"], types),
+        "zone": positions(batch["zone"], zones),
+        "type": positions(batch["type"], dict(TYPE_POSITIONS)),
     }
 
 
@@ -106,23 +107,11 @@ def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
     return (duration_ns / NANOSECONDS_PER_MS).astype(np.float32)
 
 
-def _known_positions(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.uint8]:
+def positions(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.uint8]:
     """Where each word stands in ``known``, which gets the words that are met for the first time."""
-    for word in column.dictionary.to_pylist():
-        known.setdefault(word, len(known))
-    return _positions(column, known)
-
-
-def _positions(column: pa.DictionaryArray, known: Mapping[str, int]) -> NDArray[np.uint8]:
-    """Where each word stands in ``known``; 255 for one that does not."""
-    of_word = np.array([known.get(word, 255) for word in column.dictionary.to_pylist()], dtype=np.uint8)
-    positions: NDArray[np.uint8] = of_word[column.indices.to_numpy()]
-    return positions
-
-
-def _words(column: pa.DictionaryArray) -> NDArray[np.str_]:
-    words: NDArray[np.str_] = np.array(column.dictionary.to_pylist(), dtype="U16")[column.indices.to_numpy()]
-    return words
+    of_word = np.array([known.setdefault(word, len(known)) for word in column.dictionary.to_pylist()], dtype=np.uint8)
+    found: NDArray[np.uint8] = of_word[column.indices.to_numpy()]
+    return found
 
 
 def end_s(run: RunDirectory, data: Mapping[str, Completions]) -> float:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.figures.plot_data import NS_PER_S, TYPES, window_s
+from analysis.figures.plot_data import NS_PER_S, TYPE_POSITIONS, TYPES, positions, window_s
 from analysis.runs.directory import RunDirectory
 from analysis.runs.fault_bands import FaultBand
 
@@ -28,7 +28,6 @@ TEXT_CHARACTERS_MAX = 80
 _PARTS_MIN = 20
 _TICKS = 5
 _COLUMNS = ("index", "time_ns", "invoke_ns", "process", "zone", "f", "type")
-_OPEN = 255
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,8 +84,8 @@ class _Operations:
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
     process: NDArray[np.int32]
-    f: NDArray[np.int32]
-    type: NDArray[np.int32]
+    f: NDArray[np.uint8]
+    type: NDArray[np.uint8]
 
     def where(self, chosen: NDArray[Any]) -> "_Operations":
         return _Operations(**{name: getattr(self, name)[chosen] for name in self.__slots__})
@@ -155,14 +154,14 @@ def _completed(
         index = batch["index"].to_numpy()
         first = np.diff(index, prepend=last_index) != 0
         last_index = int(index[-1])
-        ended = batch.filter(pa.array(first & (_codes(batch["type"], dict(_TYPE_CODES)) < len(TYPES))))
+        ended = batch.filter(pa.array(first & (positions(batch["type"], dict(TYPE_POSITIONS)) < len(TYPES))))
         yield _Operations(
             index=ended["index"].to_numpy(),
             begin_ns=pc.coalesce(ended["invoke_ns"], ended["time_ns"]).to_numpy(zero_copy_only=False),
             end_ns=ended["time_ns"].to_numpy(),
             process=_pairs(ended["process"], ended["zone"], processes),
-            f=_codes(ended["f"], operations),
-            type=_codes(ended["type"], dict(_TYPE_CODES)),
+            f=positions(ended["f"], operations),
+            type=positions(ended["type"], dict(TYPE_POSITIONS)),
         )
 
 
@@ -182,15 +181,6 @@ def _added(before: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int
     """Of as many processes as are known by now."""
     more[: len(before)] += before
     return more
-
-
-_TYPE_CODES = {**{name: code for code, name in enumerate(TYPES)}, "invoke": _OPEN}
-
-
-def _codes(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.int32]:
-    of_word = np.array([known.setdefault(word, len(known)) for word in column.dictionary.to_pylist()], dtype=np.int32)
-    codes: NDArray[np.int32] = of_word[column.indices.to_numpy()]
-    return codes
 
 
 def _pairs(
@@ -217,8 +207,9 @@ def _rows(
 
 def _marks(operations: Iterator[_Operations], parts: int, last_ns: int) -> tuple[_Operations, NDArray[np.int64]]:
     """The operations that are marks, and how many others each stands for."""
-    times, codes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-    marks = _Operations(index=times, begin_ns=times, end_ns=times, process=codes, f=codes, type=codes)
+    times, codes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
+    none = np.empty(0, dtype=np.int32)
+    marks = _Operations(index=times, begin_ns=times, end_ns=times, process=none, f=codes, type=codes)
     counts = times
     for done in operations:
         marks, counts = marks.followed_by(done), np.append(counts, np.ones(len(done), dtype=np.int64))
