@@ -25,7 +25,8 @@ _PAUSES_SHARE = 0.5
 _SHORTEST, _SEEN, _LONGEST = 0.5, 1.25, 3.5
 """In leases."""
 _RESIZED_MOST = 5
-_RESIZED_SHARE = 0.25
+_RESIZED_SHARES = {"resized": 1, "delayed": 0.25, "grouped": 0.25}
+"""Class of faults → in how many of its seeds the number of partitions changes."""
 _FAILING_SHARE = 0.25
 _FAILING_MAX = 3
 _FAILS_MAX = 12
@@ -53,7 +54,8 @@ def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fa
     margin_ms = 2 * wrong * clock_ms + 2
     resizes: tuple[Resize, ...] = ()
     drawn = Streams(scenario.seed).stream("resizes")
-    if fault_class == "resized" or (fault_class in ("delayed", "grouped") and drawn.random() < _RESIZED_SHARE):
+    share = _RESIZED_SHARES.get(fault_class, 0)
+    if share == 1 or drawn.random() < share:
         resizes, crashes = _resizes(drawn, scenario)
         faults += crashes
     load = _keyed(scenario.load, random, delays=fault_class == "delayed")
