@@ -8,19 +8,14 @@ from support.programs import HANGS_S
 from support.scenarios.short_runs import zonelab_command
 
 _HOOK = """
-import atexit, os, signal, sys
+import atexit, contextlib, os, signal, sys
 AT_VERB, BEFORE_VERB = os.environ["INTERRUPT_AT"] == "the verb", "scenarios.cli.old_spellings"
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["INTERRUPT_AT"] or (AT_VERB and BEFORE_VERB in sys.modules):
             sys.meta_path.remove(self)
-            atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else self.swallowing()
-    def swallowing(self):
-        try:
-            interrupt()
-        except KeyboardInterrupt:
-            if "SWALLOWED" not in os.environ:
-                raise
+            with contextlib.suppress(*[KeyboardInterrupt] * ("SWALLOWED" in os.environ)):
+                atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 class Freed:
