@@ -85,15 +85,20 @@ class Views:
         return len(self.zones) // 2 + 1
 
     async def of(self, partition: Partition, registers: Sequence[str], *more: Command) -> dict[str, ZoneView]:
-        """Zone → what it has, and its replies to ``more``; only the zones that answered.
+        """Zone → what it has, and its replies to ``more``; only zones that answered whose mark and era stayed.
 
-        The data are read first: a copy of another zone that is made meanwhile brings that zone's mark along.
+        A server may carry out something else between two commands of a pipeline. So mark and era are read before
+        the data and after them. What a zone had before it was admitted does not count as that of an admitted zone,
+        nor does that of a copy of another zone, which brings that zone's mark along.
         """
         known = ("HMGET", self.keys.meta(partition), "mark", "era")
         read = ("HMGET", self.keys.registers(partition), *registers)
-        answers = await self.ask(read, *more, known, ("INFO", "server"))
+        answers = await self.ask(known, read, *more, known, ("INFO", "server"))
         views = {}
-        for zone, (raws, *replies, (mark, era), info) in answers.items():
+        for zone, (before, raws, *replies, after, info) in answers.items():
+            if before != after:
+                continue
+            mark, era = after
             run = _run_of(info)
             views[zone] = ZoneView(
                 run=run,

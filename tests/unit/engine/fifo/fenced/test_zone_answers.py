@@ -4,7 +4,7 @@ import pytest
 from support.engine.fenced import FencedBench
 
 from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import RegisterView
+from engine.fifo.fenced.views import RegisterView, Views
 
 ERA = "1-first"
 
@@ -13,13 +13,13 @@ class Zone:
     """A zone that takes part in era ``ERA``; ``says``: its answer to a script."""
 
     def __init__(self, bench):
-        self._bench, self.partition, self.keys = bench, bench.partitions[0], bench.keys
+        self.bench, self.partition, self.keys = bench, bench.partitions[0], bench.keys
         (info,) = self.ask(("INFO", "server"))
         self.process = info.decode().partition("run_id:")[2].split("\r", 1)[0]
         assert self.says("found", ERA, self.process) == "ok"
 
     def ask(self, *commands):
-        return self._bench.run(self._bench.cluster.direct("a").execute(*commands))
+        return self.bench.run(self.bench.cluster.direct("a").execute(*commands))
 
     def says(self, script, *words):
         meta, registers, log, inbox, aside, filled, delayed = self.keys.all(self.partition)
@@ -108,3 +108,39 @@ def test_a_page_brings_the_newer_state_and_the_higher_promise_and_never_the_olde
 def test_a_partition_is_not_begun_over_anything_that_a_zone_has_of_it(zone):
     zone.ask(("DEL", zone.keys.meta(zone.partition)), ("HSET", zone.keys.log(zone.partition), "0", "1 record"))
     assert zone.says("found", "1-second", zone.process) == "not empty"
+
+
+class InPieces:
+    """A connection whose server carries out one command of a pipeline after the other, and ``meanwhile`` after command
+    ``after``.
+    """
+
+    def __init__(self, connection, *, after, meanwhile):
+        self._connection, self._after, self._meanwhile = connection, after, meanwhile
+
+    async def execute(self, *commands):
+        replies = []
+        for number, command in enumerate(commands, start=1):
+            replies += await self._connection.execute(command)
+            if number == self._after:
+                await self._connection.execute(*self._meanwhile)
+        return replies
+
+
+@pytest.mark.parametrize("after", range(1, 5))
+def test_what_a_zone_had_before_it_was_admitted_is_never_taken_for_that_of_an_admitted_zone(zone, after):
+    bench, registers = zone.bench, zone.keys.registers(zone.partition)
+    decided = zone.has(promised=1, owner="we", token=1, number=1, state="decided")
+    zone.ask(("DEL", registers))
+    zone.is_another_process()
+    admission = [("HSET", registers, "log", decided)]
+    admission += [("HSET", zone.keys.meta(zone.partition), "mark", zone.process, "era", "2-next")]
+    pieces = InPieces(bench.cluster.direct("a"), after=after, meanwhile=admission)
+    views = Views(zones={"a": pieces}, keys=zone.keys, runtime=bench.runtime)
+
+    def seen():
+        found = bench.run(views.of(zone.partition, ["log"])).values()
+        return [view.registers[0].state for view in found if view.admitted]
+
+    assert seen() in ([], ["decided"])
+    assert seen() == ["decided"]
