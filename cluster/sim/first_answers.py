@@ -17,10 +17,11 @@ from typing import Any
 from cluster.connections.batch import Answer
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from cluster.coordinators.plain import PlainCoordinator
+from cluster.sim.runtime import SimRuntime
 from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
 from cluster.votes.rules import Rule
 from cluster.votes.statistics import Tally
-from engine.ports import Command, Runtime, ServerError
+from engine.ports import Command, ServerError
 
 VALUE_SHARES = (0.42, 0.96)
 REFUSAL_SHARES = (0.04, 0.92)
@@ -34,9 +35,8 @@ _OTHERS = 2
 class FirstAnswers:
     """What one coordinator draws."""
 
-    def __init__(self, *, runtime: Runtime, random: Random) -> None:
-        self.now_ns = runtime.now_ns
-        self.call_later = runtime.call_later
+    def __init__(self, *, runtime: SimRuntime, random: Random) -> None:
+        self.environment = runtime.environment
         self._random = random
         self._own_value = random.uniform(*VALUE_SHARES)
         self._own_before_refusal = random.uniform(*REFUSAL_SHARES)
@@ -53,10 +53,11 @@ class FirstAnswers:
 class Arrivals:
     """When the zones have answered one pipeline."""
 
-    __slots__ = ("_at_ns", "_drawn", "_first_answers", "_own_failed", "_refused", "_sent_ns")
+    __slots__ = ("_at_ns", "_drawn", "_environment", "_first_answers", "_own_failed", "_refused", "_sent_ns")
 
     def __init__(self, first_answers: FirstAnswers, *, sent_ns: int, at_ns: dict[int, int]) -> None:
         self._first_answers = first_answers
+        self._environment = first_answers.environment
         self._sent_ns = sent_ns
         self._at_ns = at_ns  # by the position of the zone
         self._own_failed = False
@@ -65,7 +66,7 @@ class Arrivals:
 
     def note(self, position: int, answer: Answer) -> None:
         """The zone at ``position`` has answered now, if it had not before."""
-        now_ns = self._first_answers.now_ns()
+        now_ns = self._environment._now
         self._at_ns.setdefault(position, now_ns)
         if isinstance(answer, ZoneFailure):
             if position == 0:
@@ -77,12 +78,12 @@ class Arrivals:
         """Whether ``answer``, of another zone, may decide with a refusal before the own one of this instant."""
         if not self._refused or 0 in self._at_ns or not isinstance(answer, list):
             return False
-        waited_ns = self._first_answers.now_ns() - self._sent_ns
+        waited_ns = self._environment._now - self._sent_ns
         return 0 < waited_ns <= REFUSAL_NS and any(isinstance(reply, ServerError) for reply in answer)
 
     def postpone(self, then: Callable[[], None]) -> None:
         """Do ``then`` when this instant is over."""
-        self._first_answers.call_later(1, then)
+        self._environment.call_later(1, then)
 
     def first_of(self, zones: Sequence[int]) -> int:
         """As ``Vote.first_of``. An answer of the own server is drawn against those that are not before it.
@@ -109,7 +110,7 @@ class Arrivals:
 class SimUniformPipeline(UniformPipeline):
     """Knows when its answers have arrived."""
 
-    __slots__ = ("_at_ns", "_first_answers", "_sent_ns")
+    __slots__ = ("_at_ns", "_environment", "_first_answers", "_sent_ns")
 
     def __init__(
         self,
@@ -122,11 +123,13 @@ class SimUniformPipeline(UniformPipeline):
     ) -> None:
         UniformPipeline.__init__(self, commands, rule, tally, done, packed)
         self._first_answers = first_answers
-        self._sent_ns = first_answers.now_ns()
+        self._environment = first_answers.environment
+        self._sent_ns = self._environment._now
         self._at_ns: dict[int, int] = {}
 
     def answered(self, position: int, answer: Answer) -> None:
-        self._at_ns.setdefault(position, self._first_answers.now_ns())
+        if self._vote_apart is None:
+            self._at_ns[position] = self._environment._now
         UniformPipeline.answered(self, position, answer)  # ``super`` takes time, and this is done for every answer
 
     def _answered_alike(self) -> Iterable[int]:
@@ -159,13 +162,13 @@ class SimMixedPipeline(MixedPipeline):
 class SimCoordinator(PlainCoordinator):
     """A coordinator whose answers arrive in virtual time."""
 
-    def __init__(self, **parts: Any) -> None:
-        super().__init__(**parts)
-        random = self._runtime.random(f"first answers {self.zone}")
-        self._first_answers = FirstAnswers(runtime=self._runtime, random=random)
+    def __init__(self, *, runtime: SimRuntime, **parts: Any) -> None:
+        super().__init__(runtime=runtime, **parts)
+        random = runtime.random(f"first answers {self.zone}")
+        self._first_answers = FirstAnswers(runtime=runtime, random=random)
         self._uniform = partial(SimUniformPipeline, self._first_answers)
         self._mixed = self._pipeline_of_rules
 
     def _pipeline_of_rules(self, *arguments: Any) -> MixedPipeline:
-        arrivals = Arrivals(self._first_answers, sent_ns=self._first_answers.now_ns(), at_ns={})
+        arrivals = Arrivals(self._first_answers, sent_ns=self._first_answers.environment._now, at_ns={})
         return SimMixedPipeline(arrivals, *arguments)
