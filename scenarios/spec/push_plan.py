@@ -4,9 +4,9 @@ Times, ids, delays and priorities are the same at every level and under every fa
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count as count_up
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from random import Random
 from typing import Any, Protocol
@@ -69,10 +69,12 @@ def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compo
     def compose(count: int, *, delay_ms: int | None = None, priority: int | None = None) -> tuple[Message, ...]:
         given = {"timeout_ms": delay_ms, "priority": priority}
         told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        return tuple(
-            keyed(replace(_message(load, f"{zone}-{next(numbers):06d}", contents, draw_delay_ns), **route(), **told))
-            for _ in range(count)
-        )
+        messages = []
+        for number in islice(numbers, count):
+            name = f"{zone}-{number:06d}"
+            drawn = _drawn(load, name, contents, draw_delay_ns)
+            messages.append(Message(id=name, **{**drawn, **route(), **keyed(name), **told}))
+        return tuple(messages)
 
     return compose
 
@@ -129,13 +131,12 @@ def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
         time_s += random.expovariate(rate_per_s) if poisson else gap_s
 
 
-def _message(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> Message:
-    return Message(
-        id=name,
-        payload=payload_of(name, size=load.payload_bytes),
-        timeout_ms=round(draw_delay_ns() / _NS_PER_MS),
-        priority=random.randint(load.priority.min, load.priority.max),
-    )
+def _drawn(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> dict[str, Any]:
+    return {
+        "payload": payload_of(name, size=load.payload_bytes),
+        "timeout_ms": round(draw_delay_ns() / _NS_PER_MS),
+        "priority": random.randint(load.priority.min, load.priority.max),
+    }
 
 
 def _router(load: Load, random: Random) -> Callable[[], dict[str, Any]]:

@@ -1,25 +1,23 @@
 """Ordering keys of a drawn load, and what the messages of a key say."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 
-from engine.message import Message
 from scenarios.spec.ordered.sections import Keys
 
 
-def keying(keys: Keys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[Message], Message]:
-    """Gives the next message of the producer of ``zone`` its key and, if keys have states, what it says."""
+def keying(keys: Keys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[str], dict[str, str]]:
+    """Draws what a message of the producer of ``zone`` has by its id: a key and, if keys have states, what it says."""
     if keys is None:
-        return lambda message: message
+        return lambda _name: {}
     owner = "" if keys.shared else f"{zone}-"
     if keys.states is None:
-        return lambda message: replace(message, key=f"{owner}k{random.randrange(keys.count):04d}")
+        return lambda _name: {"key": f"{owner}k{random.randrange(keys.count):04d}"}
     open_keys = _OpenKeys(f"{zone}-", keys.count, keys.states, random)
 
-    def next_state(message: Message) -> Message:
+    def next_state(name: str) -> dict[str, str]:
         key, state = open_keys.next()
-        return replace(message, key=key, payload=payload_of(message.id, size=payload_bytes, state=state))
+        return {"key": key, "payload": payload_of(name, size=payload_bytes, state=state)}
 
     return next_state
 
