@@ -11,7 +11,7 @@ from typing import Any
 from cluster.testbed import Testbed, TestbedAround
 from cluster.votes.levels import Setting
 from engine.ports import Command, Connection, Indeterminate, PortError, Reply, Unavailable
-from scenarios.clients.program_crash import wrapped
+from scenarios.clients.program_crash import Routable, wrapped
 from scenarios.queues.under_test import Wrap
 from scenarios.spec.clients import Clients
 
@@ -135,7 +135,7 @@ class RoutedConnection:
         return replies
 
 
-class RoutableConnection:
+class RoutableConnection(Routable):
     """What a testbed with a policy gives a program: the ways to all coordinators, and nothing to choose among them yet.
 
     ``scenarios.clients.program_crash.wrapped`` makes the program's own connection of it. As it is, it asks its zone.

@@ -1,8 +1,9 @@
 """How programs die: between two commands, or with commands on their way."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from engine.ports import Clock, Command, Connection, Reply, Runtime
 from scenarios.clients.program_view import ProgramClock, ProgramRuntime, ProgramView
@@ -12,10 +13,13 @@ class ProgramCrashed(BaseException):
     """The program has ended here. Not an ``Exception``: nothing inside a dead program can handle it."""
 
 
-@runtime_checkable
-class Routable(Protocol):
-    """A connection that a client policy makes one of a certain program: see ``scenarios.clients.policy``."""
+class Routable(ABC):
+    """A connection that a client policy makes one of a certain program: see ``scenarios.clients.policy``.
 
+    A base class, since whether a connection is one is asked often, and for a protocol Python looks up all its names.
+    """
+
+    @abstractmethod
     def routed(self, process: str, wrap: Callable[[Connection], Connection]) -> Connection:
         """The connection of the program ``process``; each attempt passes through ``wrap``."""
 

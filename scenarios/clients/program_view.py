@@ -68,7 +68,7 @@ class ProgramView:
         self, connection: Connection, commands: tuple[Command, ...], check: Callable[[], None]
     ) -> list[Reply]:
         """``check`` raises if the program has ended while it stood still."""
-        reached = self._counted(len(commands))
+        reached = self._commands_left is not None and self._counted(self._commands_left - len(commands))
         if reached and not self._after_effect:
             self._stand_still()
         if self._resumed is not None or self.altered:
@@ -123,14 +123,10 @@ class ProgramView:
         if self._resumed is None and self._runtime is not None:
             self._resumed = self._runtime.promise()
 
-    def _counted(self, commands: int) -> bool:
-        if self._commands_left is None:
-            return False
-        self._commands_left -= commands
-        if self._commands_left > 0:
-            return False
-        self._commands_left = None
-        return True
+    def _counted(self, left: int) -> bool:
+        """Whether that was the command of the pause."""
+        self._commands_left = left if left > 0 else None
+        return left <= 0
 
     def _heard(self, commands: tuple[Command, ...], replies: list[Reply]) -> list[Reply]:
         for each in self.altered:
