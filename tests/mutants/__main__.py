@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.all or options.record:
         found = stored.updated(mutants, killed, catalogue=MUTANTS)
         found.write(KILLERS)
-        PAGE.write_text(page(found, date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit()), encoding="utf-8")
+        told = page(found, asked=len(mutants), date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit())
+        PAGE.write_text(told, encoding="utf-8")
     risen = [mutant.id for mutant in mutants if stored.killers.get(mutant.id) and mutant.id not in killed]
     if risen:
         console.print(f"known to be killed, and alive: {', '.join(risen)}")

@@ -51,10 +51,11 @@ def table(mutants: Sequence[Mutant], killed: Mapping[str, str]) -> str:
     return "\n".join(f"{name:<{widths[0]}}  {place:<{widths[1]}}  {killer}" for name, place, killer in rows)
 
 
-def page(killers: Killers, *, date: str, commit: str) -> str:
-    """docs/mutants.md."""
+def page(killers: Killers, *, asked: int, date: str, commit: str) -> str:
+    """docs/mutants.md. ``asked``: so many mutants were planted now; what is told of others is of before."""
     judged = [mutant for area in AREAS.values() for mutant in area if mutant.id in killers.killers]
     alive = [mutant for mutant in judged if not killers.killers[mutant.id]]
+    earlier = f" Planted then: {asked}, the others before." if asked < len(judged) else ""
     lines = [
         "# Mutants",
         "",
@@ -62,7 +63,7 @@ def page(killers: Killers, *, date: str, commit: str) -> str:
         "simulated run that then fails has killed it. A mutant that survives is a fault that nobody would notice.",
         "",
         f"As of commit {commit}, on {date}: {len(judged)} mutants, {len(judged) - len(alive)} killed, "
-        f"score {killers.score:.1%}. `make mutants-all` makes this page.",
+        f"score {killers.score:.1%}.{earlier} `make mutants-all` makes this page.",
         "",
         "`make mutants` asks again, each mutant against what killed it here, and fails if one of these lives. A run is",
         "named by its faults and its seed, in hardened mode at DC_QUORUM; it counts if it is valid without the mutant",
