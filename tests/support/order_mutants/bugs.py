@@ -1,0 +1,167 @@
+"""Bugs of ordered messages, there while they are entered: ``mutants`` names them."""
+
+import inspect
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from engine.common.failures import COMMAND_FAILURES
+from engine.fifo.consumer import process_queue
+from engine.fifo.consumer.consume_loop import ConsumeLoop
+from engine.fifo.consumer.results import GOES_ON, Results, columns_of
+from engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor, SetAside
+from engine.fifo.fenced.member.ownership import FencedOwnership
+from engine.fifo.fenced.member.results import FencedResults
+from engine.fifo.fenced.member.revoke import DrainedRevoke
+from engine.fifo.fenced.member.told import told
+from engine.fifo.log.producer import Producer
+from engine.fifo.log.progress import Progress
+from engine.fifo.settings import Order
+from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
+
+Plant = Callable[[], AbstractContextManager[Any]]
+
+
+def method(owner: type, name: str, changed: Callable[..., Any]) -> Plant:
+    return lambda: patch.object(owner, name, changed)
+
+
+def expression(owner: type, name: str, old: str, new: str) -> Plant:
+    """The method with ``new`` in the place of ``old``."""
+    function = inspect.unwrap(getattr(owner, name))
+    text = textwrap.dedent(inspect.getsource(function))
+    assert text.count(old) == 1, f"{owner.__name__}.{name} has {old!r} {text.count(old)} times"
+    made: dict[str, Any] = {}
+    exec(compile(text.replace(old, new), f"{name} planted", "exec"), function.__globals__, made)
+    return method(owner, name, made[name])
+
+
+async def committed_first(self: ConsumeLoop, queue: Any, batch: Any, handling: Any) -> Any:
+    lanes = [name for name, lane in queue._lanes.items() if batch[0].entry.offset in lane.taken]
+    await self._results._commit(queue, lanes[0])
+    return await HANDED_OVER(self, queue, batch, handling)
+
+
+HANDED_OVER = ConsumeLoop._handed_over
+
+
+async def skipped(self: Results, queue: Any, lane: str, _batch: Any, _handling: Any) -> None:
+    await self._commit(queue, lane)
+    return GOES_ON
+
+
+async def through_a_side_topic(self: Results, queue: Any, lane: str, batch: Any, _handling: Any) -> None:
+    for each in batch:
+        each.failed += 1
+
+    async def again() -> None:
+        await self._context.sleep(10)
+        queue._lanes.setdefault(lane, process_queue._Lane())
+        queue.put_back(batch, lane)
+
+    self._context.spawn(again(), "side topic")
+    return GOES_ON
+
+
+async def aside_in_two(self: FencedResults, queue: Any, lane: str, batch: Any) -> bool:
+    """The dead letter, and then that the message is finished."""
+    these = [
+        SetAside(offset=each.entry.offset, record=each.entry.record, why="dead_letter", attempts=each.failed + 1)
+        for each in batch
+    ]
+
+    def finished(state: CursorState) -> CursorState:
+        return state.moved_to(Progress(state.progress.cursor, tuple(each.offset for each in these)))
+
+    try:
+        tenure = self._tenure(queue)
+        cursor: GroupCursor = tenure.cursor
+        with told(self._context, "dead_letter", queue.partition, [columns_of(each.entry) for each in batch]):
+            aside = [(f"{cursor._group} {each.offset}", cursor._told(each)) for each in these]
+            await cursor._change(lambda state: state, Effects(aside=aside))
+        await cursor._change(finished)
+    except COMMAND_FAILURES:
+        self._lose(queue)
+        return False
+    queue.finish(batch, lane)
+    return True
+
+
+async def released_first(self: DrainedRevoke, queue: Any) -> bool:
+    await self._ownership.release([queue.partition], why="before the commit")
+    await self._quiet(queue)
+    await self._loop.ended(queue.partition)
+    return True
+
+
+@contextmanager
+def keeping_the_cache() -> Iterator[None]:
+    """Whoever lost a partition and gets it again goes on with what it had read."""
+
+    def lost(self: FencedOwnership, queue: Any) -> None:
+        self._tenures.forget(queue.partition, queue.token)
+        queue.locked = False
+
+    async def kept(self: FencedOwnership, queue: Any) -> bool:
+        tenure = self._tenures.of(queue.partition, queue.token)
+        if tenure is not None:
+            await self._renewal(queue.partition, tenure)
+            return self.believes(queue)
+        held, context = None, self._context
+        del context.queues[queue.partition]
+        try:
+            if await self.take(queue.partition):
+                held = self._tenures.held[queue.partition]
+                queue.token, queue.locked, queue.locked_ms = held.token, True, context.clock.now_ms()
+        finally:
+            context.queues[queue.partition] = queue
+        return held is not None
+
+    with patch.object(FencedOwnership, "lose", lost), patch.object(FencedOwnership, "_keep", kept):
+        yield
+
+
+@contextmanager
+def another_partition() -> Iterator[None]:
+    """What was not confirmed is sent to the next partition."""
+    shifts: dict[tuple[int, str], int] = defaultdict(int)
+    choice, append = Producer._choice, Producer._append
+
+    async def chosen(self: Producer, key: str) -> Any:
+        first, epoch = await choice(self, key)
+        at = self._partitions.index(first) + shifts[id(self), key]
+        return self._partitions[at % len(self._partitions)], epoch
+
+    async def appended(self: Producer, partition: Any, message: Any, key: str, epoch: int) -> Any:
+        try:
+            return await append(self, partition, message, key, epoch)
+        except COMMAND_FAILURES:
+            shifts[id(self), key] += 1
+            raise
+
+    with patch.object(Producer, "_choice", chosen), patch.object(Producer, "_append", appended):
+        yield
+
+
+async def at_once(*_: Any) -> bool:
+    return True
+
+
+@contextmanager
+def no_barrier() -> Iterator[None]:
+    with patch("engine.fifo.topics.followed.FollowedRoute.passed", at_once):
+        yield
+
+
+def session_of_zone(self: FencedUnderTest, name: str) -> str:
+    return name.rpartition("-")[0] or name
+
+
+@contextmanager
+def a_pool() -> Iterator[None]:
+    """Each message of a partition is worked on by itself."""
+    with patch.dict(process_queue._LANES, {Order.PARTITION: process_queue._LANES[Order.NONE]}):
+        yield
