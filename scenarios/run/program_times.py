@@ -7,7 +7,7 @@ from cluster.sim.station import Station, StationSettings
 from cluster.testbed import Testbed, TestbedAround
 from cluster.votes.levels import Setting
 from engine.ports import Command, Connection, Promise, Reply, Runtime
-from scenarios.clients.program_crash import wrapped
+from scenarios.clients.program_crash import Routable, wrapped
 from scenarios.queues.under_test import Wrap
 
 
@@ -35,7 +35,7 @@ class BusyTestbed(TestbedAround):
         return self._stations[process]
 
 
-class _BusyConnection:
+class _BusyConnection(Routable):
     """A connection of nobody yet. ``scenarios.clients.program_crash.wrapped`` makes it one of a certain program."""
 
     def __init__(self, way: Connection, testbed: BusyTestbed) -> None:
