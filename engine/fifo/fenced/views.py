@@ -88,8 +88,8 @@ class Views:
         """Zone → what it has, and its replies to ``more``; only zones that answered whose mark and era stayed.
 
         A server may carry out something else between two commands of a pipeline. So mark and era are read before
-        the data and after them. What a zone had before it was admitted does not count as that of an admitted zone,
-        nor does that of a copy of another zone, which brings that zone's mark along.
+        the data and after them: what a zone had before it was admitted does not count as that of an admitted zone. A
+        copy of another zone brings that zone's mark along, which is none of this zone's processes.
         """
         known = ("HMGET", self.keys.meta(partition), "mark", "era")
         read = ("HMGET", self.keys.registers(partition), *registers)

@@ -58,6 +58,8 @@ class FencedResults(Results):
             return GOES_ON
         for each in left:
             each.failed += 1
+            if not self._stores:
+                self._tell_failed(queue, each, handling)
         queue.put_back(left, lane)
         return pause_ms
 

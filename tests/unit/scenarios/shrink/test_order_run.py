@@ -5,12 +5,9 @@ Method: a drawn run of a mode of RocketMQ whose zombie writes an old cursor.
 
 from analysis.checkers.order.properties import Property
 from cluster.votes.levels import Level
-from engine.fifo.fenced.mechanisms import Fencing
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from scenarios.shrink.queue_run import shrink
 from scenarios.stories.order_story import order_story
-from scenarios.studies.ablated_queue import Ablation
-from scenarios.studies.ablation import conditions_of
 from scenarios.verbs.shrink import story_of
 
 
@@ -37,17 +34,6 @@ def test_a_cursor_that_a_zombie_wrote_is_shrunk_to_one_pause_and_told():
     places = [page.index(moment) for moment in moments]
     assert places == sorted(places)
     assert len(page.splitlines()) < 80
-
-
-def test_failures_that_are_counted_in_memory_are_shrunk_to_a_message_that_fails():
-    """docs/fifo-windows.md has the others."""
-    ablation = Ablation.of(Fencing.STORED_ATTEMPTS, engine="fifo")
-    conditions = conditions_of(ablation)[0]
-    drawn = scenario_of_class(
-        conditions.fault_class, level=conditions.level, mode=EngineMode.FENCED, seed=3, engine="fifo"
-    )
-    shrunk = shrink(drawn, Property.RETRIES, make_queue=ablation.make_queue, runs_max=60)
-    assert (len(shrunk.scenario.faults), len(shrunk.scenario.load.operations)) == (0, 1)
 
 
 def test_a_run_that_breaks_nothing_says_so_in_its_story():
