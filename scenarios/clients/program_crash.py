@@ -16,7 +16,7 @@ class ProgramCrashed(BaseException):
 class Routable(ABC):
     """A connection that a client policy makes one of a certain program: see ``scenarios.clients.policy``.
 
-    A base class, since whether a connection is one is asked often, and for a protocol Python looks up all its names.
+    A base class and no protocol: ``wrapped`` asks for it often, and ``isinstance`` is slow with protocols.
     """
 
     @abstractmethod

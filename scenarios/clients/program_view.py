@@ -68,7 +68,7 @@ class ProgramView:
         self, connection: Connection, commands: tuple[Command, ...], check: Callable[[], None]
     ) -> list[Reply]:
         """``check`` raises if the program has ended while it stood still."""
-        reached = self._commands_left is not None and self._counted(self._commands_left - len(commands))
+        reached = self._commands_left is not None and self._pause_reached(self._commands_left - len(commands))
         if reached and not self._after_effect:
             self._stand_still()
         if self._resumed is not None or self.altered:
@@ -123,8 +123,8 @@ class ProgramView:
         if self._resumed is None and self._runtime is not None:
             self._resumed = self._runtime.promise()
 
-    def _counted(self, left: int) -> bool:
-        """Whether that was the command of the pause."""
+    def _pause_reached(self, left: int) -> bool:
+        """So many commands are ``left`` until the pause; whether that was the one of the pause."""
         self._commands_left = left if left > 0 else None
         return left <= 0
 

@@ -72,8 +72,8 @@ def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compo
         messages = []
         for number in islice(numbers, count):
             name = f"{zone}-{number:06d}"
-            drawn = _drawn(load, name, contents, draw_delay_ns)
-            messages.append(Message(id=name, **{**drawn, **route(), **keyed(name), **told}))
+            fields = _fields(load, name, contents, draw_delay_ns)
+            messages.append(Message(id=name, **{**fields, **route(), **keyed(name), **told}))
         return tuple(messages)
 
     return compose
@@ -131,7 +131,7 @@ def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
         time_s += random.expovariate(rate_per_s) if poisson else gap_s
 
 
-def _drawn(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> dict[str, Any]:
+def _fields(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> dict[str, Any]:
     return {
         "payload": payload_of(name, size=load.payload_bytes),
         "timeout_ms": round(draw_delay_ns() / _NS_PER_MS),

@@ -7,7 +7,7 @@ from scenarios.spec.ordered.sections import Keys
 
 
 def keying(keys: Keys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[str], dict[str, str]]:
-    """Draws what a message of the producer of ``zone`` has by its id: a key and, if keys have states, what it says."""
+    """Draws the key of the next message of a producer, given its id, and what it says if keys have states."""
     if keys is None:
         return lambda _name: {}
     owner = "" if keys.shared else f"{zone}-"
