@@ -2,7 +2,6 @@
 
 import inspect
 import textwrap
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -15,7 +14,6 @@ from engine.fifo.consumer.results import GOES_ON, Results, columns_of
 from engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor, SetAside
 from engine.fifo.fenced.member.ownership import FencedOwnership
 from engine.fifo.fenced.member.results import FencedResults
-from engine.fifo.fenced.member.revoke import DrainedRevoke
 from engine.fifo.fenced.member.told import told
 from engine.fifo.log.producer import Producer
 from engine.fifo.log.progress import Progress
@@ -90,13 +88,6 @@ async def aside_in_two(self: FencedResults, queue: Any, lane: str, batch: Any) -
     return True
 
 
-async def released_first(self: DrainedRevoke, queue: Any) -> bool:
-    await self._ownership.release([queue.partition], why="before the commit")
-    await self._quiet(queue)
-    await self._loop.ended(queue.partition)
-    return True
-
-
 @contextmanager
 def keeping_the_cache() -> Iterator[None]:
     """Whoever lost a partition and gets it again goes on with what it had read."""
@@ -124,40 +115,34 @@ def keeping_the_cache() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def another_partition() -> Iterator[None]:
-    """What was not confirmed is sent to the next partition."""
-    shifts: dict[tuple[int, str], int] = defaultdict(int)
-    choice, append = Producer._choice, Producer._append
-
-    async def chosen(self: Producer, key: str) -> Any:
-        first, epoch = await choice(self, key)
-        at = self._partitions.index(first) + shifts[id(self), key]
-        return self._partitions[at % len(self._partitions)], epoch
-
-    async def appended(self: Producer, partition: Any, message: Any, key: str, epoch: int) -> Any:
-        try:
-            return await append(self, partition, message, key, epoch)
-        except COMMAND_FAILURES:
-            shifts[id(self), key] += 1
-            raise
-
-    with patch.object(Producer, "_choice", chosen), patch.object(Producer, "_append", appended):
-        yield
+async def tried_elsewhere(self: Producer, partition: Any, message: Any, key: str, epoch: int) -> Any:
+    """What was not confirmed is sent once more, to the next partition."""
+    try:
+        return await APPEND(self, partition, message, key, epoch)
+    except COMMAND_FAILURES:
+        following = (self._partitions.index(partition) + 1) % len(self._partitions)
+        return await APPEND(self, self._partitions[following], message, key, epoch)
 
 
-async def at_once(*_: Any) -> bool:
+APPEND = Producer._append
+
+
+async def always_passed(*_: Any) -> bool:
     return True
 
 
 @contextmanager
 def no_barrier() -> Iterator[None]:
-    with patch("engine.fifo.topics.followed.FollowedRoute.passed", at_once):
+    with patch("engine.fifo.topics.followed.FollowedRoute.passed", always_passed):
         yield
 
 
-def session_of_zone(self: FencedUnderTest, name: str) -> str:
-    return name.rpartition("-")[0] or name
+def zones_of_one_name(self: FencedUnderTest, site: Any, _session: str, settings: Any, member: str) -> Any:
+    """To the zones all members of a zone are one."""
+    return ZONES(self, site, site.zone, settings, member)
+
+
+ZONES = FencedUnderTest._zones
 
 
 @contextmanager

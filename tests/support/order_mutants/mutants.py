@@ -1,6 +1,6 @@
 """The bugs, with the drawn runs in which each is looked for, and how such a run is made small."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +10,16 @@ import yaml
 from support.order_mutants.bugs import (
     Plant,
     a_pool,
-    another_partition,
     aside_in_two,
     committed_first,
     expression,
     keeping_the_cache,
     method,
     no_barrier,
-    released_first,
-    session_of_zone,
     skipped,
     through_a_side_topic,
+    tried_elsewhere,
+    zones_of_one_name,
 )
 
 from analysis.checkers.order.properties import Property
@@ -30,8 +29,7 @@ from engine.fifo.consumer.results import Results
 from engine.fifo.fenced.cursor import GroupCursor
 from engine.fifo.fenced.mechanisms import Fencing
 from engine.fifo.fenced.member.results import FencedResults
-from engine.fifo.fenced.member.revoke import DrainedRevoke
-from engine.fifo.log.producer import Sending
+from engine.fifo.log.producer import Producer, Sending
 from engine.fifo.settings import Begin
 from scenarios.clients.sinks import Sink
 from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
@@ -89,8 +87,9 @@ class OrderMutant:
             return self.breaks in attempt(scenario, make_queue=self.make_queue).verdict.violated
 
     def kept(self, scenario: Scenario) -> bool:
-        """Whether the run keeps its property without the bug."""
-        return self.breaks not in attempt(self.control(scenario)).verdict.violated
+        """Whether the run keeps the property without the bug; in mode fenced, whether it breaks nothing at all."""
+        violated = attempt(self.control(scenario)).verdict.violated
+        return not violated if self.control is IN_MODE_FENCED else self.breaks not in violated
 
     def shrunk(self, scenario: Scenario) -> Scenario:
         with self.plant():
@@ -129,6 +128,16 @@ def back_before_its_release(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"faults": faults})
 
 
+def released_before_its_commit(scenario: Scenario) -> Scenario:
+    """A consumer gives its partitions up, and how far it was arrives when another has gone on."""
+    faults = (
+        MemberHidden(kind="member_hidden", zone="a", at_s=0.2, for_s=0.5, consumer=0, hidden="a-0"),
+        MemberHidden(kind="member_hidden", zone="a", at_s=0.1, for_s=0.6, consumer=1, hidden="a-0"),
+        CommandDelay(kind="command_delay", zone="a", at_s=0.1, for_s=0.5, consumer=0, script="HSET", late_ms=150),
+    )
+    return scenario.model_copy(update={"faults": faults})
+
+
 def in_time(scenario: Scenario) -> Scenario:
     return scenario.model_copy(
         update={"faults": tuple(fault for fault in scenario.faults if not isinstance(fault, CommandDelay))}
@@ -152,7 +161,11 @@ MUTANTS = {
         breaks=Property.NO_GAPS, plant=method(ConsumeLoop, "_handed_over", committed_first)
     ),
     "unlock before the commit": OrderMutant(
-        breaks=Property.EXCLUSION, plant=method(DrainedRevoke, "of", released_first), faults=FaultClass.CRASH_OVERLONG
+        breaks=Property.SINK,
+        mode=EngineMode.ROCKETMQ_5_3,
+        faults=FaultClass.NONE,
+        changed=released_before_its_commit,
+        control=in_time,
     ),
     "forced unlock": OrderMutant(
         breaks=Property.EXCLUSION, off=(Fencing.DRAINED_RELEASE,), faults=FaultClass.CRASH_OVERLONG
@@ -179,10 +192,16 @@ MUTANTS = {
     ),
     "resize without a barrier": OrderMutant(breaks=Property.STRICT_ORDER, plant=no_barrier, faults=FaultClass.RESIZED),
     "two asynchronous sends": OrderMutant(
-        breaks=Property.PRODUCED_IN_ORDER, mode=EngineMode.ROCKETMQ_5_3, changed=of_queue(producer=Sending.ASYNCHRONOUS)
+        breaks=Property.PRODUCED_IN_ORDER,
+        mode=EngineMode.ROCKETMQ_5_3,
+        faults=FaultClass.CUT_DROP,
+        changed=of_queue(producer=Sending.ASYNCHRONOUS),
+        control=of_queue(producer=Sending.ORDERED),
     ),
     "retry to another partition": OrderMutant(
-        breaks=Property.PRODUCED_IN_ORDER, plant=another_partition, faults=FaultClass.CUT_DROP
+        breaks=Property.PRODUCED_IN_ORDER,
+        plant=method(Producer, "_append", tried_elsewhere),
+        faults=FaultClass.CUT_DROP,
     ),
     "beginning looked up twice": OrderMutant(
         breaks=Property.NO_GAPS,
@@ -190,8 +209,8 @@ MUTANTS = {
         changed=of_queue(begins=Begin.LAST),
         faults=FaultClass.CONSUMER_CRASH,
     ),
-    "token is the client's name": OrderMutant(
-        breaks=Property.EXCLUSION, plant=method(FencedUnderTest, "_session_of", session_of_zone)
+    "token is the client's name, and two have one": OrderMutant(
+        breaks=Property.EXCLUSION, plant=method(FencedUnderTest, "_zones", zones_of_one_name)
     ),
     "counter lost at a fail-over": OrderMutant(
         breaks=Property.FENCING,
@@ -211,14 +230,14 @@ MUTANTS = {
 """As section *Mutants* of docs/fifo-windows.md names them."""
 
 
-def small_run(mutant: OrderMutant) -> tuple[int, Scenario] | None:
-    """A seed, and its run made small; None if no seed has one that is small enough."""
+def small_run(mutant: OrderMutant) -> Scenario | None:
+    """Of the first seed that has one; None if none has."""
     for seed in range(1, SEEDS_MAX + 1):
         scenario = mutant.drawn(seed)
         if mutant.broken(scenario) and mutant.kept(scenario):
             small = mutant.shrunk(scenario)
             if is_small(small) and mutant.kept(small):
-                return seed, small
+                return small
     return None
 
 
@@ -229,3 +248,15 @@ def is_small(scenario: Scenario) -> bool:
 def stored() -> dict[str, Scenario]:
     documents = yaml.safe_load(STORE.read_text(encoding="utf-8"))
     return {name: scenario_of(document, source=f"{STORE.name}, {name}") for name, document in documents.items()}
+
+
+def store(runs: Mapping[str, Scenario]) -> None:
+    documents = {name: runs[name].model_dump(mode="json", exclude_defaults=True) for name in MUTANTS if name in runs}
+    STORE.write_text(yaml.safe_dump(documents, sort_keys=False, width=120), encoding="utf-8")
+
+
+def row(name: str, small: Scenario) -> str:
+    """Of section *Mutants* of docs/fifo-windows.md."""
+    mutant, faults = MUTANTS[name], ", ".join(f"`{fault.kind}`" for fault in small.faults) or "none"
+    drawn = f"{mutant.faults}, {small.seed}"
+    return f"| {name} | {mutant.breaks} | {drawn} | {faults} | {len(small.load.operations or ())} |"

@@ -4,7 +4,8 @@ Method: the small runs that ``support.order_mutants`` has found and stored, with
 """
 
 import pytest
-from support.order_mutants.mutants import FAULTS_MAX, MUTANTS, OPERATIONS_MAX, stored
+from support.order_mutants.mutants import MUTANTS, is_small, row, stored
+from support.project_files import ROOT
 
 RUNS = stored()
 
@@ -12,6 +13,10 @@ RUNS = stored()
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_small_run_tells_a_planted_bug_from_none(name):
     mutant, run = MUTANTS[name], RUNS[name]
-    assert len(run.faults) <= FAULTS_MAX
-    assert len(run.load.operations) <= OPERATIONS_MAX
-    assert (mutant.broken(run), mutant.kept(run)) == (True, True)
+    assert (is_small(run), mutant.broken(run), mutant.kept(run)) == (True, True, True)
+
+
+def test_the_page_tells_of_each_bug_and_of_the_run_that_is_stored():
+    assert list(RUNS) == list(MUTANTS)
+    page = (ROOT / "docs" / "fifo-windows.md").read_text(encoding="utf-8")
+    assert [name for name, run in RUNS.items() if f"{row(name, run)}\n" not in page] == []
