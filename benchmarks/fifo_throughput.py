@@ -80,7 +80,10 @@ async def fenced(cluster: RealCluster, options: argparse.Namespace, batch: int) 
     def wrap(inner: Connection) -> Connection:
         return Named(inner, counts)
 
-    members = [await queue.member(zone, wrap, name=zone, listener=listen, observer=Unobserved()) for zone in ZONES]
+    members = [
+        await queue.member(zone, wrap, name=f"consumer-{zone}-0", listener=listen, observer=Unobserved())
+        for zone in ZONES
+    ]
     for member in members:
         await member.start()
     while sum(len(member.owned) for member in members) < options.partitions:  # noqa: ASYNC110, nothing tells of it
