@@ -63,13 +63,13 @@ def listed(client):
 
 
 def told(gateway, ask):
-    return {protocol: _told(gateway, ask, protocol) for protocol in (2, 3)}
-
-
-def _told(gateway, ask, protocol):
-    with gateway.client(protocol=protocol) as client:
-        client.flushall()
-        return ask(client)
+    """What ``ask`` hears, by protocol."""
+    found = {}
+    for protocol in (2, 3):
+        with gateway.client(protocol=protocol) as client:
+            client.flushall()
+            found[protocol] = ask(client)
+    return found
 
 
 @pytest.mark.parametrize("name", ["votes by version", "versions for anti-entropy only"])
