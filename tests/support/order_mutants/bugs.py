@@ -1,9 +1,8 @@
 """Bugs of ordered messages, there while they are entered: ``mutants`` names them."""
 
-import inspect
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -17,7 +16,8 @@ from engine.fifo.fenced.member.results import FencedResults
 from engine.fifo.fenced.member.told import told
 from engine.fifo.log.producer import Producer
 from engine.fifo.log.progress import Progress
-from engine.fifo.settings import Order
+from engine.fifo.settings import ConsumerSettings, Order
+from scenarios.clients.sinks import Sink
 from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
 
 Plant = Callable[[], AbstractContextManager[Any]]
@@ -27,14 +27,12 @@ def method(owner: type, name: str, changed: Callable[..., Any]) -> Plant:
     return lambda: patch.object(owner, name, changed)
 
 
-def expression(owner: type, name: str, old: str, new: str) -> Plant:
-    """The method with ``new`` in the place of ``old``."""
-    function = inspect.unwrap(getattr(owner, name))
-    text = textwrap.dedent(inspect.getsource(function))
-    assert text.count(old) == 1, f"{owner.__name__}.{name} has {old!r} {text.count(old)} times"
-    made: dict[str, Any] = {}
-    exec(compile(text.replace(old, new), f"{name} planted", "exec"), function.__globals__, made)
-    return method(owner, name, made[name])
+def unfenced(self: Sink, effect: Any) -> Any:
+    self.fenced = False
+    return TAKE(self, effect)
+
+
+TAKE = Sink.take
 
 
 async def committed_first(self: ConsumeLoop, queue: Any, batch: Any, handling: Any) -> Any:
@@ -125,6 +123,25 @@ async def tried_elsewhere(self: Producer, partition: Any, message: Any, key: str
 
 
 APPEND = Producer._append
+
+
+async def not_written(self: GroupCursor, *, begins: int) -> None:
+    """Where a group begins is in the memory of its first owner."""
+    if self.register.state:
+        await ADOPT(self, begins=begins)
+    else:
+        self.state = CursorState(progress=Progress(begins))
+
+
+ADOPT = GroupCursor.adopt
+
+
+def one_attempt_more(self: FencedUnderTest, name: str) -> ConsumerSettings:
+    settings = SETTINGS_OF(self, name)
+    return replace(settings, reconsumed_max=settings.reconsumed_max + 1)
+
+
+SETTINGS_OF = FencedUnderTest._settings_of
 
 
 async def always_passed(*_: Any) -> bool:

@@ -12,13 +12,15 @@ from support.order_mutants.bugs import (
     a_pool,
     aside_in_two,
     committed_first,
-    expression,
     keeping_the_cache,
     method,
     no_barrier,
+    not_written,
+    one_attempt_more,
     skipped,
     through_a_side_topic,
     tried_elsewhere,
+    unfenced,
     zones_of_one_name,
 )
 
@@ -118,42 +120,35 @@ def working(ms: int) -> Change:
     )
 
 
-def back_before_its_release(scenario: Scenario) -> Scenario:
-    """A consumer gives its partitions up and gets them again before its release arrives; another wants them, too."""
-    faults = (
-        MemberHidden(kind="member_hidden", zone="a", at_s=0.2, for_s=0.08, consumer=0, hidden="a-0"),
-        MemberHidden(kind="member_hidden", zone="a", at_s=0.1, for_s=0.6, consumer=1, hidden="a-0"),
-        CommandDelay(kind="command_delay", zone="a", at_s=0.1, for_s=0.5, consumer=0, script="unlock", late_ms=150),
-    )
-    return scenario.model_copy(update={"faults": faults})
+def given_up(late: str, *, for_s: float) -> Change:
+    """A consumer gives its partitions up, which another wants; what it sends of the script ``late`` arrives later.
 
-
-def released_before_its_commit(scenario: Scenario) -> Scenario:
-    """A consumer gives its partitions up, and how far it was arrives when another has gone on."""
+    It wants them again after ``for_s``.
+    """
     faults = (
-        MemberHidden(kind="member_hidden", zone="a", at_s=0.2, for_s=0.5, consumer=0, hidden="a-0"),
+        MemberHidden(kind="member_hidden", zone="a", at_s=0.2, for_s=for_s, consumer=0, hidden="a-0"),
         MemberHidden(kind="member_hidden", zone="a", at_s=0.1, for_s=0.6, consumer=1, hidden="a-0"),
-        CommandDelay(kind="command_delay", zone="a", at_s=0.1, for_s=0.5, consumer=0, script="HSET", late_ms=150),
+        CommandDelay(kind="command_delay", zone="a", at_s=0.1, for_s=0.5, consumer=0, script=late, late_ms=150),
     )
-    return scenario.model_copy(update={"faults": faults})
+    return lambda scenario: scenario.model_copy(update={"faults": faults})
 
 
 def in_time(scenario: Scenario) -> Scenario:
-    return scenario.model_copy(
-        update={"faults": tuple(fault for fault in scenario.faults if not isinstance(fault, CommandDelay))}
-    )
+    """Nothing arrives late."""
+    faults = tuple(fault for fault in scenario.faults if not isinstance(fault, CommandDelay))
+    return scenario.model_copy(update={"faults": faults})
 
 
 MUTANTS = {
     "no fence": OrderMutant(breaks=Property.FENCING, off=(Fencing.ORDERED_WRITES,)),
     "fence at the cursor only": OrderMutant(
-        breaks=Property.SINK, plant=expression(Sink, "take", "if self.fenced:", "if False:"), changed=working(40)
+        breaks=Property.SINK, plant=method(Sink, "take", unfenced), changed=working(40)
     ),
     "release by id": OrderMutant(
         breaks=Property.ONE_OWNER,
         mode=EngineMode.ROCKETMQ_5_3,
         faults=FaultClass.NONE,
-        changed=back_before_its_release,
+        changed=given_up("unlock", for_s=0.08),
         control=in_time,
     ),
     "commit by last write": OrderMutant(breaks=Property.CURSOR, mode=EngineMode.ROCKETMQ_5_3),
@@ -164,7 +159,7 @@ MUTANTS = {
         breaks=Property.SINK,
         mode=EngineMode.ROCKETMQ_5_3,
         faults=FaultClass.NONE,
-        changed=released_before_its_commit,
+        changed=given_up("HSET", for_s=0.5),
         control=in_time,
     ),
     "forced unlock": OrderMutant(
@@ -186,10 +181,7 @@ MUTANTS = {
     "retry by a side topic": OrderMutant(
         breaks=Property.STRICT_ORDER, plant=method(FencedResults, "_failed", through_a_side_topic), changed=failing(1)
     ),
-    "a pool for a partition": OrderMutant(
-        breaks=Property.EXCLUSION,
-        plant=a_pool,
-    ),
+    "a pool for a partition": OrderMutant(breaks=Property.EXCLUSION, plant=a_pool),
     "resize without a barrier": OrderMutant(breaks=Property.STRICT_ORDER, plant=no_barrier, faults=FaultClass.RESIZED),
     "two asynchronous sends": OrderMutant(
         breaks=Property.PRODUCED_IN_ORDER,
@@ -205,7 +197,7 @@ MUTANTS = {
     ),
     "beginning looked up twice": OrderMutant(
         breaks=Property.NO_GAPS,
-        plant=expression(GroupCursor, "adopt", "if self.register.store.adopts or not known:", "if known:"),
+        plant=method(GroupCursor, "adopt", not_written),
         changed=of_queue(begins=Begin.LAST),
         faults=FaultClass.CONSUMER_CRASH,
     ),
@@ -218,12 +210,22 @@ MUTANTS = {
         level=Level.DC_ONE,
         faults=FaultClass.LOSS_AND_TAKEOVER,
     ),
+    "a zone's own state taken over": OrderMutant(
+        breaks=Property.CURSOR, off=(Fencing.ADOPTION,), faults=FaultClass.LOSS_AND_TAKEOVER
+    ),
+    "offsets by anybody": OrderMutant(breaks=Property.ONE_LOG, off=(Fencing.ONE_WRITER,), faults=FaultClass.CUT_HOLD),
+    "handed out before it is decided": OrderMutant(
+        breaks=Property.ONE_LOG, off=(Fencing.PROVEN_ENTRIES,), faults=FaultClass.LOSS_AND_TAKEOVER
+    ),
+    "a zone that lost something votes": OrderMutant(
+        breaks=Property.CURSOR, off=(Fencing.ADMISSION,), faults=FaultClass.LOSS_AND_TAKEOVER
+    ),
     "pause below the least": OrderMutant(
         breaks=Property.RETRIES, plant=method(Results, "_pause", lambda *_: 1), changed=failing(1)
     ),
     "one attempt too many": OrderMutant(
         breaks=Property.RETRIES,
-        plant=expression(FencedResults, "_failed", "each.failed >= settings", "each.failed > settings"),
+        plant=method(FencedUnderTest, "_settings_of", one_attempt_more),
         changed=failing(5, reconsumed_max=1),
     ),
 }
