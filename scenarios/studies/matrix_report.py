@@ -258,6 +258,11 @@ class MatrixReport(StudyReport[Matrix]):
         matrix = self.study
         yield f"{effort(runs=matrix.runs, took_s=self.took_s, known=self.study.known)}."
         yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
+        if broken := [result.decided for result in matrix.cells.values() if result.broken]:
+            yield (
+                "A class that a broken cell does not name occurred in none of its runs: "
+                f"below {_bound(min(broken))} with 95 % confidence if each of them judges it."
+            )
         for cell, order in self._orders():
             yield f"{cell.name}: {order.seeds:,} runs had partitions that stood still; {order.in_words()}."
         if not matrix.complete:
@@ -283,9 +288,13 @@ def _words(result: CellResult) -> str:
     if not result.broken:
         if not result.decided:
             return f"{result.runs} undecided"
-        bound = share_bound(result.decided)
-        return f"held (< {bound:.1%}){undecided}" if bound >= _SMALL else f"held (< {bound:.3%}){undecided}"
+        return f"held (< {_bound(result.decided)}){undecided}"
     return ", ".join(f"{name} {share(len(result.seeds(name)), result.decided)}" for name in result.broken) + undecided
+
+
+def _bound(decided: int) -> str:
+    bound = share_bound(decided)
+    return f"{bound:.1%}" if bound >= _SMALL else f"{bound:.3%}"
 
 
 def fill_matrix(

@@ -32,6 +32,7 @@ def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_ce
     told = capsys.readouterr()
     assert "held (< 95.0%)" in told.out
     assert "stuck 100.0%" in told.out
+    assert "does not name occurred in none of its runs: below 95.0%" in told.out
     (file,) = files.iterdir()
     assert f"zonelab run {file} --on sim" in told.out
     assert f"(files/{file.name})" in page.read_text()
