@@ -1,0 +1,82 @@
+import java.nio.charset.StandardCharsets;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.Message;
+
+/** A producer that says when it is done, or an orderly consumer that starts when told and says what happens to it. */
+public class OrderlyClient {
+    static final int WORK_MS = 100;
+    static final int FACTOR = 20;
+
+    public static void main(String[] arguments) throws Exception {
+        String servers = arguments[1];
+        String topic = arguments[2];
+        if (arguments[0].equals("produce")) {
+            produce(servers, topic, Integer.parseInt(arguments[3]));
+        } else {
+            consume(servers, topic, arguments[3]);
+        }
+    }
+
+    static void produce(String servers, String topic, int messages) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer("producers-" + topic);
+        producer.setNamesrvAddr(servers);
+        producer.setSendMsgTimeout(60_000);
+        producer.start();
+        try {
+            for (int number = 0; number < messages; number++) {
+                producer.send(new Message(topic, "body".getBytes(StandardCharsets.UTF_8)));
+            }
+            awaitRoute(producer, topic);
+        } finally {
+            producer.shutdown();
+        }
+        System.out.println("started");
+        Thread.sleep(Long.MAX_VALUE);
+    }
+
+    /** The name server hears late of some topics that were made at the same time, and a consumer needs it. */
+    static void awaitRoute(DefaultMQProducer producer, String topic) throws InterruptedException {
+        while (true) {
+            try {
+                producer.fetchPublishMessageQueues(topic);
+                return;
+            } catch (MQClientException unknown) {
+                Thread.sleep(100);
+            }
+        }
+    }
+
+    static void consume(String servers, String topic, String name) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("group-" + topic);
+        consumer.setNamesrvAddr(servers);
+        consumer.setInstanceName(name + "-" + topic);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.setHeartbeatBrokerInterval(30_000 / FACTOR);
+        consumer.setPollNameServerInterval(30_000 / FACTOR);
+        consumer.setPersistConsumerOffsetInterval(5_000 / FACTOR);
+        consumer.subscribe(topic, "*");
+        consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+            System.out.println("begun " + context.getMessageQueue().getQueueId());
+            try {
+                Thread.sleep(WORK_MS);
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+            }
+            return ConsumeOrderlyStatus.SUCCESS;
+        });
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            System.out.println("stopping");
+            consumer.shutdown();
+        }));
+        System.out.println("up");
+        System.in.read();
+        consumer.start();
+        System.out.println("started");
+        Thread.sleep(Long.MAX_VALUE);
+    }
+}
