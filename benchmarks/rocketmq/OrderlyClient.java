@@ -6,6 +6,7 @@ import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.topic.TopicValidator;
 
 /** A producer that says when it is done, or an orderly consumer that starts when told and says what happens to it. */
 public class OrderlyClient {
@@ -28,6 +29,7 @@ public class OrderlyClient {
         producer.setSendMsgTimeout(60_000);
         producer.start();
         try {
+            awaitRoute(producer, TopicValidator.AUTO_CREATE_TOPIC_KEY_TOPIC);
             for (int number = 0; number < messages; number++) {
                 producer.send(new Message(topic, "body".getBytes(StandardCharsets.UTF_8)));
             }
@@ -39,7 +41,7 @@ public class OrderlyClient {
         Thread.sleep(Long.MAX_VALUE);
     }
 
-    /** The name server hears late of some topics that were made at the same time, and a consumer needs it. */
+    /** A broker listens before the name server knows it. */
     static void awaitRoute(DefaultMQProducer producer, String topic) throws InterruptedException {
         while (true) {
             try {

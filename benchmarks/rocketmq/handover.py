@@ -150,6 +150,8 @@ class Rocketmq:
             "mappedFileSizeCommitLog=67108864\ndefaultTopicQueueNums=2\nserverChannelMaxIdleTimeSeconds=6\n"
             "waitTimeMillsInSendQueue=60000\nregisterNameServerPeriod=10000\n"
         )
+        self.one_producer = threading.Lock()
+        """Of topics that are made at the same time the name server may never hear."""
         self._programs = ExitStack()
 
     @property
@@ -206,7 +208,7 @@ def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrie
     drawn = random.Random(topic)
     joins = event == "join"
     try:
-        with closing(rocketmq.client("produce", topic, str(MESSAGES))) as producer:
+        with rocketmq.one_producer, closing(rocketmq.client("produce", topic, str(MESSAGES))) as producer:
             producer.first_s("started")
         with ExitStack() as programs:
             m, other = consumers = [
