@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
@@ -78,9 +78,10 @@ class Program:
         self.said_s: dict[str, list[float]] = {"up": [], "started": [], M_BEGUN: [], N_BEGUN: [], "stopping": []}
         self.closed_s: float | None = None
         self._errors = folder / f"{name}.err"
+        home = [f"-Duser.home={folder}", f"-Djava.io.tmpdir={folder}"]
         with self._errors.open("w") as errors:
             self.process = subprocess.Popen(
-                [*LAUNCHER, str(shutil.which("java")), f"-Duser.home={folder}", *TIMES, *REFLECTION, *command],
+                [*LAUNCHER, str(shutil.which("java")), *home, *TIMES, *REFLECTION, *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -153,6 +154,7 @@ class Rocketmq:
         self.one_producer = threading.Lock()
         """Of topics that are made at the same time the name server may never hear."""
         self._programs = ExitStack()
+        self._clients: list[Program] = []
 
     @property
     def names(self) -> str:
@@ -169,7 +171,13 @@ class Rocketmq:
 
     def client(self, role: str, topic: str, argument: str) -> Program:
         command = ["-cp", f"{self.folder}:{self._jars}", "OrderlyClient", role, self.names, topic, argument]
-        return Program(f"{topic}-{argument}", command, self.folder)
+        client = Program(f"{topic}-{argument}", command, self.folder)
+        self._clients.append(client)
+        return client
+
+    def kill_clients(self) -> None:
+        for client in self._clients:
+            client.process.kill()
 
     def close(self) -> None:
         self._programs.close()
@@ -178,16 +186,7 @@ class Rocketmq:
 def jars_of(part: str, release: str, folder: Path) -> str:
     """The class path of a part of RocketMQ and of what it needs, copied by Maven."""
     jars = folder / f"{part}-{release}"
-    copy = [
-        "mvn",
-        "-q",
-        "-B",
-        "-Dstyle.color=never",
-        "-f",
-        str(HERE / "pom.xml"),
-        f"-Dpart={part}",
-        f"-Drelease={release}",
-    ]
+    copy = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dpart={part}", f"-Drelease={release}"]
     subprocess.run([*copy, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"], check=True, stdout=sys.stderr)
     return f"{jars}/*"
 
@@ -224,7 +223,7 @@ def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrie
                 other.begin()
                 other.first_s(N_BEGUN)
             happens_s = m.first_s("started") + drawn.uniform(5, 9) + (FIRST_FLUSH_S if event == "kill after it" else 0)
-            time.sleep(max(0, happens_s - time.monotonic()))
+            m.wait_for(lambda: time.monotonic() > happens_s, "moment")
             return joined(other) if joins else taken(event, m, other, drawn)
     except BaseException:
         all_up.abort()
@@ -261,6 +260,11 @@ def tries_of(rocketmq: Rocketmq, event: str, tries: int, beside: int) -> list[tu
         with ThreadPoolExecutor(len(numbers)) as pool:
             topics = [f"{event}-{number}".replace(" ", "-") for number in numbers]
             futures = [pool.submit(one_try, rocketmq, event, topic, all_up) for topic in topics]
+            try:
+                wait(futures)
+            except KeyboardInterrupt:
+                rocketmq.kill_clients()
+                raise
         errors = [error for future in futures if (error := future.exception())]
         for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
             raise error
