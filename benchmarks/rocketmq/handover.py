@@ -34,25 +34,25 @@ from statistics import median
 from typing import IO
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
 
 from environment import environment  # noqa: E402
+from fifo_handover import EVENTS, GIVEN_UP_S, WORK_MS  # noqa: E402
 
-EVENTS = ("kill before the first flush", "kill after it", "standing still", "join", "graceful stop")
+from cluster.real.zones.port import HOST, PortReservation  # noqa: E402
+from cluster.real.zones.process import launcher  # noqa: E402
+
 NAME_SERVER_RELEASE = "4.9.4"
 """It is not published for every release of the broker, and has nothing to do with locks."""
 
 MESSAGES = 800
-WORK_S = 0.1
 M_BEGUN, N_BEGUN = "begun 0", "begun 1"
 """A message of the queue that m owns, and of n's."""
 
 FIRST_FLUSH_S = 10.0
 """After the start of a client. It cannot be set."""
 
-GIVEN_UP_S = 60.0
-LAUNCHER = [sys.executable, str(ROOT / "cluster/real/zones/process/launcher.py"), str(os.getpid())]
+LAUNCHER = [sys.executable, launcher.__file__, str(os.getpid())]
 REFLECTION = [
     *("--add-opens", "java.base/java.nio=ALL-UNNAMED", "--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"),
     *("--add-opens", "java.base/java.lang=ALL-UNNAMED", "--add-opens", "java.base/jdk.internal.ref=ALL-UNNAMED"),
@@ -123,7 +123,7 @@ class Program:
             if self.closed_s is not None:
                 raise ChildProcessError(f"{self.name} ended before its {what}: {self._errors.read_text()[-2_000:]}")
             if time.monotonic() > deadline_s:
-                raise TimeoutError(f"{what} of {self.name} did not come within {GIVEN_UP_S:.0f} s")
+                raise TimeoutError(f"{what} of {self.name} did not come within {GIVEN_UP_S} s")
             time.sleep(0.001)
 
     def close(self) -> None:
@@ -140,13 +140,13 @@ class Rocketmq:
         self._jars = jars_of("rocketmq-broker", release, folder)
         self._names_jars = jars_of("rocketmq-namesrv", NAME_SERVER_RELEASE, folder)
         subprocess.run(["javac", "-cp", self._jars, "-d", str(folder), str(HERE / "OrderlyClient.java")], check=True)
-        self._names_port, self._broker_port = free_port(), free_port()
+        self._names_port, self._broker_port = PortReservation(None), PortReservation(None)
         (folder / "conf").mkdir()
         for server in ("namesrv", "broker"):
             (folder / "conf" / f"logback_{server}.xml").write_text("<configuration/>")
-        (folder / "names.conf").write_text(f"listenPort={self._names_port}\n")
+        (folder / "names.conf").write_text(f"listenPort={self._names_port.port}\n")
         (folder / "broker.conf").write_text(
-            f"namesrvAddr={self.names}\nbrokerIP1=127.0.0.1\nlistenPort={self._broker_port}\n"
+            f"namesrvAddr={self.names}\nbrokerIP1={HOST}\nlistenPort={self._broker_port.port}\n"
             f"storePathRootDir={folder}/store\nstorePathCommitLog={folder}/store/commitlog\n"
             "mappedFileSizeCommitLog=67108864\ndefaultTopicQueueNums=2\nserverChannelMaxIdleTimeSeconds=6\n"
             "waitTimeMillsInSendQueue=60000\nregisterNameServerPeriod=10000\n"
@@ -158,11 +158,11 @@ class Rocketmq:
 
     @property
     def names(self) -> str:
-        return f"127.0.0.1:{self._names_port}"
+        return f"{HOST}:{self._names_port.port}"
 
     def start(self) -> None:
-        self._serve("names", self._names_jars, "org.apache.rocketmq.namesrv.NamesrvStartup", self._names_port)
-        self._serve("broker", self._jars, "org.apache.rocketmq.broker.BrokerStartup", self._broker_port)
+        self._serve("names", self._names_jars, "org.apache.rocketmq.namesrv.NamesrvStartup", self._names_port.port)
+        self._serve("broker", self._jars, "org.apache.rocketmq.broker.BrokerStartup", self._broker_port.port)
 
     def _serve(self, name: str, jars: str, main: str, port: int) -> None:
         command = ["-Xmx1g", "-cp", jars, main, "-c", f"{name}.conf"]
@@ -181,6 +181,8 @@ class Rocketmq:
 
     def close(self) -> None:
         self._programs.close()
+        self._names_port.release()
+        self._broker_port.release()
 
 
 def jars_of(part: str, release: str, folder: Path) -> str:
@@ -191,15 +193,9 @@ def jars_of(part: str, release: str, folder: Path) -> str:
     return f"{jars}/*"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def listens(port: int) -> bool:
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex((HOST, port)) == 0
 
 
 def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrier) -> tuple[float, float | None]:
@@ -238,7 +234,7 @@ def joined(a: Program) -> tuple[float, None]:
 def taken(event: str, m: Program, n: Program, drawn: random.Random) -> tuple[float, float | None]:
     seen = m.begun
     m.wait_for(lambda: m.begun > seen, "next message")
-    time.sleep(drawn.uniform(0, 0.5) * WORK_S)
+    time.sleep(drawn.uniform(0, 0.5) * WORK_MS / 1_000)
     happens_s = time.monotonic()
     flushed = happens_s - m.first_s("started") > FIRST_FLUSH_S
     if n.begun or (event.startswith("kill") and flushed is not (event == "kill after it")):
