@@ -14,10 +14,10 @@ class PortSettings:
     """How a port listens and what a client may cost.
 
     ``reply_bytes``: memory for the replies to one client that are under way, and for large ones of all clients.
-    ``in_flight_max``: a client's commands under way. ``held_bytes_max``: what is held for all clients, which is
-    incomplete commands, commands that wait, queues of MULTI, names of channels and replies that they do not take.
-    ``zone_backlog_bytes``: what waits to be sent to one zone. ``busy_poll_us``: how long after each request the process
-    does not sleep; 0: it sleeps at once.
+    ``in_flight_max``: a client's commands under way; ``in_flight_begin``: those of all clients that have had no reply
+    yet. ``held_bytes_max``: what is held for all clients, which is incomplete commands, commands that wait, queues of
+    MULTI, names of channels and replies that they do not take. ``zone_backlog_bytes``: what waits to be sent to one
+    zone. ``busy_poll_us``: how long after each request the process does not sleep; 0: it sleeps at once.
     """
 
     host: str = "127.0.0.1"
@@ -27,6 +27,7 @@ class PortSettings:
     private_key: Path | None = None
     clients_max: int = 10_000
     in_flight_max: int = 1024
+    in_flight_begin: int = 4
     reply_bytes: int = 16 * 1024 * 1024
     held_bytes_max: int = 512 * 1024 * 1024
     zone_backlog_bytes: int = 256 * 1024 * 1024
@@ -36,7 +37,14 @@ class PortSettings:
     def __post_init__(self) -> None:
         if (self.certificate is None) is not (self.private_key is None):
             raise ValueError("TLS needs both a certificate and a private key, got only one of them")
-        for name in ("clients_max", "in_flight_max", "reply_bytes", "held_bytes_max", "zone_backlog_bytes"):
+        for name in (
+            "clients_max",
+            "in_flight_max",
+            "in_flight_begin",
+            "reply_bytes",
+            "held_bytes_max",
+            "zone_backlog_bytes",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.busy_poll_us <= BUSY_POLL_US_MAX:

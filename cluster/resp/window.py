@@ -8,9 +8,6 @@ from cluster.resp.protocol.scanner import CommandScanner
 from cluster.resp.turn_shares import TURN
 from cluster.votes.levels import Level
 
-WINDOW_BEGIN = 4
-"""Commands that may be under way before anything is known about the size of a client's replies; clients share them."""
-
 
 class WindowedClient(OneAtATime):
     """A client whose commands wait while too many are under way, or too many bytes.
@@ -26,7 +23,7 @@ class WindowedClient(OneAtATime):
         super().__init__(host)
         self._scanner = CommandScanner(host.settings.commands, guest=not self.authenticated, unpacker=host.unpacker)
         self._window_max = host.settings.in_flight_max
-        self._window = min(WINDOW_BEGIN, self._window_max)
+        self._window = min(host.settings.in_flight_begin, self._window_max)
         self._turn_left = TURN
         self._expected = 0  # size of a reply, if the last ones were large
         self._sent_bytes = 0  # of commands under way
@@ -73,7 +70,8 @@ class WindowedClient(OneAtATime):
     def _limit(self) -> int:
         """How many commands may be under way now."""
         if self._strange:
-            return min(self._window, max(1, WINDOW_BEGIN // max(1, self.host.memory.strangers)))
+            begin = self.host.settings.in_flight_begin // max(1, self.host.memory.strangers)
+            return min(self._window, max(1, begin))
         return self._window
 
     @property

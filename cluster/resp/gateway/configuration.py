@@ -44,7 +44,7 @@ _LagText = Annotated[str, AfterValidator(_lag)]
 _LinkText = Annotated[str, AfterValidator(_link)]
 
 
-_NO_LIMITS = ("port", "busy_poll_us")
+_NO_LIMITS = ("port", "busy_poll_us", "in_flight_begin")
 
 
 class GatewayConfiguration(BaseModel):

@@ -49,6 +49,10 @@ WATCHERS_MAX = 1_000
 _IDLE_WATCHERS_MAX = 16
 """So many such connections wait for the next client."""
 
+PEER_IN_FLIGHT_MAX = 200_000
+"""Commands of a coordinator of another data centre under way: its writes go on to the zones that answer while the own
+server does not. So many messages has a process of Dynomite at most by default (``max_msgs``)."""
+
 FIRST_S = 0.1
 """How often a coordinator of another data centre is tried until it is there for the first time."""
 
@@ -230,7 +234,16 @@ class ZoneGateway:
             statistics=ring.statistics,
         )
         address = self._peers_at[self.zone]
-        settings = replace(self._port, host=address.host, port=address.port, certificate=None, private_key=None)
+        settings = replace(
+            self._port,
+            host=address.host,
+            port=address.port,
+            certificate=None,
+            private_key=None,
+            in_flight_max=PEER_IN_FLIGHT_MAX,
+            in_flight_begin=PEER_IN_FLIGHT_MAX,
+            reply_bytes=self._port.zone_backlog_bytes,
+        )
         self._for_peers = self._port_of(passing, introduction, settings, level=Level.DC_ONE)
         await self._for_peers.start()
 

@@ -18,6 +18,8 @@ from cluster.resp.commands.command_table import table_from
 pytestmark = pytest.mark.real
 
 DEADLINE_S = 60
+STANDS_S = 90.0
+"""Shorter than the time-out of a server that stands, 100 s at a time factor of 20."""
 PLACED = {"data_centres": {"east": {"a": ["a"], "b": ["b"]}, "west": {"c": ["c"]}}}
 
 
@@ -63,6 +65,24 @@ def test_coordinators_of_different_passwords_get_nothing_to_each_other_and_it_is
             finally:
                 near.terminate()
                 near.communicate(timeout=DEADLINE_S)
+
+
+def test_zones_behind_a_coordinator_whose_own_server_stands_get_every_write_from_another_data_centre(cluster):
+    cluster.flush()
+    placed = {"data_centres": {"east": {"a": ["a"]}, "west": {"b": ["b"], "c": ["c"]}}}
+    keys = [f"k{number}" for number in range(2_000)]
+    with peers("a", "b", "c") as at:
+        options = {"topology": placed, "peers": at, "time_factor": 20}
+        with cluster.gateway("b", **options), cluster.gateway("a", **options) as near, near.client() as client:
+            until(lambda: client.incr("probe") and cluster.direct("c").get("probe"))
+            cluster.run(cluster.zone("b").pause())
+            try:
+                for key in keys:
+                    client.set(key, "v" * 100)
+                until(lambda: cluster.direct("c").exists(*keys) == len(keys), patience_s=STANDS_S)
+            finally:
+                cluster.run(cluster.zone("b").resume())
+            until(lambda: cluster.direct("b").exists(*keys) == len(keys))
 
 
 CALLS = """

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.window import WINDOW_BEGIN
+from cluster.resp.settings import PortSettings
 
 from .conftest import on_port, until
 
@@ -134,7 +134,7 @@ async def test_clients_of_which_nothing_is_known_share_what_may_be_under_way(por
     await until(lambda: sum(session.commands > 0 for session in port.server.clients) == count)
     await asyncio.sleep(0)
     handed = sum(len(call.commands) for call in port.coordinator.calls)
-    assert count <= handed <= count + 2 * WINDOW_BEGIN
+    assert count <= handed <= count + 2 * PortSettings().in_flight_begin
     reading = asyncio.gather(*[_replies(client, 10) for client in clients])
     while not reading.done():
         if port.coordinator.calls:

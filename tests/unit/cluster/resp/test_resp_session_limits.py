@@ -12,8 +12,8 @@ from cluster.resp.commands.connection_commands import NAME_BYTES_MAX
 from cluster.resp.commands.dispatch import ARGUMENTS_MAX, WAITING_BYTES_MAX
 from cluster.resp.protocol import wire
 from cluster.resp.session import GUEST_BYTES_MAX
+from cluster.resp.settings import PortSettings
 from cluster.resp.turn_shares import TURN_MAX
-from cluster.resp.window import WINDOW_BEGIN
 
 from .conftest import DEADLINE_S, error, on_port, opened, until
 
@@ -146,7 +146,7 @@ async def test_a_client_that_does_not_read_its_answers_holds_up_itself_only(port
     [session] = port.server.clients
     buffered = session.transport.get_write_buffer_size()
     # The first commands are under way before the size of a reply is known.
-    assert given <= 2 * WINDOW_BEGIN * len(reply)
+    assert given <= 2 * PortSettings().in_flight_begin * len(reply)
     assert buffered <= given
     other = await port.client()
     assert await other.ask(b"ECHO", b"well") == b"well"
@@ -166,9 +166,22 @@ async def test_large_replies_narrow_the_window_and_small_ones_widen_it_again(por
         answered += len(call.commands)
         for _ in call.commands:
             await client.reply()
-    assert sizes[0] == WINDOW_BEGIN
+    assert sizes[0] == PortSettings().in_flight_begin
     assert set(sizes[1:4]) == {1}
     assert max(sizes) > 64
+
+
+@pytest.mark.parametrize(("value_bytes", "most"), [(10, 500), (10_000, 100 + 50)])
+@on_port(in_flight_max=500, in_flight_begin=500, reply_bytes=1_000_000)
+async def test_a_port_may_begin_with_many_commands_under_way_within_the_same_memory(port, value_bytes, most):
+    client = await port.client()
+    sending = asyncio.ensure_future(_send(client, wire.command(b"SET", b"k", bytes(value_bytes)) * 2_000))
+    await until(lambda: port.coordinator.asked >= 0.6 * most)
+    other = await port.client()
+    for _ in range(50):  # turns of the loop, in which more would be taken
+        await other.ask(b"ECHO", b"x")
+    assert port.coordinator.asked <= most  # one read of the socket goes beyond the memory
+    sending.cancel()
 
 
 @on_port(reply=OK, clients_max=2)
