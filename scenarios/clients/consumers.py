@@ -1,12 +1,14 @@
 """Consumers: programs that pop, work and acknowledge, each with a queue instance of its own, and that can die."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from cluster.links.lag_text import parse_lag
+from engine.common.lifecycle import Closable
+from engine.common.periodic import Periodic
 from engine.ports import Runtime
-from engine.queue import ExtendsLeases, Queue
+from engine.queue import ExtendsLeases, Queue, Repairing
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.program_view import ProgramView
 from scenarios.clients.recorder import Actor, Recorder
@@ -54,7 +56,10 @@ class Program(Protocol):
 
 
 class PoppingProgram:
-    """A program that pops, works and acknowledges."""
+    """A program that pops, works and acknowledges.
+
+    ``repair_ms``: time between two looks for ended leases, if its queue has to be told to look.
+    """
 
     def __init__(
         self,
@@ -65,6 +70,7 @@ class PoppingProgram:
         open_queue: OpenQueue,
         recorder: Recorder,
         runtime: Runtime,
+        repair_ms: int,
         work_of: WorkOf | None = None,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
@@ -76,6 +82,7 @@ class PoppingProgram:
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = self.switch.view.runtime_of(runtime)
+        self._repair_ms = repair_ms
         random = runtime.random(f"work {actor.process}")
         self._draw_work_ns = parse_lag(settings.processing).sampler(random)
         self._work = work_of(actor) if work_of is not None else self._sleep
@@ -87,13 +94,16 @@ class PoppingProgram:
         queue = await self._open_queue(self._actor.zone, self.switch.wrap)
         if isinstance(queue, ExtendsLeases):
             queue.tell_extensions(self._extended)
+        parts: list[Closable] = [queue]
+        if isinstance(queue, Repairing):
+            parts.insert(0, self._repairs(queue))
         try:
             while not self._stopping:
                 await self._turn(queue)
         except ProgramCrashed:
             pass  # the program is dead; its leases stay where they are
         finally:
-            await self._close(queue)
+            await self._close(parts)
 
     def stop(self) -> None:
         self._stopping = True
@@ -126,9 +136,17 @@ class PoppingProgram:
         if popped_by is not None:  # else its pop has not returned yet: nobody counts on the lease
             self._recorder.extended(self._actor, message_id, popped_by=popped_by, lease_end_ms=lease_end_ms)
 
-    async def _close(self, queue: Queue) -> None:
-        with suppress(ProgramCrashed):  # a dead program tidies nothing
-            await queue.close()
+    def _repairs(self, queue: Repairing) -> Periodic:
+        """Look for ended leases from now on, as the background of an engine does that looks by itself."""
+        name = f"unack {self._actor.process}"
+        periodic = Periodic(queue.process_unacks, interval_ms=self._repair_ms, runtime=self._runtime, name=name)
+        periodic.start()
+        return periodic
+
+    async def _close(self, parts: Sequence[Closable]) -> None:
+        for part in parts:
+            with suppress(ProgramCrashed):  # a dead program tidies nothing
+                await part.close()
 
 
 class Consumers:

@@ -7,12 +7,14 @@ from analysis.message_classes import MessageClass
 from engine.common.failures import Effects, operation
 from engine.dyno import DynoQueue
 from engine.dyno.message_json import decode
+from engine.dyno.results import UnackResult
 from engine.dyno.scores import due_score
 from engine.dyno.v1.ack import Acks
 from engine.dyno.v1.context import Context
 from engine.dyno.v1.pop import FreshPopper, no_claims
 from engine.dyno.v1.unack import UnackHandler
 from engine.message import Delivery, Message, Receipt
+from engine.queue import Queue
 from scenarios.queues.dyno import DynoUnderTest
 from scenarios.queues.under_test import Wrap
 
@@ -37,6 +39,29 @@ class _Idle(UnackHandler):
 class UnackHandlerOff(Planted):
     def spoil(self, queue: DynoQueue) -> None:
         queue.unack_handler = _Idle(queue._context)
+
+
+class ToldToRepair(UnackHandlerOff):
+    """Its ended leases come back only when ``process_unacks`` is called, which nothing of its own does."""
+
+    async def consumer(self, zone: str, wrap: Wrap) -> Queue:
+        return self._instance(zone, wrap)
+
+
+class RepairsNothing(ToldToRepair):
+    """``process_unacks`` ends leases, and lists nothing again."""
+
+    def spoil(self, queue: DynoQueue) -> None:
+        super().spoil(queue)
+
+        async def process_unacks() -> UnackResult:
+            unack, now_ms = queue.keys.unack(queue.settings.shard), queue._clock.now_ms()
+            ended = await queue._context.local.scored_ids_up_to(unack, now_ms, limit=100)
+            for message_id, _ in ended:
+                await queue._quorum.zrem(unack, message_id)
+            return UnackResult(requeued=0, stale=0, queue_depth=0)
+
+        queue.process_unacks = process_unacks  # type: ignore[method-assign]
 
 
 def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery | None]]) -> FreshPopper:

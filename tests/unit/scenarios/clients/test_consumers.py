@@ -22,6 +22,7 @@ from scenarios.tasks import Halt, TaskGroup
 
 MS = 1_000_000
 S = 1_000_000_000
+REPAIR_MS = 20
 
 
 class CountingConnection:
@@ -76,6 +77,19 @@ class ExtendingQueue(ToyQueue):
         return await super().ack(delivery)
 
 
+class RepairingQueue(ToyQueue):
+    """Has to be told to look for ended leases, and fails the first time."""
+
+    async def process_unacks(self) -> None:
+        await self._connection.execute(("REPAIR",))
+        if self._connection_fails():
+            raise Unavailable("down")
+
+    def _connection_fails(self) -> bool:
+        self.repairs = getattr(self, "repairs", 0) + 1
+        return self.repairs == 1
+
+
 class EmptyQueue(ToyQueue):
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         await super().pop(count, wait_ms=wait_ms)
@@ -110,6 +124,7 @@ class Stage:
                 open_queue=self._open,
                 recorder=Recorder(self.history, self.runtime),
                 runtime=self.runtime,
+                repair_ms=REPAIR_MS,
             ),
             runtime=self.runtime,
             tasks=TaskGroup(self.runtime, self.halt),
@@ -156,6 +171,17 @@ def test_an_extension_of_what_was_popped_goes_into_the_history(tmp_path: Path) -
         ("extend", "ok", "m1"),
         ("ack", "ok", "m1"),
     ]
+
+
+def test_a_queue_that_is_to_be_told_is_told_to_look_for_ended_leases_until_its_program_ends(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, kind=RepairingQueue)
+    stage.consumers.start("b", 0)
+    stage.runtime.run(for_ns=5 * REPAIR_MS * MS + 1 * MS)
+    assert stage.connection.sent.count(("REPAIR",)) == 5
+    stage.consumers.crash("b", 0)
+    stage.runtime.run(for_ns=1 * S)
+    assert stage.connection.sent.count(("REPAIR",)) == 5
+    stage.rows()
 
 
 def test_a_consumer_without_work_that_does_not_wait_pauses_before_it_asks_again(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
-from support.scenarios.planted import PLANTED
+from support.scenarios.planted import ALONE, CRASHES, PLANTED, RepairsNothing, ToldToRepair
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
+from analysis.message_classes import MessageClass
 from analysis.proportions import proportion_interval
 from cluster.testbed import Testbed as Cluster
 from scenarios.cli.main import run_cli
@@ -23,6 +24,7 @@ from scenarios.faults.catalogue import CLASSES
 from scenarios.hunt.findings import sum_up
 from scenarios.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
 from scenarios.many_runs.processes import Processes
+from scenarios.queues.catalogue import MakeQueue
 from scenarios.queues.dyno import DynoUnderTest
 from scenarios.queues.under_test import QueueUnderTest
 from scenarios.spec.reading import load_scenario, scenario_of
@@ -41,6 +43,15 @@ def test_a_planted_bug_is_found_and_the_sound_queue_is_not_accused_of_it(bug: st
     found = next(seed for seed in range(1, SEEDS_MAX) if guilty_of in hunt_seed(target, seed).violated)
     sound = HuntTarget(scenario=target.scenario, messages=40)
     assert [seed for seed in range(1, found + 1) if guilty_of in hunt_seed(sound, seed).violated] == []
+
+
+def test_a_queue_that_is_to_be_told_to_look_for_ended_leases_is_told_in_every_run_of_a_hunt() -> None:
+    def violated(make_queue: MakeQueue) -> set[str]:
+        target = HuntTarget(scenario=small(**ALONE, **CRASHES), messages=40, make_queue=make_queue)
+        return {name for seed in range(1, 13) for name in hunt_seed(target, seed).violated}
+
+    assert violated(ToldToRepair) == set()
+    assert MessageClass.ABANDONED in violated(RepairsNothing)
 
 
 def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -> None:
