@@ -29,7 +29,7 @@ from cluster.admin.guard import Guard, refused
 from cluster.admin.links import LinkState
 from cluster.admin.metrics import exposition
 from cluster.admin.rates import PERIOD_S
-from cluster.admin.serving import serving
+from cluster.admin.serving import Bounds, serving
 from cluster.admin.settings import AdminSettings
 from cluster.admin.view import GatewayView
 from cluster.resp.gateway.gateway import ZoneGateway
@@ -105,7 +105,9 @@ def administration(settings: AdminSettings) -> Callable[[ZoneGateway], AbstractA
         view = GatewayView(gateway)
         watching = [asyncio.create_task(each) for each in (_sample(view), _look(view))]
         try:
-            async with serving(admin_app(view, settings), host=settings.host, port=settings.port) as address:
+            bounds = Bounds(token=settings.token)
+            app = admin_app(view, settings)
+            async with serving(app, host=settings.host, port=settings.port, bounds=bounds) as address:
                 yield {"admin": f"http://{address}"}
         finally:
             for task in watching:

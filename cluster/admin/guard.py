@@ -60,10 +60,14 @@ class Guard:
             return None
         if self._token is None:
             return refused("nobody may change anything here: it was started without a token", status=403)
-        given = request.headers.get("authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+        if not shows_token(request.headers.get("authorization", "").encode("latin-1"), self._token):
             return refused("this needs the right token, as Authorization: Bearer …", status=401)
         return None
+
+
+def shows_token(authorization: bytes, token: str | None) -> bool:
+    """Returns True if the header ``Authorization`` of a request has ``token``; without a token nobody shows it."""
+    return token is not None and hmac.compare_digest(authorization, f"Bearer {token}".encode())
 
 
 def refused(error: str, *, status: int) -> JSONResponse:

@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 
 from cluster.admin.guard import Guard
 from cluster.admin.rates import errors_in
-from cluster.admin.serving import listening, serving_at
+from cluster.admin.serving import Bounds, listening, serving_at
 from cluster.topology.topology import one_dc
 from cluster.zone import Address, ClusterError
 from scenarios.errors import NotAccepted
@@ -96,7 +96,7 @@ class CoordinatorsPage:
         app = Starlette(routes=page_routes(self, self._feed), middleware=[guard], exception_handlers=handlers)
         with listening("127.0.0.1", port, what="the live page") as listener:
             try:
-                async with serving_at(app, listener) as address:
+                async with serving_at(app, listener, bounds=Bounds(token=token)) as address:
                     tell(address_of(f"http://{address}", token=token))
                     await asyncio.Event().wait()
             finally:

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 
 from cluster.admin.guard import Guard
 from cluster.admin.rates import Counted
-from cluster.admin.serving import listening, serving_at
+from cluster.admin.serving import Bounds, listening, serving_at
 from cluster.testbed import Testbed
 from scenarios.clients.messages_so_far import MessagesSoFar
 from scenarios.clients.order_so_far import OrderSoFar
@@ -100,7 +100,7 @@ class RunPage:
         app = Starlette(
             routes=page_routes(self, self._feed), middleware=[guard], exception_handlers={NotAccepted: not_accepted}
         )
-        async with serving_at(app, self._listener):
+        async with serving_at(app, self._listener, bounds=Bounds(token=self._token)):
             try:
                 yield
             finally:

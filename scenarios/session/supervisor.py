@@ -14,7 +14,7 @@ import socket
 import sys
 from typing import Any
 
-from cluster.admin.serving import listening, serving_at
+from cluster.admin.serving import Bounds, listening, serving_at
 from cluster.real.owner import Owner
 from cluster.zone import ClusterError
 from scenarios.session.control_api import control_app
@@ -60,7 +60,7 @@ async def _supervise(settings: SessionSettings, state: StateDirectory) -> None:
 async def _serve(made: Session, state: StateDirectory, file: SessionFile, listener: socket.socket) -> None:
     ending, token = asyncio.Event(), secrets.token_urlsafe(TOKEN_BYTES)
     app = control_app(made, token=token, ending=ending)
-    async with serving_at(app, listener) as address:
+    async with serving_at(app, listener, bounds=Bounds(token=token)) as address:
         known = {"control": f"http://{address}", "token": token, "run": str(made.recording.directory)}
         state.write(file.model_copy(update=known))
         made.recording.verb("up", made.settings.told())

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.admin.serving import serving
+from cluster.admin.serving import Bounds, serving
 from cluster.clock import NodeClock
 from cluster.real.runtime import RealRuntime
 from cluster.zone import Address, ClusterError
@@ -168,9 +168,12 @@ class Service:
                     host=listen.host,
                     port=listen.port,
                     what=f"[service] {name}",
-                    clients_max=min(settings.clients_max, _HTTP_CLIENTS_MAX[name]),
-                    finish_s=settings.stop_s,
-                    on_refused=partial(self.traffic.refused, name),
+                    bounds=Bounds(
+                        clients_max=min(settings.clients_max, _HTTP_CLIENTS_MAX[name]),
+                        token=settings.token,
+                        finish_s=settings.stop_s,
+                        on_refused=partial(self.traffic.refused, name),
+                    ),
                 )
                 where[name] = str(await self._http.enter_async_context(begun))
         return where

@@ -3,7 +3,10 @@
 Method: the command line as a user runs it, in an empty folder, with redis-py as the client.
 """
 
+import contextlib
 import json
+import socket
+from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 import pytest
@@ -179,3 +182,22 @@ def test_clients_have_to_show_the_password_and_nothing_on_disk_shows_it(lab):
     files = [path for path in lab.folder.rglob("*") if path.is_file()]
     assert files
     assert not any(lab.password.encode() in path.read_bytes() for path in files)
+
+
+def test_half_headers_at_every_control_port_do_not_keep_the_owner_out(lab):
+    status = lab.up()
+    ports = [
+        urlsplit(where)
+        for where in (lab.session["control"], *(zone["coordinator"]["admin"] for zone in status["zones"]))
+    ]
+    with contextlib.ExitStack() as stack:
+        for port in ports:
+            for _ in range(80):
+                half = stack.enter_context(socket.create_connection((port.hostname, port.port)))
+                half.sendall(b"GET /status HTTP/1.1\r\nHost: ")
+        for _ in range(3):
+            assert all(zone["statistics"] is not None for zone in lab.status()["zones"])
+        lab.run("fault", "cut", "b")
+        assert "ended 1:cut b" in lab.run("heal")
+    lab.run("down")
+    lab.assert_nothing_is_left()
