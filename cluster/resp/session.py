@@ -134,16 +134,14 @@ class Session(WindowedClient):
         ordered = self._in_flight > 0
         done = self._slot(count, len(packed), level, kind, made=made)
         if len(packed) > LARGE_BYTES:
-            self.host.turn.depart()
-            self.coordinator.submit(level, kind.run(count, self.protocol), done, packed=packed)
+            self.host.turn.submit(self.coordinator, level, kind.run(count, self.protocol), packed, done)
         else:
             self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         level = self.read_level if kind.reads else self.write_level
-        self.host.turn.depart()
         done = self._slot(len(commands), len(packed), level, kind)
-        self.coordinator.submit(level, commands, done, packed=packed)
+        self.host.turn.submit(self.coordinator, level, commands, packed, done)
 
     def _slot(
         self, count: int, sent_bytes: int, level: Level, kind: Kind, *, made: type[ReplySlot] = ReplySlot
@@ -173,8 +171,8 @@ class Session(WindowedClient):
         if through is None and len(marks) == 1:
             self.host.turn.gather(kind, level, marks["protocol"], raw, 1, done, ordered=True)
         else:
-            self.host.turn.depart()
-            (through or self.coordinator).submit(level, WireCommands([kind.example], **marks), done, packed=raw)
+            commands = WireCommands([kind.example], **marks)
+            self.host.turn.submit(through or self.coordinator, level, commands, raw, done)
         return answered
 
     def answered(self, slot: ReplySlot) -> None:

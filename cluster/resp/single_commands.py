@@ -80,10 +80,12 @@ class SingleCommands:
             self._polling.touch(len(clients))
         self._turn.departs_soon = True
         by_name = self._by_name
-        for client, name, raw in zip(clients, names, received, strict=True):
-            spec = by_name.get(name)
-            if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
-                client.received(raw)
-            else:
-                client.forward(spec.kind, raw)
-        self._turn.depart()
+        try:
+            for client, name, raw in zip(clients, names, received, strict=True):
+                spec = by_name.get(name)
+                if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
+                    client.received(raw)
+                else:
+                    client.forward(spec.kind, raw)
+        finally:
+            self._turn.depart()

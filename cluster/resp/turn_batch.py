@@ -1,7 +1,9 @@
 """What clients of one port ask in the same turn of the event loop, and the coordinator can send on together."""
 
 import asyncio
-from collections.abc import Sized
+from collections import deque
+from collections.abc import Callable, Sequence, Sized
+from functools import partial
 
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.command_table import Kind
@@ -9,17 +11,20 @@ from cluster.resp.protocol.upstream import GatheredWrites
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done
 from cluster.votes.shared_batch import Member
+from engine.ports import Command
 
 _GATHERED_MAX = 128
 """So many commands travel together at most: servers begin with the first ones while the rest of a busy turn is read."""
 
 
 class _Run:
-    """Commands of one kind that can travel together, and whose they are."""
+    """Commands of one kind that can travel together, and whose they are. A call submits them to ``coordinator``."""
 
-    __slots__ = ("count", "level", "members", "packed", "protocol", "single")
+    __slots__ = ("_coordinator", "_kind", "count", "level", "members", "packed", "protocol", "single")
 
-    def __init__(self, kind: Kind, level: Level, protocol: int) -> None:
+    def __init__(self, coordinator: Coordinator, kind: Kind, level: Level, protocol: int) -> None:
+        self._coordinator = coordinator
+        self._kind = kind
         self.level = level
         self.protocol = protocol
         self.single = kind.run(1, protocol)
@@ -27,17 +32,31 @@ class _Run:
         self.packed: list[bytes] = []
         self.count = 0
 
+    def __call__(self) -> None:
+        if len(self.members) == 1:
+            [(commands, done)] = self.members
+            self._coordinator.submit(self.level, commands, done, packed=self.packed[0])
+        else:
+            commands = self._kind.run(self.count, self.protocol)
+            self._coordinator.submit_together(self.level, self.members, commands, b"".join(self.packed))
+
 
 class TurnBatch:
-    """Runs of commands that are alike, of several of ``clients``, until the turn ends or much has been gathered."""
+    """Runs of commands that are alike, of several of ``clients``, until the turn ends or much has been gathered.
+
+    A server that is not connected answers within ``depart``, and clients then send their next commands: these depart in
+    the next turn, behind all that was gathered before.
+    """
 
     def __init__(self, coordinator: Coordinator, *, clients: Sized, writes: GatheredWrites) -> None:
         self._coordinator = coordinator
         self._clients = clients
         self._writes = writes
         self._loop = asyncio.get_running_loop()
-        self._runs: dict[Kind, _Run] = {}
+        self._waiting: deque[Callable[[], None]] = deque()  # runs, and what travels by itself, in order of departure
+        self._latest: dict[Kind, _Run] = {}  # the last run of each kind, which takes further commands
         self._count = 0
+        self._departing = False
         self.departs_soon = False
         """Someone will call ``depart``."""
 
@@ -48,54 +67,70 @@ class TurnBatch:
 
         ``ordered``: others of this client may be among what has been gathered, and go first.
         """
-        if len(self._clients) == 1 and not self._runs:
+        if len(self._clients) == 1 and not (self._waiting or self._departing):
             self._coordinator.submit(level, kind.run(count, protocol), done, packed=packed)
             return
-        run = self._runs.get(kind)
-        if run is None or run.level is not level or run.protocol != protocol or (ordered and len(self._runs) > 1):
-            if ordered or run is not None:
-                self.depart()
+        run = self._latest.get(kind)
+        if (
+            run is None
+            or run.level is not level
+            or run.protocol != protocol
+            or (ordered and run is not self._waiting[-1])
+        ):
             run = self._begin(kind, level, protocol)
         run.members.append((kind.run(count, protocol), done))
         run.packed.append(packed)
         run.count += count
-        self._count += count
-        if self._count > _GATHERED_MAX:
-            self.depart()
+        self._add(count)
 
     def gather_single(self, kind: Kind, level: Level, protocol: int, packed: bytes, done: Done) -> None:
         """The same for one command of a client of which nothing else is among what has been gathered."""
-        run = self._runs.get(kind)
+        run = self._latest.get(kind)
         if run is None or run.level is not level or run.protocol != protocol:
-            if len(self._clients) == 1 and not self._runs:
+            if len(self._clients) == 1 and not (self._waiting or self._departing):
                 self._coordinator.submit(level, kind.run(1, protocol), done, packed=packed)
                 return
-            if run is not None:
-                self.depart()
             run = self._begin(kind, level, protocol)
         run.members.append((run.single, done))
         run.packed.append(packed)
         run.count += 1
-        self._count += 1
-        if self._count > _GATHERED_MAX:
-            self.depart()
+        self._add(1)
+
+    def submit(
+        self, coordinator: Coordinator, level: Level, commands: Sequence[Command], packed: bytes, done: Done
+    ) -> None:
+        """Submit what travels by itself to ``coordinator``, behind what has been gathered."""
+        self._latest.clear()
+        self._waiting.append(partial(coordinator.submit, level, commands, done, packed=packed))
+        self.depart()
+
+    def depart(self) -> None:
+        """Submit what has been gathered; within another call, leave it to the next turn of the loop."""
+        if self._departing:
+            return
+        self._departing = self.departs_soon = True
+        self._latest.clear()
+        self._count = 0
+        waiting = self._waiting
+        try:
+            with self._writes:
+                for _ in range(len(waiting)):
+                    waiting.popleft()()
+        finally:
+            self._departing = False
+            self.departs_soon = bool(waiting)
+            if waiting:
+                self._loop.call_soon(self.depart)
 
     def _begin(self, kind: Kind, level: Level, protocol: int) -> _Run:
-        run = self._runs[kind] = _Run(kind, level, protocol)
+        run = self._latest[kind] = _Run(self._coordinator, kind, level, protocol)
+        self._waiting.append(run)
         if not self.departs_soon:
             self.departs_soon = True
             self._loop.call_soon(self.depart)
         return run
 
-    def depart(self) -> None:
-        """Submit what has been gathered."""
-        runs, self._runs = self._runs, {}
-        self._count, self.departs_soon = 0, False
-        with self._writes:
-            for kind, run in runs.items():
-                if len(run.members) == 1:
-                    [(commands, done)] = run.members
-                    self._coordinator.submit(run.level, commands, done, packed=run.packed[0])
-                else:
-                    commands = kind.run(run.count, run.protocol)
-                    self._coordinator.submit_together(run.level, run.members, commands, b"".join(run.packed))
+    def _add(self, count: int) -> None:
+        self._count += count
+        if self._count > _GATHERED_MAX:
+            self.depart()
