@@ -8,9 +8,11 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
+from cluster.commands.level_looks import LevelLooks
+from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.busy_poll import BusyPoll
-from cluster.resp.commands.command_table import CommandTable, Kind
+from cluster.resp.commands.command_table import KINDS, CommandTable, Kind
 from cluster.resp.gradual_freeing import GradualFreeing
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
@@ -24,6 +26,7 @@ from cluster.resp.turn_shares import TurnShares
 from cluster.votes.levels import Level
 from cluster.votes.pipeline import Done, Outcome
 from cluster.zone import Address
+from engine.ports import Runtime
 
 Sampler = Callable[[Level, bool, Done], Done]
 """Wraps the callback of a run that is to be measured, given its level and whether it only reads.
@@ -62,6 +65,7 @@ class PortHost:
         lease: Callable[[bytes], Awaitable[Coordinator]],
         release: Callable[[Coordinator], None],
         writes: GatheredWrites,
+        runtime: Runtime,
         product: str = "valkey",
         version: str = "0.0.0",
     ) -> None:
@@ -79,6 +83,8 @@ class PortHost:
         self.unpacker = Unpacker()
         self.waiting = 0
         """Clients that wait in a blocking command."""
+        self.level_looks = LevelLooks(runtime, self._look_at_level)
+        """For those, by level and key."""
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()
@@ -119,6 +125,14 @@ class PortHost:
         client.identity = self._identities
         self._clients[client] = None
         return True
+
+    def _look_at_level(self, where: tuple[Level, bytes], answered: Callable[[bool], None]) -> None:
+        level, key = where
+
+        def done(outcome: Outcome) -> None:
+            answered(wire.joined(outcome) == b":1\r\n")
+
+        self.coordinator.submit(level, KINDS[Route.READ].run(1, 2), done, packed=wire.command(b"EXISTS", key))
 
     def _count_over_memory(self) -> None:
         self.statistics.over_memory += 1

@@ -3,15 +3,19 @@
 A blocking command on a shared connection would stop every other client, and on a connection of its own to one zone it
 would take the element out of that zone only. So the port looks at the own zone at intervals that grow to
 ``POLL_MAX_S``, and when there is something it sends the command's form that does not wait to all zones, at the
-client's level. Another client may have been faster; then it goes on waiting. Clients that wait are served in no
-particular order, where a single server serves the one that waits longest. The more clients wait, the longer are the
-intervals of each, so that all of them together cost no more than ``LOOKS_PER_S``; and so are those of a long command.
+client's level. While the own zone shows nothing the level is looked at, too: a zone that missed writes would else hide
+what the others have. That costs all zones something, so it is done rarely, once for all that wait on a key
+(``cluster.commands.level_looks``).
+
+Another client may have been faster; then it goes on waiting. Clients that wait are served in no particular order, where
+a single server serves the one that waits longest. The more clients wait, the longer are the intervals of each, so that
+all of them together cost no more than ``LOOKS_PER_S``; and so are those of a long command.
 """
 
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +23,7 @@ from cluster.commands.routes import Route
 from cluster.resp.client import Client
 from cluster.resp.commands.command_table import KINDS, CommandSpec
 from cluster.resp.protocol import wire
+from cluster.votes.levels import Level
 from engine.ports import ServerError
 
 POLL_MIN_S = 0.002
@@ -92,7 +97,8 @@ def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: byt
         client.error("ERR timeout is out of range")
     else:
         attempt = partial(_first_of, client, form, keys) if form.many else partial(_if_any, client, keys, packed)
-        client.exclusively(lambda: _wait(client, timeout_s, attempt, looks=len(keys) + len(packed) // LOOK_BYTES))
+        looks = len(keys) + len(packed) // LOOK_BYTES
+        client.exclusively(lambda: _wait(client, timeout_s, attempt, looks=looks, keys=keys))
 
 
 def _sources(name: str, rest: list[bytes]) -> list[bytes]:
@@ -127,27 +133,41 @@ def _named(key: bytes, reply: bytes) -> bytes:
 
 
 async def _if_any(client: Client, keys: list[bytes], packed: bytes) -> bytes | None:
-    """The reply to ``packed`` if one of ``keys`` exists in the own zone and the reply is not nil."""
+    """The reply to ``packed`` if one of ``keys`` exists in the own zone or at the level and the reply is not nil."""
     seen = wire.joined(await client.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys)))
-    if seen == b":0\r\n":
-        return None
     if seen[:1] == b"-":
         return seen
+    level, looks = client.read_level, client.host.level_looks
+    elsewhere = [(level, key) for key in keys if looks.seen((level, key))]
+    if seen == b":0\r\n" and not elsewhere:
+        return None
     reply = wire.joined(await client.call(KINDS[Route.WRITE], packed))
-    return None if reply in _NOTHING else reply
+    if reply not in _NOTHING:
+        return reply
+    for key in elsewhere:
+        looks.taken(key)
+    return None
 
 
 _NOTHING = frozenset({*wire.NIL.values(), *wire.NIL_ARRAY.values(), b"*0\r\n", b"%0\r\n"})
 
 
-async def _wait(client: Client, timeout_s: float, attempt: _Attempt, *, looks: int) -> bytes:
-    """Try until there is something; a time-out of 0 never ends. ``looks``: as how many an attempt counts."""
+async def _wait(
+    client: Client, timeout_s: float, attempt: _Attempt, *, looks: int, keys: Sequence[bytes] = ()
+) -> bytes:
+    """Try until there is something; a time-out of 0 never ends. ``looks``: as how many an attempt counts.
+
+    ``keys``: where the level has to be looked at as well.
+    """
     now_s = client.loop.time
     deadline_s = now_s() + timeout_s if timeout_s else None
     pause_s, host = POLL_MIN_S, client.host
+    beyond = [] if client.read_level is Level.DC_ONE else [(client.read_level, key) for key in keys]
+    looked_at = False
     host.waiting += 1
     try:
         while (reply := await attempt()) is None:
+            looked_at = looked_at or host.level_looks.wait(beyond)
             if (least_s := looks * host.waiting / LOOKS_PER_S) > TOGETHER_S:
                 pause_s = max(pause_s, least_s) + -now_s() % TOGETHER_S
             if deadline_s is not None:
@@ -160,6 +180,8 @@ async def _wait(client: Client, timeout_s: float, attempt: _Attempt, *, looks: i
         return reply
     finally:
         host.waiting -= 1
+        if looked_at:
+            host.level_looks.leave(beyond)
 
 
 def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) -> None:
@@ -196,20 +218,26 @@ async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes],
 
 
 async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:
-    """``$`` means the last entry when the waiting began, so it is looked up once."""
+    """The same with the last entry when the waiting began in place of ``$``."""
     if b"$" not in plain:
         return plain
     begin = [word.upper() for word in plain].index(b"STREAMS") + 1
     middle = begin + (len(plain) - begin) // 2
     identifiers = []
     for key, identifier in zip(plain[begin:middle], plain[middle:], strict=False):
-        found = identifier
-        if identifier == b"$":
-            last = wire.command(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"1")
-            reply = wire.value(wire.joined(await client.call(KINDS[Route.LOCAL_READ], last, protocol=2)))
-            found = reply[0][0] if reply and not isinstance(reply, ServerError) else b"0-0"
-        identifiers.append(found)
+        identifiers.append(await _last_of(client, key) if identifier == b"$" else identifier)
     return plain[:middle] + identifiers
+
+
+async def _last_of(client: Client, key: bytes) -> bytes:
+    """The last entry of the own zone or of the level, whichever is later: the own zone may have missed some."""
+    last = wire.command(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"1")
+    found = [b"0-0"]
+    for route in (Route.LOCAL_READ,) if client.read_level is Level.DC_ONE else (Route.LOCAL_READ, Route.READ):
+        reply = wire.value(wire.joined(await client.call(KINDS[route], last, protocol=2)))
+        if reply and not isinstance(reply, ServerError):
+            found.append(reply[0][0])
+    return max(found, key=lambda identifier: [int(part) for part in identifier.split(b"-")])
 
 
 def _number(text: bytes) -> float | None:

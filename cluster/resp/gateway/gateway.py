@@ -259,6 +259,7 @@ class ZoneGateway:
             lease=self._lease,
             release=self._release,
             writes=self._writes,
+            runtime=self.runtime,
             product=introduction.product,
             version=introduction.version,
         )

@@ -200,6 +200,41 @@ def test_a_blocking_pop_wakes_up_and_takes_from_every_zone(cluster, quorum):
     assert cluster.everywhere("LRANGE", "r", 0, -1) == [[b"y"]] * 3
 
 
+def test_what_a_zone_missed_while_it_was_away_is_popped_and_read_there(cluster, quorum):
+    cluster.run(cluster.zone("a").kill())
+    try:
+        with quorum.client() as client:
+            for key in ("blpop", "brpop", "blmove", "brpoplpush", "blmpop"):
+                assert client.lpush(key, "j1", "j2", "j3") == 3
+            for key in ("bzpopmin", "bzpopmax", "bzmpop"):
+                assert client.zadd(key, {"j1": 1, "j2": 2}) == 2
+            assert client.xadd("stream", {"f": "old"}, id="1-1")
+            assert client.xgroup_create("stream", "g", id="0")
+    finally:
+        cluster.run(cluster.zone("a").restart(Restart.KEEP))
+    quorum.until_served()
+    with quorum.client(protocol=2) as client, quorum.client() as pushing:
+        assert client.brpop("brpop", 30) == (b"brpop", b"j1")
+        assert client.brpop("brpop", 30) == (b"brpop", b"j2")
+        assert client.blpop(["empty", "blpop"], 30) == (b"blpop", b"j3")
+        assert client.blmove("blmove", "moved", 30, "RIGHT", "LEFT") == b"j1"
+        assert client.brpoplpush("brpoplpush", "moved", 30) == b"j1"
+        assert client.blmpop(30, 2, "empty", "blmpop", direction="LEFT", count=2) == [b"blmpop", [b"j3", b"j2"]]
+        assert client.bzpopmin("bzpopmin", 30) == (b"bzpopmin", b"j1", 1.0)
+        assert client.bzpopmax("bzpopmax", 30) == (b"bzpopmax", b"j2", 2.0)
+        assert client.bzmpop(30, 1, ["bzmpop"], min=True) == [b"bzmpop", [[b"j1", b"1"]]]
+        assert client.xread({"stream": "0"}, block=30_000) == [[b"stream", [(b"1-1", {b"f": b"old"})]]]
+        assert client.xreadgroup("g", "c", {"stream": ">"}, block=30_000)[0][1][0][0] == b"1-1"
+        timer = threading.Timer(0.1, lambda: pushing.xadd("stream", {"f": "new"}, id="2-1"))
+        timer.start()
+        answer = client.xread({"stream": "$"}, block=30_000)
+        timer.join()
+        assert answer == [[b"stream", [(b"2-1", {b"f": b"new"})]]]
+        assert client.brpop("brpop", 30) == (b"brpop", b"j3")
+        assert client.brpop("brpop", 0.01) is None
+        assert client.bzpopmin("empty", 0.01) is None
+
+
 def test_reading_a_stream_waits_for_the_next_entry(cluster, quorum):
     with quorum.client(protocol=2) as waiting, quorum.client() as pushing:
         pushing.xadd("s", {"f": "old"}, id="1-1")

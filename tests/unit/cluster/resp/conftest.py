@@ -10,6 +10,7 @@ import pytest
 import uvloop
 from support.coroutines import within
 
+from cluster.real.runtime import RealRuntime
 from cluster.resp.commands.command_table import table_from
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.upstream import GatheredWrites
@@ -209,6 +210,7 @@ async def until(condition):
 @asynccontextmanager
 async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, **settings):
     coordinator = coordinator or PlayedCoordinator(reply=reply)
+    runtime = RealRuntime(seed=0)
 
     async def lease(watch):
         return coordinator
@@ -222,6 +224,7 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, 
         lease=lease,
         release=lambda _: None,
         writes=writes or GatheredWrites(),
+        runtime=runtime,
     )
     await server.start()
     port = Port(server, coordinator)
@@ -230,6 +233,7 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, 
     finally:
         port.close()
         await server.stop()
+        await runtime.close()
 
 
 def on_port(**settings):

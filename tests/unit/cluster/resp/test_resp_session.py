@@ -1,5 +1,6 @@
 """Goal: one connection of the port keeps order and state. Method: a real socket, a coordinator by hand."""
 
+import asyncio
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from cluster.resp.protocol import wire
 from cluster.votes.levels import Level
 from engine.ports import ServerError
 
-from .conftest import error, on_port, opened, until
+from .conftest import Call, PlayedCoordinator, error, on_port, opened, until
 
 OK = b"+OK\r\n"
 
@@ -198,6 +199,7 @@ async def test_a_transaction_with_a_wrong_command_is_not_sent_at_all(port):
 
 @on_port(level=Level.DC_QUORUM)
 async def test_a_blocking_pop_looks_at_the_own_zone_and_takes_at_the_level(port):
+    port.server.read_level = Level.DC_ONE
     client = await port.client()
     client.send(b"BLPOP", b"p", b"q", b"0")
     client.send(b"ECHO", b"afterwards")
@@ -219,6 +221,57 @@ async def test_a_blocking_pop_looks_at_the_own_zone_and_takes_at_the_level(port)
     assert await client.reply() is None
     assert error(await client.ask(b"BLPOP", b"p", b"-1")) == "ERR timeout is negative"
     assert error(await client.ask(b"BLPOP", b"p", b"x")).startswith("ERR timeout is not")
+
+
+class ZoneBehind(PlayedCoordinator):
+    """Its own zone has nothing and the level has ``left`` elements wherever it is asked, in keys called ``has…``."""
+
+    def __init__(self, *, left=3):
+        super().__init__(reply=None)
+        self.left = left
+        self.looked = []
+
+    def submit(self, level, commands, done, *, packed=None):
+        call = Call(level, commands, done, packed)
+        replies = [self._reply(level, example[0], words) for example, words in zip(commands, call.words, strict=True)]
+        self.asked += len(replies)
+        asyncio.get_running_loop().call_soon(call.answer, *replies)
+
+    def _reply(self, level, example, words):
+        there = self.left and words[1].startswith(b"has")
+        if words[0] == b"EXISTS" and example == "GET":
+            self.looked.append((level, *words[1:]))
+        if words[0] == b"EXISTS":
+            return b":%d\r\n" % (example == "GET" and bool(there))
+        if not there:
+            return b"$-1\r\n"
+        self.left -= 1
+        return b"$1\r\nj\r\n"
+
+
+@coroutine
+async def test_what_the_own_zone_has_missed_is_popped_at_the_level_once_a_look_has_seen_it():
+    coordinator = ZoneBehind()
+    async with opened(coordinator=coordinator, level=Level.DC_QUORUM) as port:
+        client = await port.client()
+        assert [await client.ask(b"BLPOP", b"empty", b"has it", b"0") for _ in range(3)] == [[b"has it", b"j"]] * 3
+        assert coordinator.looked.count((Level.DC_QUORUM, b"has it")) == 1, "what is known is taken without a look"
+        assert await client.ask(b"BLPOP", b"has it", b"0.01") is None
+
+
+@coroutine
+async def test_clients_of_different_levels_do_not_share_looks_and_at_one_zone_there_are_none():
+    coordinator = ZoneBehind(left=0)
+    async with opened(coordinator=coordinator, level=Level.DC_QUORUM) as port:
+        for level in (b"DC_ONE", b"DC_QUORUM", b"DC_QUORUM", b"DC_SAFE_QUORUM"):
+            client = await port.client()
+            assert await client.ask(b"DYNO_CONFIG:CONN_CONSISTENCY", level) == b"OK"
+            client.send(b"BLPOP", b"q", b"0")
+        begin_s = time.monotonic()
+        await until(lambda: len(set(coordinator.looked)) == 2)
+        await until(lambda begun=coordinator.asked: coordinator.asked > begun + 40)
+        assert set(coordinator.looked) == {(Level.DC_QUORUM, b"q"), (Level.DC_SAFE_QUORUM, b"q")}
+        assert len(coordinator.looked) <= 2 + (time.monotonic() - begin_s)
 
 
 @coroutine
