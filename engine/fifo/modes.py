@@ -29,6 +29,7 @@ _RULES = {
         own_at_once=False,
         hurries=False,
         renews_twice=False,
+        holds_dropped=True,
         release=Release.DELAYED,
         dead_letters_wait=True,
         counts_last=False,

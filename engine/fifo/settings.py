@@ -156,13 +156,15 @@ class Rules:
     """``own_at_once``: a partition whose lock was granted counts as locked; otherwise only the next renewal says so.
 
     ``hurries``: while it has not all that it is assigned, a member rebalances every ``rebalance_least``.
-    ``renews_twice``: a second timer renews locks, and it stops last. ``dead_letters_wait``: a dead letter is listed
-    after the delay of its level. ``counts_last``: the failed attempts that it tells include the last one.
+    ``renews_twice``: a second timer renews locks, and it stops last. ``holds_dropped``: a partition whose revoke waits
+    for its listener is still renewed, and a stop unlocks it. ``dead_letters_wait``: a dead letter is listed after the
+    delay of its level. ``counts_last``: the failed attempts that it tells include the last one.
     """
 
     own_at_once: bool = True
     hurries: bool = True
     renews_twice: bool = True
+    holds_dropped: bool = False
     release: Release = Release.FORCED
     dead_letters_wait: bool = False
     counts_last: bool = True

@@ -83,7 +83,7 @@ class Member(Startable):
         for task in self._scheduled:
             task.cancel()
         self._parts.loop.stopping = True
-        await self._ownership.release(list(context.queues), why="shutdown")
+        await self._ownership.release_all()
         for queue in context.queues.values():
             queue.locked = False
         await self._offsets.flush()

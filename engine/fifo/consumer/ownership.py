@@ -48,13 +48,17 @@ class Ownership:
         return bool(granted)
 
     async def renew_all(self) -> None:
-        """Ask for all that is not dropped, in one round trip. If that fails, nothing changes."""
-        asked_for = {each: queue for each, queue in self._context.queues.items() if not queue.dropped}
-        if not asked_for or not self._context.settings.locks:
+        """Ask for all that is held, in one round trip. If that fails, nothing changes."""
+        held = self._held()
+        if not held or not self._context.settings.locks:
             return
-        granted = await self._ask("renew", list(asked_for))
-        for partition, queue in asked_for.items():
+        granted = await self._ask("renew", list(held))
+        for partition, queue in held.items():
             self._heard(queue, granted=partition in granted)
+
+    async def release_all(self) -> None:
+        """Give up all that is held, as a member does that stops."""
+        await self.release(list(self._held()), why="shutdown")
 
     async def release(self, partitions: Sequence[Partition], *, why: str) -> None:
         """Give up what is ours of ``partitions``; if that fails, the locks end by themselves.
@@ -73,6 +77,11 @@ class Ownership:
     def release_soon(self, partition: Partition, *, why: str) -> None:
         """Without waiting for it: it may arrive after what is sent later, and free a later grant of ours."""
         self._context.spawn(self.release([partition], why=why), f"release of {partition.name}")
+
+    def _held(self) -> dict[Partition, ProcessQueue]:
+        """What a renewal and a stop name; by the rules with or without what is dropped and not given up yet."""
+        holds = self._context.settings.rules.holds_dropped
+        return {partition: queue for partition, queue in self._context.queues.items() if holds or not queue.dropped}
 
     async def _ask(self, kind: str, partitions: Sequence[Partition]) -> list[Partition]:
         with asked(self._context, kind, partitions) as refused:

@@ -24,7 +24,15 @@ def w02_in_flight_at_revoke(stage):
 
 
 def w03_forced_unlock(stage):
-    stage.work_ms = SLOW_MS
+    return _joined_beside(stage, SLOW_MS)
+
+
+def w03_listener_beyond_the_lease(stage):
+    return _joined_beside(stage, 4 * stage.times_ms.lease)
+
+
+def _joined_beside(stage, work_ms):
+    stage.work_ms = work_ms
     stage.produce(3)
     stage.joins().until(lambda: stage.started("m"))
     stage.pause_ms(1_500)

@@ -202,3 +202,32 @@ def test_a_revoke_is_forced_upon_a_slow_listener_in_the_newer_version_only(lab, 
         assert took_ms <= bench.times_ms.forced_unlock + 2 * bench.times_ms.rebalance
     else:
         assert took_ms > work_ms - 1_500
+
+
+def test_a_partition_that_waits_for_its_listener_is_renewed_in_the_older_version_only(lab, mode):
+    """4.9 looks up its locks without asking whether a queue was dropped, so nobody else gets it meanwhile."""
+    bench = GroupBench(lab, mode)
+    bench.work_ms = 4 * bench.times_ms.lease
+    bench.produce(3)
+    bench.start("m").until(lambda: bench.started("m"))
+    bench.start("a").until(lambda: bench.told.of("assign", member="m")[-1].status == "revoked")
+    revoked_ms = bench.told.of("assign", member="m")[-1].time_ms
+    takes_over(bench, "a", most_ms=2 * bench.work_ms)
+    renewed = [each for each in bench.told.of("renew", member="m") if each.time_ms > revoked_ms]
+    assert bool(renewed) is (mode == "rocketmq-4.9")
+    assert bool(concurrent(bench)) is (mode == "rocketmq-5.3")
+
+
+def test_a_stop_unlocks_a_partition_that_waits_for_its_listener_in_the_older_version_only(lab, mode):
+    """The same look-up: in 5.3 nobody renews such a lock and nobody frees it, so it lasts for the rest of its lease."""
+    bench = GroupBench(lab, mode, work_ms=60_000)
+    bench.produce(3)
+    bench.start("m").until(lambda: bench.told.of("renew", member="m"))
+    bench.start("a").until(lambda: bench.told.of("assign", member="m")[-1].status == "revoked")
+    renewed_ms = bench.told.of("renew", member="m")[-1].time_ms
+    bench.close("m")
+    took_ms, times = takes_over(bench, "a"), bench.times_ms
+    if mode == "rocketmq-5.3":
+        assert renewed_ms + times.lease < bench.now_ms() <= renewed_ms + times.lease + times.rebalance
+    else:
+        assert took_ms <= times.renew + times.rebalance
