@@ -41,7 +41,10 @@ from scenarios.clients.program_crash import CrashSwitch
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
-EVENTS = ("kill before the first flush", "kill after it", "standing still", "join", "graceful stop")
+EVENTS = (
+    *("kill before the first flush", "kill after it", "standing still"),
+    *("join", "graceful stop", "stop while a revoke waits"),
+)
 MEASURED = {
     ("rocketmq-5.3", "kill before the first flush"): (2.64, 3.20, 3.53),
     ("rocketmq-5.3", "kill after it"): (2.76, 3.13, 3.48),
@@ -56,7 +59,10 @@ MEASURED = {
 }
 """Seconds, least, median and most, of 4.9.4 and 5.3.1 with one broker on 22 November 2026."""
 
-WORK_MS = 100
+WORK_MS, LONG_WORK_MS = 100, 60_000
+REVOKED_S = 0.7
+"""From a successor's start to the stop of a member whose revoke waits: short of a forced unlock."""
+
 GIVEN_UP_S = 60
 MESSAGES = {Mode.ROCKETMQ_4_9: 400, Mode.ROCKETMQ_5_3: 400, Mode.FENCED: 150}
 """What an inbox holds without an offset costs its owner more than in proportion, so there are fewer."""
@@ -96,24 +102,28 @@ class Try:
         runtime = self.testbed.runtime
         joined_s, happens_s, part = random.uniform(0.5, 1.5), random.uniform(2, 5), random.uniform(0, 0.5)
         await self._produce()
-        m, n = self._program("m"), self._program("n")
+        waits = event == "stop while a revoke waits"
+        m, n = (self._program(name, LONG_WORK_MS if waits else WORK_MS) for name in "mn")
         await m.member.start()
         await runtime.sleep(round(joined_s * NS_PER_S))
-        if event != "join":
+        if not waits and event != "join":
             await n.member.start()
         await runtime.sleep(round((happens_s + (10 if event == "kill after it" else 0)) * NS_PER_S))
         while not m.busy:
             await runtime.sleep(NS_PER_MS)
         await runtime.sleep(round(part * WORK_MS * NS_PER_MS))
         begin_ns, successor = runtime.now_ns(), n
-        if event == "join":
-            successor = self._program("a")
+        if waits or event == "join":
+            successor = self._program("a", WORK_MS)
             await successor.member.start()
-        elif event == "standing still":
+        if waits:
+            await runtime.sleep(round(REVOKED_S * NS_PER_S))
+            begin_ns = runtime.now_ns()
+        if event == "standing still":
             m.switch.view.pause(runtime, at_command=None, after_effect=False)
-        elif event == "graceful stop":
+        elif waits or event == "graceful stop":
             runtime.spawn(m.member.close(), name="close")
-        else:
+        elif event != "join":
             m.member.kill()
             await n.leaves("m")
         while successor.begun_ns is None:
@@ -145,7 +155,7 @@ class Try:
     def _partition(self) -> Any:
         return partitions_of("t", 1, ("a",))[0]
 
-    def _program(self, name: str) -> "Program":
+    def _program(self, name: str, work_ms: int) -> "Program":
         settings = group_settings(self.mode, Profile.AS_MEASURED)
         program = Program(self.testbed, CrashSwitch(name))
         runtime, switch = program.switch.view.runtime_of(self.testbed.runtime), program.switch
@@ -158,7 +168,7 @@ class Try:
 
         async def listen(_batch: Any, _handling: Any) -> Outcome:
             program.begins()
-            await runtime.sleep(WORK_MS * NS_PER_MS)
+            await runtime.sleep(work_ms * NS_PER_MS)
             program.busy = False
             return Outcome.SUCCESS
 

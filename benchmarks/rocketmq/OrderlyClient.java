@@ -1,4 +1,5 @@
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
@@ -7,10 +8,11 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.topic.TopicValidator;
+import org.apache.rocketmq.remoting.RPCHook;
+import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 
 /** A producer that says when it is done, or an orderly consumer that starts when told and says what happens to it. */
 public class OrderlyClient {
-    static final int WORK_MS = 100;
     static final int FACTOR = 20;
 
     public static void main(String[] arguments) throws Exception {
@@ -19,7 +21,7 @@ public class OrderlyClient {
         if (arguments[0].equals("produce")) {
             produce(servers, topic, Integer.parseInt(arguments[3]));
         } else {
-            consume(servers, topic, arguments[3]);
+            consume(servers, topic, arguments[3], Integer.parseInt(arguments[4]));
         }
     }
 
@@ -53,8 +55,8 @@ public class OrderlyClient {
         }
     }
 
-    static void consume(String servers, String topic, String name) throws Exception {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("group-" + topic);
+    static void consume(String servers, String topic, String name, int workMs) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("group-" + topic, new Requests());
         consumer.setNamesrvAddr(servers);
         consumer.setInstanceName(name + "-" + topic);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
@@ -65,7 +67,7 @@ public class OrderlyClient {
         consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
             System.out.println("begun " + context.getMessageQueue().getQueueId());
             try {
-                Thread.sleep(WORK_MS);
+                Thread.sleep(workMs);
             } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
             }
@@ -80,5 +82,20 @@ public class OrderlyClient {
         consumer.start();
         System.out.println("started");
         Thread.sleep(Long.MAX_VALUE);
+    }
+
+    /** Says that a request about locks, or of a client that leaves its group, is sent. */
+    static class Requests implements RPCHook {
+        static final Map<Integer, String> NAMES = Map.of(41, "lock", 42, "unlock", 35, "leave");
+
+        @Override
+        public void doBeforeRequest(String address, RemotingCommand request) {
+            if (NAMES.containsKey(request.getCode())) {
+                System.out.println(NAMES.get(request.getCode()));
+            }
+        }
+
+        @Override
+        public void doAfterResponse(String address, RemotingCommand request, RemotingCommand response) {}
     }
 }

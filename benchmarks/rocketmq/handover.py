@@ -8,8 +8,11 @@ idle pull stays: divided it is shorter than a long poll, and owners would give t
 A try: m and n are consumers that own one queue each, a message takes 100 ms. At a drawn moment in the first half of a
 message something happens to m, and the time until n begins a message of m's queue is taken; in ``graceful stop`` it
 counts from when m begins to shut down. In ``join`` there is no n: a, who stands before m in the order of names, starts,
-and the time counts from when its start is complete. ``closed`` is the time until the kernel closed what a killed m had
-open. Tries beside each other begin when all Java machines are up.
+and the time counts from when its start is complete. In ``stop while a revoke waits`` a message takes longer than the
+try, a joins, and m is stopped 0.7 s later; it counts from when m begins to shut down. ``closed or left`` is the time
+until the kernel closed what a killed m had open; of a stop, from m's request to unlock to the one to leave its group.
+``locked again``: tries in which m asked for locks between the two. Tries beside each other begin when all Java machines
+are up.
 
     .venv/bin/python benchmarks/rocketmq/handover.py [--release 4.9.4] [--events EVENT ...] [--tries 24] [--beside 4]
 """
@@ -29,6 +32,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import IO
@@ -37,7 +41,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
 from environment import environment  # noqa: E402
-from fifo_handover import EVENTS, GIVEN_UP_S, WORK_MS  # noqa: E402
+from fifo_handover import EVENTS, GIVEN_UP_S, LONG_WORK_MS, REVOKED_S, WORK_MS  # noqa: E402
 
 from cluster.real.zones.port import HOST, PortReservation  # noqa: E402
 from cluster.real.zones.process import launcher  # noqa: E402
@@ -75,7 +79,8 @@ class Program:
 
     def __init__(self, name: str, command: Sequence[str], folder: Path) -> None:
         self.name = name
-        self.said_s: dict[str, list[float]] = {"up": [], "started": [], M_BEGUN: [], N_BEGUN: [], "stopping": []}
+        said = ("up", "started", M_BEGUN, N_BEGUN, "stopping", "lock", "unlock", "leave")
+        self.said_s: dict[str, list[float]] = {each: [] for each in said}
         self.closed_s: float | None = None
         self._errors = folder / f"{name}.err"
         home = [f"-Duser.home={folder}", f"-Djava.io.tmpdir={folder}"]
@@ -169,9 +174,9 @@ class Rocketmq:
         program = self._programs.enter_context(closing(Program(name, command, self.folder)))
         program.wait_for(lambda: listens(port), f"port {port}")
 
-    def client(self, role: str, topic: str, argument: str) -> Program:
-        command = ["-cp", f"{self.folder}:{self._jars}", "OrderlyClient", role, self.names, topic, argument]
-        client = Program(f"{topic}-{argument}", command, self.folder)
+    def client(self, role: str, topic: str, *arguments: str) -> Program:
+        command = ["-cp", f"{self.folder}:{self._jars}", "OrderlyClient", role, self.names, topic, *arguments]
+        client = Program(f"{topic}-{arguments[0]}", command, self.folder)
         self._clients.append(client)
         return client
 
@@ -198,16 +203,26 @@ def listens(port: int) -> bool:
         return probe.connect_ex((HOST, port)) == 0
 
 
-def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrier) -> tuple[float, float | None]:
-    """Seconds until the successor begins, and until what m had open was closed."""
+@dataclass(frozen=True)
+class Took:
+    """Seconds until the successor begins. ``away_s``: until what m had open was closed, or m left its group."""
+
+    begun_s: float
+    away_s: float | None = None
+    locked_again: bool = False
+
+
+def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrier) -> Took:
     drawn = random.Random(topic)
-    joins = event == "join"
+    waits = event == "stop while a revoke waits"
+    joins = event == "join" or waits
+    work_ms = LONG_WORK_MS if waits else WORK_MS
     try:
         with rocketmq.one_producer, closing(rocketmq.client("produce", topic, str(MESSAGES))) as producer:
             producer.first_s("started")
         with ExitStack() as programs:
             m, other = consumers = [
-                programs.enter_context(closing(rocketmq.client("consume", topic, name)))
+                programs.enter_context(closing(rocketmq.client("consume", topic, name, str(work_ms))))
                 for name in ("m", "a" if joins else "n")
             ]
             for each in consumers:
@@ -220,18 +235,31 @@ def one_try(rocketmq: Rocketmq, event: str, topic: str, all_up: threading.Barrie
                 other.first_s(N_BEGUN)
             happens_s = m.first_s("started") + drawn.uniform(5, 9) + (FIRST_FLUSH_S if event == "kill after it" else 0)
             m.wait_for(lambda: time.monotonic() > happens_s, "moment")
+            if waits:
+                other.begin()
+                time.sleep(REVOKED_S)
+                return stopped(m, other)
             return joined(other) if joins else taken(event, m, other, drawn)
     except BaseException:
         all_up.abort()
         raise
 
 
-def joined(a: Program) -> tuple[float, None]:
+def joined(a: Program) -> Took:
     a.begin()
-    return a.first_s(M_BEGUN) - a.first_s("started"), None
+    return Took(a.first_s(M_BEGUN) - a.first_s("started"))
 
 
-def taken(event: str, m: Program, n: Program, drawn: random.Random) -> tuple[float, float | None]:
+def stopped(m: Program, successor: Program) -> Took:
+    if successor.begun:
+        raise RuntimeError(f"{m.name} is of no use: its successor began before it was stopped")
+    m.process.send_signal(signal.SIGTERM)
+    begun_s = successor.first_s(M_BEGUN) - m.first_s("stopping")
+    unlocked_s, left_s = m.said_s["unlock"][0], m.first_s("leave")
+    return Took(begun_s, left_s - unlocked_s, any(unlocked_s < each < left_s for each in m.said_s["lock"]))
+
+
+def taken(event: str, m: Program, n: Program, drawn: random.Random) -> Took:
     seen = m.begun
     m.wait_for(lambda: m.begun > seen, "next message")
     time.sleep(drawn.uniform(0, 0.5) * WORK_MS / 1_000)
@@ -239,17 +267,15 @@ def taken(event: str, m: Program, n: Program, drawn: random.Random) -> tuple[flo
     flushed = happens_s - m.first_s("started") > FIRST_FLUSH_S
     if n.begun or (event.startswith("kill") and flushed is not (event == "kill after it")):
         raise RuntimeError(f"{m.name} is of no use: n began {n.begun} messages before, flushed: {flushed}")
-    sent = {"standing still": signal.SIGSTOP, "graceful stop": signal.SIGTERM}.get(event, signal.SIGKILL)
-    m.process.send_signal(sent)
     if event == "graceful stop":
-        happens_s = m.first_s("stopping")
-    took_s = n.first_s(M_BEGUN) - happens_s
-    closed_s = m.closed_s if sent is signal.SIGKILL else None
-    return took_s, None if closed_s is None else closed_s - happens_s
+        return stopped(m, n)
+    m.process.send_signal(signal.SIGSTOP if event == "standing still" else signal.SIGKILL)
+    begun_s = n.first_s(M_BEGUN) - happens_s
+    return Took(begun_s, None if m.closed_s is None else m.closed_s - happens_s)
 
 
-def tries_of(rocketmq: Rocketmq, event: str, tries: int, beside: int) -> list[tuple[float, float | None]]:
-    done: list[tuple[float, float | None]] = []
+def tries_of(rocketmq: Rocketmq, event: str, tries: int, beside: int) -> list[Took]:
+    done: list[Took] = []
     while len(done) < tries:
         numbers = range(len(done), min(len(done) + beside, tries))
         all_up = threading.Barrier(len(numbers))
@@ -268,12 +294,13 @@ def tries_of(rocketmq: Rocketmq, event: str, tries: int, beside: int) -> list[tu
     return done
 
 
-def row(release: str, event: str, tries: Sequence[tuple[float, float | None]]) -> str:
-    took_s = [took for took, _ in tries]
-    closed_ms = [1_000 * closed for _, closed in tries if closed is not None]
-    told = f"{min(closed_ms):.0f} / {median(closed_ms):.0f} / {max(closed_ms):.0f}" if closed_ms else "–"
+def row(release: str, event: str, tries: Sequence[Took]) -> str:
+    took_s = [each.begun_s for each in tries]
+    away_ms = [1_000 * each.away_s for each in tries if each.away_s is not None]
+    told = f"{min(away_ms):.0f} / {median(away_ms):.0f} / {max(away_ms):.0f}" if away_ms else "–"
     seen = f"{min(took_s):.2f} / {median(took_s):.2f} / {max(took_s):.2f}"
-    return f"| {release} | {event} | {len(tries)} | {seen} | {told} |"
+    again = sum(each.locked_again for each in tries)
+    return f"| {release} | {event} | {len(tries)} | {seen} | {told} | {again} |"
 
 
 def main() -> None:
@@ -288,8 +315,8 @@ def main() -> None:
             parser.error(f"{tool} is needed and not on the PATH: install Java 17 and Maven")
     java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.splitlines()[0]
     print(json.dumps({**environment(), "java": java, "beside": options.beside}))
-    print("| release | event | tries | s: least / median / most | closed ms: least / median / most |")
-    print("|---|---|---|---|---|", flush=True)
+    print("| release | event | tries | s: least / median / most | ms, closed or left: the same | locked again |")
+    print("|---|---|---|---|---|---|", flush=True)
     with (
         tempfile.TemporaryDirectory(prefix="zonelab-rocketmq-") as folder,
         closing(Rocketmq(options.release, Path(folder))) as rocketmq,
