@@ -18,8 +18,14 @@ from engine.ports import Command
 PREFIX = "ERR strict: "
 """How every refusal begins."""
 
-VALUE_BYTES_MAX = 16 * 1024
-"""Larger values in MSET and MGET end Dynomite's process; one of its buffers (``mbuf_size``) has this size."""
+BUFFER_BYTES = 16_320
+"""What one of Dynomite's buffers holds of a message: ``mbuf_size``, 16,384 by default, without their own headers."""
+
+_PEER_HEADER_BYTES = 34
+"""What stands before another zone's reply in such a buffer, with a message number of two digits."""
+
+_KEY_FIRST = frozenset({"KEYS", "SCAN"})
+"""Commands without a key whose first argument Dynomite's parser takes for one."""
 
 MULTI_KEY = frozenset({"DEL", "EXISTS", "MGET", "MSET"})
 """What Dynomite takes apart by key (``redis_fragment`` in ``proto/dyn_redis.c``)."""
@@ -45,7 +51,8 @@ class Request:
 
     @cached_property
     def keys(self) -> Sequence[bytes]:
-        return keys_of(self.words)
+        """What Dynomite's parser takes for keys."""
+        return [key_bytes(word) for word in self.words[1:2]] if self.name in _KEY_FIRST else keys_of(self.words)
 
     @property
     def level(self) -> Level:
@@ -85,9 +92,21 @@ _STORING = {"GEORADIUS": _TO_DESTINATION, "GEORADIUSBYMEMBER": _TO_DESTINATION, 
 """Commands that store their result only with one of these options."""
 
 
-def _has_large_value(request: Request) -> bool:
-    values = request.words[2::2] if request.name == "MSET" else ()
-    return any(len(key_bytes(value)) > VALUE_BYTES_MAX for value in values)
+def _framed_bytes(size: int) -> int:
+    """Returns the size on the wire of a word of ``size`` bytes."""
+    return len(f"${size}\r\n\r\n") + size
+
+
+def _crosses_buffers(request: Request) -> bool:
+    """Dynomite copies each key and value of an MSET of several keys as if it ended in the buffer where it begins."""
+    if request.name != "MSET" or len(request.keys) < 2:
+        return False
+    end = len(f"*{len(request.words)}\r\n")
+    for word in request.words:
+        begin, end = end, end + _framed_bytes(len(key_bytes(word)))
+        if begin // BUFFER_BYTES != (end - 1) // BUFFER_BYTES:
+            return True
+    return False
 
 
 def _stores_what_it_reads(request: Request) -> bool:
@@ -109,9 +128,11 @@ def _has_array_before_the_end(name: str, value: Any) -> bool:
     return False
 
 
-def _has_large_element(name: str, value: Any) -> bool:
-    elements = value if name == "MGET" and isinstance(value, list) else ()
-    return any(isinstance(element, bytes) and len(element) > VALUE_BYTES_MAX for element in elements)
+def _goes_beyond_buffer(name: str, value: Any) -> bool:
+    if name != "MGET" or not isinstance(value, list) or len(value) < 2:
+        return False
+    elements = (_framed_bytes(len(element)) if element is not None else len("$-1\r\n") for element in value)
+    return _PEER_HEADER_BYTES + len(f"*{len(value)}\r\n") + sum(elements) > BUFFER_BYTES
 
 
 REQUESTS = (
@@ -130,7 +151,14 @@ REQUESTS = (
     ),
     RequestForm(what="an empty key", does=_CLOSES, fits=lambda request: b"" in request.keys),
     RequestForm(
-        what="a value of more than 16 KiB in MSET", does="ends with a crash of the coordinator", fits=_has_large_value
+        what="a key of 16,320 bytes or more",
+        does="closes the connection without a reply or never answers",
+        fits=lambda request: any(len(key) >= BUFFER_BYTES for key in request.keys),
+    ),
+    RequestForm(
+        what="MSET of several keys with a key or value across byte 16,320 of the message",
+        does="answers with an error and fails what follows, or crashes",
+        fits=_crosses_buffers,
     ),
     RequestForm(
         what="a quorum level with one zone",
@@ -168,9 +196,9 @@ REPLIES = (
         fits=_has_array_before_the_end,
     ),
     ReplyForm(
-        what="a value of more than 16 KiB in the reply to MGET",
-        does="ends with a crash of the coordinator",
-        fits=_has_large_element,
+        what="a reply of more than 16,286 bytes to MGET of several keys",
+        does="closes the connection, sends bytes of its own memory, or crashes",
+        fits=_goes_beyond_buffer,
     ),
 )
 

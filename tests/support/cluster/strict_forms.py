@@ -8,12 +8,12 @@ from cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
 from cluster.votes.levels import Level
 from engine.ports import Command
 
-(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED) = REQUESTS
+(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED) = REQUESTS
 (BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE) = VOTES
 (NESTED, LARGE_READ) = REPLIES
 
-LARGE = "x" * (forms.VALUE_BYTES_MAX + 1)
-FITTING = LARGE[1:]
+LARGE = "x" * (16 * 1024 + 1)
+LONG = "k" * forms.BUFFER_BYTES
 THREE = ("a", "b", "c")
 
 
@@ -41,11 +41,30 @@ class Example:
         return {"east": near} | ({"west": {zone: [zone] for zone in self.far}} if self.far else {})
 
     def __str__(self) -> str:
-        return " ".join(str(word)[:30] for word in self.command) + f" ({self.level}, {len(self.zones)})"
+        words = " ".join(str(word)[:30] for word in self.command[:8])
+        return f"{words} ({self.level}, {len(self.zones)}, {len(self.command)})"
 
 
 def everywhere(*commands: Command) -> Mapping[str, Sequence[Command]]:
     return dict.fromkeys(THREE, commands)
+
+
+def keyed(sizes: Sequence[int]) -> Sequence[tuple[str, str]]:
+    """Returns keys with values of ``sizes`` in bytes; up to three keys have one letter each."""
+    keys = "klm"[: len(sizes)] if len(sizes) < 4 else [f"k{number}" for number in range(len(sizes))]
+    return [(key, "x" * size) for key, size in zip(keys, sizes, strict=True)]
+
+
+def mset(sizes: Sequence[int]) -> Command:
+    return ("MSET", *(word for pair in keyed(sizes) for word in pair))
+
+
+def mget(sizes: Sequence[int]) -> Command:
+    return ("MGET", *(key for key, _ in keyed(sizes)))
+
+
+def sets(sizes: Sequence[int]) -> Sequence[Command]:
+    return [("SET", *pair) for pair in keyed(sizes)]
 
 
 _UNKNOWN_AT_PORT = (
@@ -76,7 +95,15 @@ EXAMPLES = (
     Example(EMPTY_KEY, ("GET", ""), level=Level.DC_ONE),
     Example(EMPTY_KEY, ("DEL", "k", "")),
     Example(EMPTY_KEY, ("EVAL", "return 1", "1", "")),
-    Example(LARGE_WRITE, ("MSET", "k", "v", "l", LARGE)),
+    Example(LONG_KEY, ("GET", LONG), level=Level.DC_ONE),
+    Example(LONG_KEY, ("SET", LONG, "v")),
+    Example(LONG_KEY, ("DEL", "k", LONG)),
+    Example(LONG_KEY, ("KEYS", LONG)),
+    Example(LONG_KEY, ("EVAL", "return 1", "1", LONG)),
+    *(
+        Example(LARGE_WRITE, mset(sizes))
+        for sizes in ([1, 16_276], [16_283, 1], [1] * 1000, [300] * 52, [16_384, 1], [16_282, 16_312])
+    ),
     Example(ONE_ZONE, ("SET", "k", "v"), zones=("a",)),
     Example(ONE_ZONE, ("GET", "k"), level=Level.DC_SAFE_QUORUM, zones=("a",)),
     Example(MANY_ZONES, ("SET", "k", "v"), zones=("a", "b", "c", "d")),
@@ -98,11 +125,17 @@ EXAMPLES = (
     Example(NESTED, ("EVAL", "return {{1, 2}, 3}", "1", "k")),
     Example(NESTED, ("EVAL", "return {1, {{2}, {3}}}", "1", "k")),
     Example(NESTED, ("GEOPOS", "geo", "x", "y"), planted=everywhere(_PLACES), at_port=True),
-    Example(LARGE_READ, ("MGET", "k", "l"), planted=everywhere(("SET", "l", LARGE))),
+    *(
+        Example(LARGE_READ, mget(sizes), planted=everywhere(*sets(sizes)))
+        for sizes in ([1, 16_266], [1000] * 20, [300] * 60, [20] * 1000, [7000] * 3, [16_384] * 2)
+    ),
 )
 
 TAKEN: Sequence[Command] = (
-    ("SET", "k", LARGE, "EX", "100"), ("GET", "k"), ("DEL", "k"), ("MSET", "k", FITTING, "l", "1"), ("MGET", "k", "l"),
+    ("SET", "k", LARGE, "EX", "100"), ("GET", "k"), ("MGET", "k"), ("DEL", "k"), ("MSET", "k", LARGE), ("DEL", "k"),
+    ("GET", LONG[1:]), ("HGET", "h", LONG), ("SADD", "s", LONG), ("SREM", "s", LONG), ("MGET", *[LONG[:100]] * 1000),
+    mset([16_282, 1]), mset([16_282, 16_000]), mset([1, 16_275]), mset([300] * 51), mset([1] * 950),
+    *(command for sizes in ([16_265, 1], [1000] * 16) for command in (*sets(sizes), mget(sizes))),
     ("EXISTS", "k", "none"), ("DEL", "k", "l"), ("HSET", "h", "f", "1"), ("HMSET", "h", "f", "1", "g", "2"),
     ("HGETALL", "h"), ("HSCAN", "h", "0"), ("SCAN", "0"), ("SADD", "s", "m"), ("SMEMBERS", "s"), ("SPOP", "s", "2"),
     ("SORT", "l", "ALPHA"), ("RPUSH", "l", "1", "2"), ("LPOP", "l"), ("EXPIRE", "l", "100"),
