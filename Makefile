@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
 OUTSIDE := real or docker or java or chromium
 
-.PHONY: demo test lint hashes hashes-again mutants mutants-all image bench clean
+.PHONY: demo test lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
 .DELETE_ON_ERROR:
 # Modules and rewritten assertions are compiled once, not by every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -57,6 +57,12 @@ mutants: $(READY)
 # Without limits, which takes hours; writes docs/mutants.md.
 mutants-all: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants --all
+
+# Small faults that a seed draws over the whole product; hours for a few hundred, and resumes.
+SEED ?= 1
+N ?= 300
+mutants-drawn: $(READY)
+	@PYTHONPATH=tests $(BIN)/python -m mutants.drawn --seed $(SEED) --count $(N)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -76,7 +76,9 @@ def _read(mutant: Mutant, root: Path, path: str) -> str:
 
 
 def _span(mutant: Mutant, text: str) -> range:
-    """The lines of the function or class, decorators left out."""
+    """The lines of the function or class, decorators left out; all lines where none is named."""
+    if not mutant.function:
+        return range(1, text.count("\n") + 2)
     nodes = [ast.parse(text)]
     for name in mutant.function.split("."):
         nodes = [node for parent in nodes for node in _defined(parent, name)]

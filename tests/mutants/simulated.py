@@ -7,7 +7,7 @@ from time import monotonic
 from coverage import CoverageData
 
 from mutants.copies import PACKAGES, Copy, SuiteError
-from mutants.mutant import Mutant, plant
+from mutants.mutant import Mutant, plant, source_path
 from mutants.runs import TASKS, Shown, read_shown
 
 RUN = "run "
@@ -44,11 +44,15 @@ class Simulations:
             raise SuiteError(f"simulated runs without a mutant failed: {failed or ended.output}")
         self._reached = _reached(copy)
 
-    def noticed_by(self, mutant: Mutant, copy: Copy) -> str | None:
-        """The first run that shows the mutant, of those that can reach it."""
-        lines = plant(mutant, copy.root).lines
-        reached = self._reached.get(mutant.module.replace(".", "/") + ".py", frozenset())
-        return self.noticed_in([RUN + task for task in TASKS], copy) if reached.intersection(lines) else None
+    def reaches(self, mutant: Mutant, copy: Copy) -> bool:
+        """Return whether the sampled runs run a mutated line, or for one outside functions, any line of its module."""
+        reached = self._reached.get(source_path(mutant.module), frozenset())
+        return bool(reached.intersection(plant(mutant, copy.root).lines) if mutant.function else reached)
+
+    def noticed_by(self, mutant: Mutant, copy: Copy, *, seeds: int = len(TASKS)) -> str | None:
+        """Return the first of ``seeds`` runs that shows the mutant, if they can reach it."""
+        chosen = TASKS[:: len(TASKS) // seeds][:seeds] if seeds < len(TASKS) else TASKS
+        return self.noticed_in([RUN + task for task in chosen], copy) if self.reaches(mutant, copy) else None
 
     def noticed_in(self, runs: Sequence[str], copy: Copy) -> str | None:
         if self._before_path is None:

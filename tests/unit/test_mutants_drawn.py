@@ -1,0 +1,197 @@
+"""Goal: drawn mutants are the small faults that they are called, and are judged for what they do.
+
+Method: each operator on lines of its own; samples of made-up modules; one judged mutant of each fate on a real copy.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mutants.copies import Copy, Processes, copies
+from mutants.drawn.__main__ import report
+from mutants.drawn.operators import OPERATORS
+from mutants.drawn.sample import LeftOut, Reason, drawn, left_out
+from mutants.drawn.sites import Site, sites
+from mutants.drawn.trial import DrawnTrials, Fate, Found, Results
+from mutants.mutant import CatalogueError, Mutant, plant, source_path
+from mutants.reach import Reach
+from mutants.simulated import Simulations
+
+ROOT = Path(__file__).resolve().parents[2]
+LEVELS = "tests/unit/cluster/votes/test_vote.py"
+
+needs_git = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a copy is made of what git lists")
+
+CHANGES = [
+    ("drop-term", "return a + margin", {"return a"}),
+    ("swap-sign", "return a - b", {"return (a + b)"}),
+    ("drop-sorted", "return sorted(a, key=b)", {"return (list(a))"}),
+    ("drop-not", "return not (a or b)", {"return (a or b)"}),
+    ("drop-condition", "return bool(a) and b", {"return b", "return (bool(a))"}),
+    ("swap-logic", "return a and b", {"return (a or b)"}),
+    ("swap-extreme", "return max(a, b)", {"return (min(a, b))"}),
+    ("move-border", "return a < b <= margin", {"return (a <= b <= margin)", "return (a < b < margin)"}),
+    ("assign-instead", "a += b", {"a = b"}),
+    ("raise-constant", "return a * 2", {"return a * 3"}),
+    ("drop-element", "return [a, b]", {"return ([b])", "return ([a])"}),
+    ("drop-element", "return a in (1, b)", {"return a in ((b,))", "return a in ((1,))"}),
+    ("drop-option", "return call(a, far=b, near=a)", {"return (call(a, near=a))"}),
+    ("drop-call", "call(a)", {"pass"}),
+    ("drop-reset", "a = None", {"pass"}),
+    ("drop-await", "await call(a)", {"pass"}),
+    ("swap-leaving", "for b in a:\n        break", {"for b in a:\n        continue"}),
+]
+SAME = [
+    ("drop-element", "return a, b"),
+    ("swap-sign", "return a + 'text'"),
+    ("drop-call", "LOGGER.info(a)"),
+    ("raise-constant", "return f'{a + 1}'"),
+    ("raise-constant", "b: Literal[1] = a"),
+    ("drop-reset", "a = True"),
+]
+
+
+def changes(folder: Path, operator: str, line: str) -> set[str]:
+    (folder / "engine").mkdir(exist_ok=True)
+    head = "def call(a, *, near, far=1): ...\n\nasync def example(a, b, margin):\n    "
+    (folder / "engine/example.py").write_text(f"{head}{line}\n", encoding="utf-8")
+    found = [one for one in sites(folder) if one.operator == operator and one.scope == "example"]
+    return {plant(one.mutant, folder).text.removeprefix(head).rstrip("\n") for one in found}
+
+
+@pytest.mark.parametrize(("operator", "line", "changed"), CHANGES)
+def test_an_operator_changes_what_it_is_called_after(operator, line, changed, tmp_path: Path) -> None:
+    assert changes(tmp_path, operator, line) == changed
+
+
+def test_every_operator_has_an_example() -> None:
+    assert {operator for operator, _, _ in CHANGES} == set(OPERATORS)
+
+
+@pytest.mark.parametrize(("operator", "line"), SAME)
+def test_texts_logs_annotations_and_places_with_a_meaning_are_left_alone(operator, line, tmp_path: Path) -> None:
+    assert changes(tmp_path, operator, line) == set()
+
+
+def test_a_reset_counts_only_after_construction(tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    methods = "".join(f"    def {name}(self):\n        self.b = 0\n" for name in ("__init__", "reset"))
+    text = f"class A:\n    b = 0\n{methods}"
+    (tmp_path / "engine/example.py").write_text(text, encoding="utf-8")
+    assert [one.scope for one in sites(tmp_path) if one.operator == "drop-reset"] == ["A.reset"]
+
+
+def made_up(package: str, line: int, number: int) -> Site:
+    name = f"{package}/example.py:{line}:raise-constant:{number}"
+    mutant = Mutant(id=name, module=f"{package}.example", function="f", old="a = 1", new="a = 2", breaks="Drawn.")
+    return Site(mutant=mutant, operator="raise-constant", scope="f.g")
+
+
+def test_a_sample_is_decided_by_its_seed_and_has_each_package_in_proportion_to_its_places() -> None:
+    all_sites = [made_up("engine", line, 1) for line in range(100)] + [
+        made_up("cluster", line, 1) for line in range(50)
+    ]
+    all_sites += [made_up("analysis", 1, number) for number in range(1000)]  # one line, a table of a thousand elements
+    sample = drawn(all_sites, seed=3, count=30)
+    assert drawn(all_sites, seed=3, count=30) == sample != drawn(all_sites, seed=4, count=30)
+    assert Counter(one.package for one in sample) == {"engine": 20, "cluster": 10}
+    assert len({one.mutant.id for one in drawn(all_sites, seed=1, count=1000)}) == 151
+
+
+@pytest.mark.parametrize(
+    ("fields", "covered"),
+    [
+        ({"place": "engine.example"}, True),
+        ({"place": "engine.example:f"}, True),
+        ({"place": "engine.example:f.g", "line": "a ="}, True),
+        ({"place": "engine.example:g"}, False),
+        ({"place": "engine.example:f", "line": "b ="}, False),
+        ({"place": "engine.example:f", "operators": ["drop-not"]}, False),
+        ({"place": "engine"}, False),
+    ],
+)
+def test_an_entry_covers_its_place_line_and_operators_only(fields, covered) -> None:
+    assert LeftOut(why=Reason.EQUAL, note="An example.", **fields).covers(made_up("engine", 1, 1)) is covered
+
+
+@pytest.mark.parametrize("entry", left_out(), ids=lambda entry: entry.place)
+def test_what_is_listed_as_no_fault_is_still_there(entry: LeftOut) -> None:
+    module, _, scope = entry.place.partition(":")
+    text = (ROOT / source_path(module)).read_text(encoding="utf-8")
+    assert entry.line in text
+    assert all(name in text for name in scope.split("."))
+
+
+def test_an_entry_needs_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "left_out.yaml").write_text("[{place: engine.ports, why: equal, note: ' '}]", encoding="utf-8")
+    with pytest.raises(CatalogueError, match=r"engine\.ports needs a note"):
+        left_out(tmp_path / "left_out.yaml")
+
+
+def test_results_are_kept_until_the_file_changes(tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine/example.py").write_text("a = 1\n", encoding="utf-8")
+    site = next(iter(sites(tmp_path)))
+    results = Results(tmp_path / "drawn.jsonl")
+    assert results.of(site, tmp_path) is None
+    source = "ae8e1d"
+    found = Found(id=site.mutant.id, operator="x", package="engine", fate=Fate.RUN, killer="r", source=source)
+    results.add(found)
+    assert Results(tmp_path / "drawn.jsonl").found == {found.id: found}
+    assert results.of(site, tmp_path) is None  # of another text
+
+
+def test_the_report_counts_hashes_apart_and_leaves_out_what_nothing_reaches() -> None:
+    one = Found(id="1", operator="x", package="engine", fate=Fate.TEST, killer="t", source="s")
+    fates = [Fate.TEST, Fate.RUN, Fate.HASHES_ALONE, Fate.SURVIVED, Fate.UNREACHED]
+    lines = report([replace(one, fate=fate) for fate in fates])
+    assert lines[0].startswith(
+        "all: 2 of 4 killed, 50% (15% to 85%); by tests 1, by runs 1, by hashes alone 1; unreached 1"
+    )
+    assert lines[1].startswith("engine: 2 of 4")
+
+
+class FewTests(Reach):
+    """A reach that names the same tests for every mutant."""
+
+    def tests_of(self, mutant: Mutant, root: Path) -> list[str]:
+        return list(self.seconds)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[Copy]:
+    processes = Processes()
+    (made,) = copies(ROOT, tmp_path / "copies", 1, processes)
+    yield made
+    processes.end_all()
+
+
+@needs_git
+def test_a_mutant_is_judged_by_tests_then_runs_then_hashes(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    quorum = Mutant(
+        id="quorum", module="cluster.votes.vote", function="quorum", old="// 2", new="// 3", breaks="Drawn."
+    )
+    unseen = replace(quorum, id="unseen", module="cluster.votes.levels", function="Levels.__str__", old="/", new="-")
+    endless = replace(quorum, id="endless", old="return zones", new="while zones: pass\n    return zones")
+    hashed = replace(unseen, id="hashed", new="=")
+    (copy.folder / "tests/hashes/test_example.py").write_text(
+        "from cluster.votes.levels import Level, Levels\n\n\ndef test_example():\n"
+        "    assert '=' not in str(Levels(read=Level.DC_ONE, write=Level.DC_QUORUM))\n"
+    )
+    monkeypatch.setattr("mutants.drawn.trial.HANGS_S", 5)
+    simulations = Simulations()
+    monkeypatch.setattr(
+        simulations, "noticed_by", lambda mutant, copy, seeds: "run 7" if mutant.id == "endless" else None
+    )
+    reach = FewTests(seconds={LEVELS: 1.0, "tests/hashes/test_example.py": 1.0})
+    found = DrawnTrials([copy], reach, simulations).judge(
+        [Site(mutant=one, operator="x", scope="") for one in (quorum, unseen, endless, hashed)]
+    )
+    assert {one.id: one.fate for one in found} == {
+        "quorum": Fate.TEST,
+        "unseen": Fate.SURVIVED,
+        "endless": Fate.TEST,
+        "hashed": Fate.HASHES_ALONE,
+    }
