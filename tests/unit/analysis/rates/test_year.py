@@ -53,6 +53,26 @@ def test_a_year_is_the_edges_of_its_events_their_time_and_the_rest():
     assert float(measured.rate(DUPLICATES, "down").value) == pytest.approx((3 + 2 * 50) / (10 * 50))
 
 
+@pytest.mark.parametrize("lasts_s", [0.5, 3.0, 50.0])
+def test_every_line_of_a_fault_is_exact_where_its_cost_grows_in_a_line(lasts_s: float):
+    """A run with a fault of L seconds shows its edges, L times the cost of a second, and the rest as without it."""
+    calm, edges, second, run_s = 0.7, 3.0, 2.0, 10.0
+    fault = replace(DOWN, lasts_s=lasts_s)
+    line = replace(YEAR, faults=(fault,)).line(fault)
+    shown = {NO_FAULT: calm * run_s}
+    shown |= {cell: calm * (run_s - cell.length_s) + edges + second * cell.length_s for cell in fault.cells}
+
+    def told(weights):
+        return sum(weight * shown[cell] for cell, weight in weights.items())
+
+    assert told(line.weights) == pytest.approx(edges + second * lasts_s)
+    assert told(line.other) == pytest.approx(edges + second * lasts_s)
+    assert told(line.contrast) == pytest.approx(0, abs=1e-9)
+    assert told(line.steady) == pytest.approx(second)
+    assert told(line.edges) == pytest.approx(edges)
+    assert told(line.flat) == pytest.approx(edges + second * sum(fault.lengths_s) / 3)
+
+
 def test_other_rates_of_faults_need_no_new_runs():
     measured = Measured(outcomes(plain), YEAR)
     twice = measured.on(YEAR.with_fault(replace(DOWN, per_year=200.0)))
