@@ -93,6 +93,21 @@ def test_after_one_error_a_connection_the_others_are_asked_in_turn_and_later_the
     assert (ways.client.counts.fail_overs, ways.client.counts.returns, ways.client.counts.elsewhere) == (1, 1, 6)
 
 
+def test_a_coordinator_that_came_back_is_left_again_only_after_an_error_of_each_connection() -> None:
+    """It dies again at once: what a client knew of its first death is no error of the second."""
+    ways = Ways(Clients(failover=True, connections=3))
+    client = ways.client
+    for outage in (1, 2, 3):
+        for errors in (1, 2, 3):
+            assert client.choose(attempt=0) == "a", (outage, errors)
+            ways.gone = {"a"}
+            client.failed("a")
+        assert client.choose(attempt=0) != "a"
+        ways.gone = set()
+        ways.pass_s(1.1)
+    assert client.counts.fail_overs == 3
+
+
 def test_errors_of_a_coordinator_that_is_there_send_nobody_elsewhere() -> None:
     ways = Ways(Clients(failover=True, connections=1))
     ways.answers["a"] = [REFUSED, DIED, REFUSED]

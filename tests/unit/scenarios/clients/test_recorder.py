@@ -56,9 +56,12 @@ class Stage:
         self._table = MemoryTable(OPERATIONS)
         self.recorder = Recorder(History(self._table), self.runtime, clock=lambda zone: self.clock)
 
+    def rows(self) -> list[dict[str, Any]]:
+        return self._table.batch().to_pylist()
+
     def last(self) -> dict[str, Any]:
         """The row of the latest event."""
-        return self._table.batch().to_pylist()[-1]
+        return self.rows()[-1]
 
     def ack(self, end: Any) -> tuple[str, str | None]:
         operation = self.recorder.ack(EndingQueue(end), ACTOR, Delivered(DELIVERY, Touched(message_id="m")))
@@ -117,3 +120,14 @@ def test_a_lease_goes_into_the_history_in_true_time() -> None:
     assert popped.delivered[0].delivery == DELIVERY
     stage.runtime.run_until_complete(stage.recorder.ack(EndingQueue(True), ACTOR, popped.delivered[0]))
     assert stage.last()["lease_end_ms"] == times[2]
+
+
+def test_an_ordered_listener_acknowledges_the_delivery_that_it_was_handed() -> None:
+    stage = Stage()
+    popped = stage.recorder.handed(ACTOR, [("m", "k"), ("n", "k")], shard="p-0")
+    assert (stage.last()["type"], stage.last()["delivery"], stage.last()["shard"]) == ("ok", popped, "p-0")
+    stage.recorder.committed(stage.recorder.committing(ACTOR, "m", popped, shard="p-0"), "ok", error=None)
+    rows = stage.rows()
+    (begun,) = [row for row in rows if (row["f"], row["type"]) == ("ack", "invoke")]
+    assert (begun["message_id"], begun["delivery"], begun["shard"]) == ("m", popped, "p-0")
+    assert (rows[-1]["f"], rows[-1]["type"], rows[-1]["op_id"]) == ("ack", "ok", begun["op_id"])

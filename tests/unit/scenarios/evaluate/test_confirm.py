@@ -3,7 +3,7 @@
 Method: simulated runs in place of real ones, by the same door; the model that predicts has their lag or another one.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
@@ -12,7 +12,7 @@ from support.scenarios.sim_runs import SMALL, tell_as_busy
 
 from analysis.comparison.confirmation import Confirmed
 from scenarios.arms import Arm, ZoneKind
-from scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation
+from scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmedRow
 from scenarios.evaluate.confirming import PREDICTED, Confirming
 from scenarios.evaluate.evaluation import Budget, Evaluation
 from scenarios.evaluate.real_run import RealRuns
@@ -128,3 +128,10 @@ def test_zones_that_cannot_be_run_end_it_and_are_told(tmp_path: Path):
     assert found.failure is not None
     assert found.failure.startswith("no server; see ")
     assert found.rows[0].status is Confirmed.UNDECIDED
+
+
+def test_nothing_is_confirmed_where_nothing_could_be():
+    row = ConfirmedRow(setting="s", kind="no fault", status=Confirmed.NOT_CONFIRMABLE)
+    for rows in ((), (row,), (row, replace(row, kind="kill"))):
+        assert not Confirmation(on=ZoneKind.PROCESS, rows=rows).holds
+    assert Confirmation(on=ZoneKind.PROCESS, rows=(row, replace(row, status=Confirmed.CONFIRMED))).holds

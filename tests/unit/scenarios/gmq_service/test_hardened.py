@@ -46,6 +46,18 @@ def test_pushes_pops_and_acks_are_answered_in_the_same_words():
     assert rest == ["empty", has_exist]
 
 
+def test_a_job_is_deleted_from_every_topic_that_has_its_id():
+    async def exchange():
+        async with service_bench(hardened=True) as bench:
+            client = bench.client()
+            await said(client, *(push("1", topic=topic) for topic in "abc"), push("2", topic="b"))
+            assert await bench.jobs.remove("1")
+            return await said(client, *(call("Pop", [topic]) for topic in "abc"))
+
+    first, second, third = asyncio.run(exchange())
+    assert (first, second["id"], third) == ("empty", "2", "empty")
+
+
 def test_topics_beyond_the_bound_are_refused():
     async def exchange():
         async with service_bench(hardened=True) as bench:

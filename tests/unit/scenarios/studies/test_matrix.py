@@ -1,6 +1,7 @@
 """Goal: the guarantee matrix shows what is known of the queue, whoever computes it. Method: few seeds of some cells."""
 
 import json
+from collections import Counter
 from itertools import product
 
 import pytest
@@ -75,6 +76,32 @@ def test_the_load_of_a_seed_is_the_same_in_every_cell(seed):
     assert {one.fault_class for one in CELLS if loads[one].poison} == {FaultClass.POISON}
     assert {one.fault_class for one in CELLS if loads[one].duration_s > LOAD_S} == {FaultClass.V1_PRODUCERS_CRASH}
     assert CELLS[0].scenario(7).load != CELLS[0].scenario(8).load
+
+
+def test_any_fault_of_one_zone_is_drawn_from_every_class_that_the_page_names_before_it():
+    """Each class of a zone or a link that hardened mode withstands, about as often as the others."""
+    named = list(FaultClass)
+    of_one_zone = [
+        one
+        for one in named[: named.index(FaultClass.ANY_OF_ONE_ZONE)]
+        if one.startswith(("zone-", "cut-")) and one is not FaultClass.ZONE_UNSERVED
+    ]
+
+    def sort(faults):
+        """What tells the classes apart: the kind, and of these how they end, or how long they last."""
+        (fault,) = [one for one in faults if one.kind not in ("clock", "consumer_crash", "service_crash")][:1]
+        if fault.kind == "pause":
+            return "pause", "long" if fault.for_s >= 0.6 else "short"
+        if fault.kind == "cut":
+            return "cut", "one way" if fault.one_way else fault.mode
+        return fault.kind, getattr(fault, "restart", None)
+
+    seeds = range(1, 401)
+    expected = {sort(cell(one).scenario(seed).faults) for one in of_one_zone for seed in range(1, 6)}
+    drawn = Counter(sort(cell(FaultClass.ANY_OF_ONE_ZONE).scenario(seed).faults) for seed in seeds)
+    assert set(drawn) == expected
+    assert len(expected) == len(of_one_zone)
+    assert min(drawn.values()) > 400 / len(expected) / 2
 
 
 def test_in_half_of_the_seeds_of_any_fault_producers_try_again():
