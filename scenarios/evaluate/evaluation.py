@@ -20,6 +20,7 @@ from scenarios.many_runs.environment import Environment
 from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
 from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Task, Workers
+from scenarios.spec.traces import digests
 from scenarios.sweep.settings import Setting, environment_of, experiment_of
 
 RESULTS_NAME = "results.jsonl"
@@ -79,8 +80,8 @@ class Evaluation:
 
     def experiment(self) -> str:
         """Differs whenever a run of the same setting and seed could show something else."""
-        faults = [str(one.fault) for one in self.rollout.evaluate.faults.values()]
-        return experiment_of(self.rollout.settings, str(self.rollout.year.cells), *faults)
+        faults = [one.fault for one in self.rollout.evaluate.faults.values()]
+        return experiment_of(self.rollout.settings, str(self.rollout.year.cells), *map(str, faults), *digests(faults))
 
     def state(self, directory: Path, environment: Environment) -> RunState[RunOutcome]:
         """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""

@@ -17,7 +17,7 @@ from scenarios.many_runs.state import Codec, RunState
 from scenarios.many_runs.task import Finished, Task, Workers
 from scenarios.queues.catalogue import MakeQueue, queue_under_test
 from scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
-from scenarios.spec.reading import dump_scenario
+from scenarios.spec.reading import identity_of
 from scenarios.spec.scenario import Scenario
 
 REPEAT_EVERY = 20
@@ -89,7 +89,7 @@ class HuntTarget:
     def experiment(self) -> str:
         """Differs whenever a seed could show something else in the same environment."""
         queue = f"{self.make_queue.__module__}.{getattr(self.make_queue, '__qualname__', self.make_queue)}"
-        return sha256(f"{queue}\n{self.messages}\n{dump_scenario(self.scenario)}".encode()).hexdigest()[:16]
+        return sha256(f"{queue}\n{self.messages}\n{identity_of(self.scenario)}".encode()).hexdigest()[:16]
 
     def fingerprint(self) -> str:
         """Differs whenever a seed could show something else."""

@@ -16,7 +16,7 @@ from scenarios.spec.library import LIBRARY, library_names
 from scenarios.spec.queue_settings import QueueSettings
 from scenarios.spec.rules import path_of, problems
 from scenarios.spec.scenario import Scenario
-from scenarios.spec.traces import found_beside, kept_beside
+from scenarios.spec.traces import digests, found_beside, kept_beside
 
 RESOLVED_NAME = "scenario.yaml"
 
@@ -53,6 +53,15 @@ def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
 def dump_scenario(scenario: Scenario) -> str:
     """The whole scenario as YAML, every default written out; ``load_scenario`` reads it back equal."""
     return _dumped(scenario.model_dump(mode="json"))
+
+
+def identity_of(scenario: Scenario) -> str:
+    """Return a text that differs whenever a run of ``scenario`` could: all of it, and what its traces hold now.
+
+    Raises ``OSError`` if a trace cannot be read any more.
+    """
+    document = scenario.model_dump(mode="json")
+    return "\n".join([_dumped(document), *digests(document)])
 
 
 def write_scenario(scenario: Scenario, path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,18 @@ def kept_beside(document: Any, folder: Path) -> Any:
         return copied[file]
 
     return _renamed(document, named)
+
+
+def digests(document: Any) -> list[str]:
+    """Return a line for each ``trace:FILE`` of ``document``: its name and what it holds now. Raises ``OSError``."""
+    files: dict[str, None] = {}
+
+    def noted(file: str) -> str:
+        files[file] = None
+        return file
+
+    _renamed(document, noted)
+    return [f"{file}: {sha256(Path(file).read_bytes()).hexdigest()}" for file in files]
 
 
 def _renamed(value: Any, named: Callable[[str], str]) -> Any:

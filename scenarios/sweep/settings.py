@@ -8,7 +8,7 @@ from itertools import product
 
 from scenarios.errors import NotAccepted, ScenarioError
 from scenarios.many_runs.environment import Environment
-from scenarios.spec.reading import dump_scenario, load_scenario
+from scenarios.spec.reading import identity_of, load_scenario
 from scenarios.spec.scenario import Scenario
 
 _WHOLE = re.compile(r"""\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'""")
@@ -32,7 +32,7 @@ def environment_of(settings: Sequence[Setting]) -> Environment:
 
 def experiment_of(settings: Sequence[Setting], *beside: str) -> str:
     """16 hexadecimal digits that differ whenever a setting or what is ``beside`` them does."""
-    texts = [f"{one.name}\n{dump_scenario(one.scenario)}" for one in settings]
+    texts = [f"{one.name}\n{identity_of(one.scenario)}" for one in settings]
     return sha256("\n".join([*texts, *beside]).encode()).hexdigest()[:16]
 
 
