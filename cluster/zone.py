@@ -89,6 +89,13 @@ class Zone(Protocol):
     async def free_memory(self) -> None:
         """While RUNNING: let it take everything again."""
 
+    async def slow_down(self, factor: float) -> None:
+        """In any state, also over restarts: give the server one part in ``factor`` of its speed; 1 is all of it.
+
+        A simulated server takes ``factor`` times as long for every command. A real one runs for one part in ``factor``
+        of every period of a tenth of a second, and stands still for the rest (SIGSTOP and SIGCONT).
+        """
+
     async def restart(self, mode: Restart, *, warm_from: "Zone | None" = None) -> None:
         """DEAD → RUNNING. ``WARM`` copies the data of ``warm_from`` before it returns."""
 
@@ -102,11 +109,3 @@ class LosesPower(Protocol):
 
         With ``torn`` a random part of that, as it comes in the file, had reached the disk after all.
         """
-
-
-@runtime_checkable
-class SlowsDown(Protocol):
-    """A zone whose server can be made slow; only simulated ones can."""
-
-    def slow_down(self, factor: float) -> None:
-        """Let every command take ``factor`` times as long as set; 1 is the normal speed."""

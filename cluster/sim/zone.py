@@ -13,7 +13,7 @@ _PORT = 6379
 
 
 class SimZone:
-    """Implements ``Zone``, ``LosesPower`` and ``SlowsDown`` of ``cluster.zone``.
+    """Implements ``Zone`` and ``LosesPower`` of ``cluster.zone``.
 
     Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is what the server tells the time by.
     """
@@ -93,9 +93,9 @@ class SimZone:
             self.server.boot(copy=None if source is None else source.server.snapshot())
             self._state = ZoneState.RUNNING
 
-    def slow_down(self, factor: float) -> None:
-        if not factor > 0:
-            raise ZoneError(f"zone {self.name}: a slow-down must be above 0, got {factor}")
+    async def slow_down(self, factor: float) -> None:
+        if not factor >= 1:
+            raise ZoneError(f"zone {self.name}: a slow-down must be at least 1, got {factor}")
         self.server.slowdown = factor
         self._runtime.note(self.name, f"slow down {factor}")
 

@@ -11,7 +11,10 @@ from scenarios.terminal.console import print_rows
 
 HEADINGS = ("setting", "runs with", "median of", "predicted, ms", "measured, ms", "apart", "")
 
-ONLY_SIMULATED = "Only simulation has a throughput limit, slow servers and power failures: nothing here confirms these."
+ONLY_SIMULATED = (
+    "Nothing here confirms a throughput limit or power failures, which only simulation has, "
+    "or slow servers, which wait in another way here."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

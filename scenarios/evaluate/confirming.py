@@ -113,11 +113,15 @@ class Confirming:
         """Kinds of runs that real zones can have: without a fault, and with each for as long as it is simulated."""
         yield NO_FAULT
         for one in self._rollout.year.faults:
-            if not self._only_simulated(one.name):
+            if self._unconfirmable(one.name) is None:
                 yield one.cells[-1]
 
-    def _only_simulated(self, fault: str) -> bool:
-        return CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]].simulated_only
+    def _unconfirmable(self, fault: str) -> str | None:
+        """Why real runs say nothing of simulated ones with this fault; None if they do."""
+        kind = CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]]
+        if kind.simulated_only:
+            return "in simulation only"
+        return None if kind.same_in_both_arms else "not the same on real servers"
 
     def _key(self, setting: str, cell: Cell, seed: int) -> Key:
         return f"{self.real.on}: {setting}, {cell}", seed
@@ -141,13 +145,13 @@ class Confirming:
                 runs=tuple(run.directory for run in measured),
             )
         for one in self._rollout.year.faults:
-            if self._only_simulated(one.name):
+            if (reason := self._unconfirmable(one.name)) is not None:
                 kind = self._rollout.evaluate.faults[one.name].fault["kind"]
                 yield ConfirmedRow(
                     setting=name,
                     kind=str(one.cells[-1]),
                     status=Confirmed.NOT_CONFIRMABLE,
-                    why=f"{kind} is in simulation only",
+                    why=f"{kind} is {reason}",
                 )
 
     def _notes(self, name: str, measured: Sequence[RealRun], pairs: Sequence[MedianPair]) -> Iterator[str]:

@@ -124,6 +124,8 @@ class Fault(Section):
     """The less, the milder: properties try to explain a failure with the mildest kinds."""
     simulated_only: ClassVar[bool] = False
     """Nobody can bring it about on real servers without privileges."""
+    same_in_both_arms: ClassVar[bool] = True
+    """Figures of simulated runs with it say what real servers would have."""
     of_clients: ClassVar[bool] = False
     """It ends producers or consumers, which only a run of a queue has."""
     of_services: ClassVar[bool] = False

@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cluster.zone import LosesPower, Restart, SlowsDown, Zone, ZoneError, ZoneState
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once
+from cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets
 from scenarios.fields import Flag, Problem
 
 _FACTOR_LEAST = 4.0
 
 
 class OfServer(OfZone):
-    """A fault of the server itself, which can have one at a time."""
+    """A fault of the server itself."""
 
     stops_server = True
 
@@ -116,7 +116,7 @@ class PowerFailure(ServerDeath):
 
     def _machine(self, zone: Zone) -> LosesPower:
         if not isinstance(zone, LosesPower):
-            raise only_simulated(zone, self.kind)
+            raise ZoneError(f"zone {zone.name}: {self.kind} is possible in simulation only")
         return zone
 
     def _extent(self, part: float, random: Random) -> Changes:
@@ -166,12 +166,13 @@ class Memory(OfServer):
         return Action(partial(self.strike, zone), zone.free_memory)
 
 
-class SlowZone(OfZone):
-    """A zone's server takes ``factor`` times as long for each command; in simulation only."""
+class SlowZone(OfServer):
+    """A zone's server has one part in ``factor`` of its speed: ``cluster.zone.Zone.slow_down``."""
 
     colour = "#ffbb78"
     harm = 3
-    simulated_only = True
+    stops_server = False
+    same_in_both_arms = False
 
     kind: Literal["slow"]
     zone: str
@@ -184,11 +185,12 @@ class SlowZone(OfZone):
     def holds(self, targets: Targets) -> set[str]:
         return {f"speed of {self.zone}"}
 
+    async def strike(self, zone: Zone) -> None:
+        await zone.slow_down(self.factor)
+
     def action(self, stage: Stage) -> Action:
         zone = stage.testbed.zones[self.zone]
-        if not isinstance(zone, SlowsDown):
-            raise only_simulated(zone, self.kind)
-        return Action(at_once(partial(zone.slow_down, self.factor)), at_once(partial(zone.slow_down, 1)))
+        return Action(partial(self.strike, zone), partial(zone.slow_down, 1))
 
     def _extent(self, part: float, random: Random) -> Changes:
         return {"factor": 1 + (self.factor - 1) * part}
@@ -200,10 +202,6 @@ class SlowZone(OfZone):
     @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
         return {"factor": (2.0, 10.0, 100.0, 1000.0)}
-
-
-def only_simulated(zone: Zone, kind: str) -> ZoneError:
-    return ZoneError(f"zone {zone.name}: {kind} is possible in simulation only")
 
 
 def _restarts(targets: Targets) -> Choices:

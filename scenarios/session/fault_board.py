@@ -16,7 +16,7 @@ from typing import Any
 from cluster.admin.links import LinkState
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.zone_set import ZoneSet
-from cluster.zone import ClusterError, Restart, ZoneError, ZoneState
+from cluster.zone import ClusterError, Restart, ZoneState
 from scenarios.errors import NotAccepted
 from scenarios.faults.zones import OfServer
 from scenarios.session.coordinator_process import CoordinatorProcess
@@ -27,9 +27,6 @@ from scenarios.session.targets import Places
 LOGGER = logging.getLogger("zonelab.session")
 
 _KILLS = (FaultKind.KILL, FaultKind.COORDINATOR_KILL, FaultKind.PORT_KILL)
-
-SLOW_PERIOD_S = 0.1
-"""As the kernel's own quota of processor time has it (CFS bandwidth control)."""
 
 
 class Conflict(NotAccepted):
@@ -46,7 +43,6 @@ class Fault:
     links: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     timer: asyncio.Task[None] | None = None
-    slowing: tuple[asyncio.Task[None], ...] = ()
     row: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -98,10 +94,6 @@ class Board:
     def active(self) -> list[dict[str, Any]]:
         now_ns = self._recording.now_ns()
         return [fault.told(now_ns) for fault in self._faults.values()]
-
-    def fault_on(self, node: str) -> Fault | None:
-        """The fault of the server of ``node``."""
-        return self._holding(node, of_coordinator=False)
 
     async def begin(self, request: FaultRequest) -> dict[str, Any]:
         """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
@@ -173,7 +165,6 @@ class Board:
             await _cancelled(death)
         for fault in list(self._faults.values()):  # one may end by its timer meanwhile
             await _cancelled(fault.timer)
-            await _unslowed(fault)
             self._recording.fault_ended(fault.row)
 
     def _died(self, node: str) -> None:
@@ -229,15 +220,12 @@ class Board:
         ]
 
     async def _enforce(self, fault: Fault) -> None:
-        request, kind, same = fault.request, fault.request.kind, fault.request.fault
+        kind, same = fault.request.kind, fault.request.fault
         servers = [self._zones[node] for node in fault.nodes]
         if kind.of_links:
             await self._push()
         elif isinstance(same, OfServer):
             await asyncio.gather(*(same.strike(one) for one in servers if one.state is not ZoneState.DEAD))
-        elif kind is FaultKind.SLOW:
-            assert request.factor is not None
-            fault.slowing = tuple(asyncio.create_task(_slowed(server, request.factor)) for server in servers)
         elif kind in _KILLS:
             await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
             await self._push()
@@ -257,7 +245,6 @@ class Board:
             await self._end_of_coordinators(fault)
             await self._push(without=fault)
         else:
-            await _unslowed(fault)
             await _all_of(self._end_of_zone(self._zones[node], fault) for node in fault.nodes)
         del self._faults[fault.number]
         self._recording.fault_ended(fault.row)
@@ -276,6 +263,8 @@ class Board:
             coordinator.resume()
 
     async def _end_of_zone(self, zone: RealZone, fault: Fault) -> None:
+        if fault.request.kind is FaultKind.SLOW:
+            await zone.slow_down(1)
         if zone.state is ZoneState.PAUSED:
             await zone.resume()
         elif zone.state is ZoneState.DEAD:
@@ -337,7 +326,7 @@ class Board:
                 return
             try:
                 await self._end(fault)
-            except (ClusterError, ZoneError) as error:
+            except ClusterError as error:
                 LOGGER.error("%s could not be ended: %s", fault.name, error)
                 self._recording.verb("end", {"fault": fault.name}, error=str(error))
 
@@ -374,27 +363,8 @@ async def _all_of(works: Iterable[Awaitable[None]]) -> None:
             raise outcome
 
 
-async def _unslowed(fault: Fault) -> None:
-    for task in fault.slowing:
-        await _cancelled(task)
-
-
 async def _cancelled(task: "asyncio.Task[None] | None") -> None:
     if task is not None:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-
-
-async def _slowed(zone: RealZone, factor: float) -> None:
-    """The server runs for one part in ``factor`` of each period, and for the rest it is stopped."""
-    runs_s = SLOW_PERIOD_S / factor
-    with contextlib.suppress(ZoneError):  # it died
-        while True:
-            await _pausing(zone.pause, SLOW_PERIOD_S - runs_s)
-            await _pausing(zone.resume, runs_s)
-
-
-async def _pausing(verb: Callable[[], Awaitable[None]], then_s: float) -> None:
-    await verb()
-    await asyncio.sleep(then_s)

@@ -114,12 +114,11 @@ class Session:
     def _zone(self, name: str, reading: Reading[dict[str, Any]] | None) -> dict[str, Any]:
         zone, coordinator = self.zones[name], self.coordinators[name]
         answer = None if reading is None else reading.value
-        fault = self.board.fault_on(name)
         told: dict[str, Any] = {
             "zone": name,
             **self._place(name),
             "server": {
-                "state": "slow" if fault is not None and fault.slowing else zone.state.value,
+                "state": "slow" if zone.slowed else zone.state.value,
                 "address": str(zone.address),
             },
             "coordinator": {

@@ -6,6 +6,7 @@ Method: short runs on process zones; the fault table, the depth samples and the 
 import json
 from itertools import dropwhile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -71,6 +72,7 @@ CATALOGUE = [
     ({"kind": "producer_crash", "zone": "c", "at_s": 6.4, "for_s": 0.2}, "producer-c"),
     ({"kind": "coordinator_crash", "zone": "c", "at_s": 6.7, "for_s": 0.2}, "c"),
     ({"kind": "memory", "zone": "a", "at_s": 6.75, "for_s": 0.2}, "a"),
+    ({"kind": "slow", "zone": "b", "factor": 10, "at_s": 6.75, "for_s": 0.2}, "b"),
 ]
 
 
@@ -126,6 +128,19 @@ def test_the_depth_of_a_paused_zone_is_unknown_and_known_again_afterwards(tmp_pa
     assert samples[-1][0] > last
     assert all(row["waiting"] is not None for time_s, row in samples if row["zone"] != "b")
     assert [row for time_s, row in samples if row["zone"] == "b" and time_s > last + 1][-1]["waiting"] is not None
+
+
+def test_a_slow_zone_makes_its_own_clients_wait_and_serves_them_all(tmp_path: Path) -> None:
+    run = run_with(tmp_path, {"kind": "slow", "zone": "b", "factor": 20}, level="DC_ONE")
+    assert outcomes(run, "b", "push") == {"ok"}
+    begin_ns, (first, _) = run.json("run.json")["phases"]["load"][0], band(run)
+    pushes = [row for row in run.table("operations") if (row["zone"], row["f"]) == ("b", "push")]
+    met = [
+        row for row in pushes if row["type"] != "invoke" and first < (row["invoke_ns"] - begin_ns) / 1e9 < AT_S + FOR_S
+    ]
+    # Two commands, each of which meets a server that stands still for 95 ms of each 100.
+    assert median((row["time_ns"] - row["invoke_ns"]) / 1e6 for row in met) > 40
+    assert run.check().valid is True
 
 
 def test_a_zone_without_memory_confirms_no_push_at_dc_one_until_it_has_some(tmp_path: Path) -> None:

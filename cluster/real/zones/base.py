@@ -16,6 +16,12 @@ from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneSta
 
 _LOG_LINES = 5
 
+_SLOW_PERIOD_S = 0.1
+"""As the kernel's own quota of processor time has it (CFS bandwidth control)."""
+
+_RUN_LEAST_S = 0.001
+"""Timers are no finer: a server that is very slow has longer periods."""
+
 
 class RealZone(ABC):
     """A zone on a real server. Implements ``cluster.zone.Zone``; verbs of one zone are carried out one at a time.
@@ -31,6 +37,7 @@ class RealZone(ABC):
         self._verbs = asyncio.Lock()
         self._reservation: PortReservation | None = None
         self._address: Address | None = None
+        self._turns: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
@@ -69,6 +76,8 @@ class RealZone(ABC):
             self._state = ZoneState.RUNNING
 
     async def stop(self) -> None:
+        with contextlib.suppress(ZoneError):  # it goes, whatever its turns have met
+            await self.slow_down(1)
         await to_completion(self._stop())
 
     async def kill(self) -> None:
@@ -91,6 +100,23 @@ class RealZone(ABC):
         async with self._allowed("free the memory", ZoneState.RUNNING):
             await self._limit_memory(0)
 
+    @property
+    def slowed(self) -> bool:
+        """Whether the server runs and stands still in turns."""
+        return self._turns is not None and not self._turns.done()
+
+    async def slow_down(self, factor: float) -> None:
+        """Raises ``ZoneError`` also if the server could not be stopped or woken since it was slowed down."""
+        if not factor >= 1:
+            raise ZoneError(f"zone {self._name}: a slow-down must be at least 1, got {factor}")
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            turns.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await turns
+        if factor > 1:
+            self._turns = asyncio.create_task(self._take_turns(factor))
+
     async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
         async with self._allowed("restart", ZoneState.DEAD):
             source = self._warm_source(mode, warm_from)
@@ -111,6 +137,27 @@ class RealZone(ABC):
         """Product and version of the running server, for example ``valkey 9.1.2``."""
         self._require("ask for the version", ZoneState.RUNNING)
         return await admin.server_version(self.address)
+
+    async def _take_turns(self, factor: float) -> None:
+        """Stand still and run; other verbs have their turn while the server runs."""
+        period_s = max(_SLOW_PERIOD_S, _RUN_LEAST_S * factor)
+        while True:
+            async with self._verbs:
+                if self.state is ZoneState.RUNNING:
+                    await self._stand_still(period_s - period_s / factor)
+            await asyncio.sleep(period_s / factor)
+
+    async def _stand_still(self, for_s: float) -> None:
+        try:
+            await to_completion(self._freeze())
+            await asyncio.sleep(for_s)
+            await to_completion(self._thaw())
+        except ZoneError:
+            if self.state is ZoneState.RUNNING:  # it has not died
+                raise
+        except asyncio.CancelledError:
+            await to_completion(self._thaw())
+            raise
 
     async def _limit_memory(self, limit_bytes: int) -> None:
         """The setting is gone when the server ends."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 
 import pytest
 from docker.client import DockerClient
@@ -130,6 +131,29 @@ async def test_a_paused_zone_answers_nothing_keeps_connections_and_answers_after
         assert sorted(answers) == [b":2\r\n", b":3\r\n"]
         writer.close()
         late_writer.close()
+
+
+@coroutine
+async def test_a_slow_server_keeps_clients_waiting_now_and_again_until_it_has_its_speed_back(kind):
+    zone = make_zone(kind, "a")
+    async with running(zone), client(zone) as redis:
+
+        async def waits():
+            begin_s = time.monotonic()
+            await redis.ping()
+            return time.monotonic() - begin_s > 0.04
+
+        await zone.slow_down(20)
+        for _ in range(3):
+            await eventually(waits)
+            assert zone.state is ZoneState.RUNNING
+        await zone.slow_down(1)
+        at_speed = iter(range(20))
+
+        async def twenty_at_once():
+            return not await waits() and next(at_speed, None) is None
+
+        await eventually(twenty_at_once)
 
 
 @pytest.mark.parametrize("verb", ["pause", "kill"])

@@ -29,6 +29,9 @@ class PlayedZone:
         self.state = ZoneState.RUNNING
         self.verbs.append("resume")
 
+    async def slow_down(self, factor):
+        self.verbs.append(f"slow down {factor:g}")
+
     async def restart(self, mode, *, warm_from=None):
         if self.broken:
             raise ZoneError(f"zone {self.name}: the server ended while it started")

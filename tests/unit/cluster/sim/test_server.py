@@ -42,7 +42,7 @@ async def test_without_any_cost_the_answer_comes_within_the_call(lab):
 @on_site(request_ns=0, service_ns=10, reply_ns=0)
 async def test_a_slow_server_takes_longer_for_each_command(lab):
     client = await lab.connected()
-    lab.zone.slow_down(50)
+    await lab.zone.slow_down(50)
     begin = lab.runtime.now_ns()
     client.send(SET, SET)
     await lab.runtime.sleep(MS)

@@ -63,9 +63,6 @@ REFUSED = {
     "faults[2]={kind: power_failure, at_s: 6, for_s: 1, zone: b}": (
         "faults[2].kind: got 'power_failure'; accepted: on real servers any other kind; this one needs arm: sim"
     ),
-    "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b}": (
-        "faults[2].kind: got 'slow'; accepted: on real servers any other kind; this one needs arm: sim"
-    ),
     "faults[2]={kind: slow, at_s: 6, for_s: 1, zone: b, factor: 1}": (
         "faults[2].factor: got 1; accepted: greater than 1"
     ),

@@ -155,7 +155,7 @@ async def test_a_lease_whose_answer_takes_longer_than_it_lasts_is_no_delivery(la
     queue = lab.queue("a", lease_ms=1)
     await queue.push([message()])
     for zone in ZONES:
-        lab.cluster.zones[zone].slow_down(1_000)
+        await lab.cluster.zones[zone].slow_down(1_000)
     assert ids(await queue.pop(1)) == []
     assert await lab.statuses("m") == ["l", "l", "l"]
 
