@@ -8,7 +8,7 @@ from cluster.coordinators.plain import PlainCoordinator
 from cluster.links.lag import Constant
 from cluster.links.link import Cut
 from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import LEVELS_OF_ONE_DC
+from cluster.votes.levels import LEVELS_OF_ONE_DC, Levels
 from cluster.votes.pipeline import Failure
 from engine.ports import Indeterminate, Unavailable
 
@@ -181,14 +181,17 @@ class TestStatistics:
         assert levels["DC_SAFE_QUORUM"]["decisions"]["no_quorum"] == levels["DC_SAFE_QUORUM"]["error_answers"] == 1
         assert cluster.coordinators["b"].statistics.levels[QUORUM].commands == 0
 
-    def test_a_command_is_counted_when_its_last_zone_has_answered_and_disagreement_is_seen_then(self):
-        cluster = planted("x", "x", "y", lag=Constant(5))
+    @pytest.mark.parametrize("level", [ONE, QUORUM, SAFE, Levels(read=QUORUM, write=ONE)])
+    def test_a_command_is_counted_when_its_last_zone_has_answered_and_disagreement_is_seen_then(self, level):
+        """At DC_ONE it is the one figure that tells what the level hides."""
+        cluster = planted("x", "x", "yy", lag=Constant(5))
         cluster.links["c", "a"].set_lag(Constant(100))
-        cluster.send("a", QUORUM, ("GET", "k"))
-        counts = cluster.coordinators["a"].statistics.levels[QUORUM]
+        cluster.send("a", level, ("APPEND", "k", "z"), ("SET", "other", "z"))
+        counts = cluster.coordinators["a"].statistics.levels[str(level)]
         assert counts.commands == 0
         cluster.run(200 * MS)
-        assert (counts.commands, counts.late_disagreements) == (1, 1)
+        assert (counts.commands, counts.late_disagreements) == (2, 1)
+        assert cluster.coordinators["a"].statistics.as_dict()["levels"][str(level)]["late_disagreements"] == 1
 
     def test_batches_that_got_no_reply_are_counted_by_zone_and_text(self):
         cluster = SteppedCluster()

@@ -295,3 +295,29 @@ def test_failures_add_up_over_owners_and_a_result_counts_under_the_token_it_was_
         return tenure.cursor.state.failed
 
     assert bench.run(course()) == {7: 2}
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "after_ms", "over"), [(0, 10, False), (0, 30, True), (15, 0, False), (-15, 40, True)]
+)
+def test_a_rest_of_the_owner_before_lasts_a_margin_longer_for_the_next_one(bench, ahead_ms, after_ms, over):
+    """Its end is a time of the owner before, whose clock may be up to the margin, 20 ms, ahead of this one."""
+    (partition,) = bench.partitions
+
+    async def course():
+        owner, tenures = (
+            Tenures(bench.wires(zone, zone).store(lease_ms=5_000, margin_ms=20), "g", near=zone, begins=Begin.FIRST)
+            for zone in "ab"
+        )
+        await bench.push(bench.producer("a"), "k", 1)
+        tenure = await owner.take(partition)
+        ends_ms = bench.cluster.clock("a").now_ms() + 500
+        await tenure.cursor.fail([0], rests_until_ms=ends_ms)
+        await owner.release(tenure)
+        await tenures.take(partition)
+        logs = FencedLogs(wires=bench.wires("b", "b"), tenures=tenures, keys=bench.fifo_keys)
+        bench.cluster.clock("b").jump(ahead_ms * 1_000_000)
+        await bench.pause_ms(ends_ms + after_ms - bench.cluster.clock("a").now_ms())
+        return await logs.page(partition, offset=0, count=5)
+
+    assert bool(bench.run(course()).entries) is over
