@@ -78,6 +78,10 @@ class Cluster:
     def everywhere(self, *command):
         return [self.direct(zone).execute_command(*command) for zone in ZONES]
 
+    def until_everywhere(self, expected, *command):
+        """Wait until the server of every zone answers ``expected``: no write waits for all of them."""
+        until(lambda: self.everywhere(*command) == [expected] * len(ZONES))
+
     def flush(self):
         self.everywhere("FLUSHALL")
 

@@ -55,8 +55,8 @@ def test_rq_runs_jobs_retries_failures_and_honours_dependencies(cluster, quorum,
         assert failing.retries_left == 0
         assert queue.count == 0
         assert queue.failed_job_registry.get_job_ids() == [failing.id]
-    assert cluster.everywhere("LLEN", "rq:queue:default") == [0] * 3
-    assert len({tuple(sorted(keys)) for keys in cluster.everywhere("KEYS", "rq:job:*")}) == 1
+    cluster.until_everywhere(0, "LLEN", "rq:queue:default")
+    until(lambda: len({tuple(sorted(keys)) for keys in cluster.everywhere("KEYS", "rq:job:*")}) == 1)
 
 
 def test_an_rq_worker_process_waits_for_jobs_and_forks_for_each(quorum, jobs):
@@ -101,4 +101,4 @@ def test_dramatiq_delivers_delays_and_retries(cluster, quorum):
     finally:
         worker.stop()
         broker.close()
-    until(lambda: cluster.everywhere("LLEN", "dramatiq:default") == [0] * 3)
+    cluster.until_everywhere(0, "LLEN", "dramatiq:default")

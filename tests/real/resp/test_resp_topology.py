@@ -32,7 +32,7 @@ def test_writes_cross_to_the_other_data_centre_and_back_with_a_password_and_afte
                 until(lambda: client.incr("from east") and cluster.direct("c").get("from east"))
                 until(lambda: other.incr("from west") and cluster.direct("a").get("from west"))
                 value = other.get("from west")
-                until(lambda: cluster.everywhere("GET", "from west") == [value] * 3)
+                cluster.until_everywhere(value, "GET", "from west")
                 stranger = redis.Redis(port=int(at["c"].rpartition(":")[2]))
                 with stranger, pytest.raises(redis.AuthenticationError):
                     stranger.set("k", "v")
