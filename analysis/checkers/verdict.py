@@ -78,7 +78,7 @@ class Divergence:
 class Verdict:
     """The result of checking one run.
 
-    ``counts``: cases of every ``MessageClass``; messages for lost, stuck, abandoned, undecided, recovered,
+    ``counts``: cases of every ``MessageClass``; messages for lost, stuck, not_due, abandoned, undecided, recovered,
     unexpected, dead_letter and priority_inversion, deliveries for early and the duplicate causes, acks for zombie_ack,
     and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
     are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone and
@@ -145,16 +145,18 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Verdict":
+        """The verdict in ``verdict.json``; a class that its version did not know is not judged."""
+        unknown = [str(name) for name in MessageClass if name not in value["counts"]]
         return cls(
             valid=value["valid"],
             reasons=tuple(value["reasons"]),
             forbid=tuple(value["forbid"]),
             totals=Totals(**value["totals"]),
-            counts=value["counts"],
+            counts={**dict.fromkeys(unknown, 0), **value["counts"]},
             offenders={name: tuple(Offender(**item) for item in items) for name, items in value["offenders"].items()},
             lateness_ms=value["lateness_ms"],
             divergence=tuple(Divergence(**item) for item in value["divergence"]),
-            not_judged=tuple(value.get("not_judged", ())),
+            not_judged=(*value.get("not_judged", ()), *unknown),
             order=_order(value.get("order")),
         )
 

@@ -122,6 +122,13 @@ class RunInfo(BaseModel):
         return tuple(sorted({*self.queue.shards.values(), *self.coordinators, *self.unread_zones}))
 
     @property
+    def drain_end_ms(self) -> int | None:
+        """The wall clock at the end of the drain; None of a run that did not come to it."""
+        if "drain" not in self.phases:
+            return None
+        return self.wall_ms(self.phases["drain"][1])
+
+    @property
     def doubt(self) -> str | None:
         """Why the run says less than a complete one; None if it is complete."""
         if self.status in ("complete", "running"):

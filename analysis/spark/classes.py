@@ -32,12 +32,14 @@ HELD = """
 # What became of messages of which the queue still owed a delivery at the end.
 FATES = """
     SELECT run, message_id, first_index, CASE
-        WHEN at_home OR listed AND NOT delivered THEN IF(drained, 'stuck', 'undecided')
+        WHEN at_home OR listed AND NOT delivered THEN
+            IF(drained, IF(NOT delivered AND due_ms > drained_ms, 'not_due', 'stuck'), 'undecided')
         WHEN delivered AND dead THEN 'dead_letter'
         WHEN delivered THEN IF(home_unread, 'undecided', 'abandoned')
         ELSE IF(complete, 'lost', 'undecided') END AS fate
     FROM (
-        SELECT m.run, m.message_id, m.first_index, m.deliveries > 0 AS delivered, r.drained, r.complete,
+        SELECT m.run, m.message_id, m.first_index, m.deliveries > 0 AS delivered, m.due_ms,
+               r.drained, r.drained_ms, r.complete,
                coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread,
                coalesce(h.at_home, false) AS at_home, coalesce(h.listed, false) AS listed,
                coalesce(h.dead, false) AS dead

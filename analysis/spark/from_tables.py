@@ -85,11 +85,16 @@ def _settings(folder: TableFolder, setting_of: Mapping[str, str], counted: Seque
             setting=setting,
             runs=len(rows),
             totals={name: sum(row[name] for row in rows.values()) for name in classes.TOTALS},
-            counts={name: sum(row[name] for row in rows.values()) for name in classes.CLASSES},
-            runs_with={name: sum(row[name] > 0 for row in rows.values()) for name in classes.CLASSES},
+            counts={name: sum(_cases(row, name) for row in rows.values()) for name in classes.CLASSES},
+            runs_with={name: sum(_cases(row, name) > 0 for row in rows.values()) for name in classes.CLASSES},
             delivery=delivery_figures(one for one in counted if one["setting"] == setting),
             order=order_figures(filter(None, map(_order_of, rows.values()))),
         )
+
+
+def _cases(row: Mapping[str, Any], name: str) -> int:
+    """Of a class; none of one that the zonelab which added the run did not know."""
+    return row.get(name) or 0
 
 
 def _order_of(row: Mapping[str, Any]) -> Mapping[str, OrderCount]:

@@ -30,6 +30,7 @@ def conclusion(results: Sequence[Result]) -> list[str]:
         *_order(results),
         *_unserved(results),
         _missing(results),
+        _not_due(results),
         _price(results),
         *cautions(results),
     )
@@ -101,7 +102,7 @@ def _listing_zones(detail: str) -> tuple[str, ...]:
 def _promise(results: Sequence[Result]) -> str:
     by_validity: dict[str, list[str]] = {"kept": [], "broke": [], "left open": []}
     for result in results:
-        if _unjudged(result):
+        if _unjudged(result) or _nothing_due(result):
             continue
         by_validity[_kept(result)].append(result.title)
     parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
@@ -200,12 +201,39 @@ def _missing(results: Sequence[Result]) -> str:
             continue
         split = _and([f"{counts[name]:,} {name.value}" for name in _MISSING if counts[name]])
         zones = listed_by(result.directory, MessageClass.STUCK)
-        split += f", most of them listed by {zones} alone" if zones else ""
+        split += f", most of them listed by {zones}" if zones else ""
         share = f", {100 * missing / acknowledged:.1f} %" if acknowledged else ""
         parts.append(f"{missing:,} of {acknowledged:,} at {result.title} ({split}{share})")
     if all(part.startswith("none") for part in parts):
-        return "Every acknowledged message was delivered and acknowledged by its consumer."
+        return "" if all(map(_nothing_due, results)) else _finished(results)
     return f"Acknowledged messages that their consumers never finished: {'; '.join(parts)}."
+
+
+def _finished(results: Sequence[Result]) -> str:
+    """That nothing is missing, and of what."""
+    verdicts = [result.verdict for result in results]
+    due = " that was due" if any(verdict.counts[MessageClass.NOT_DUE] for verdict in verdicts) else ""
+    dead = sum(verdict.counts[MessageClass.DEAD_LETTER] for verdict in verdicts)
+    aside = f", but for {dead:,} that the queue set aside as dead letters" if dead else ""
+    leased = all(MessageClass.ABANDONED not in verdict.not_judged for verdict in verdicts)
+    return (
+        f"Every acknowledged message{due} was delivered{' and acknowledged by its consumer' if leased else ''}{aside}."
+    )
+
+
+def _not_due(results: Sequence[Result]) -> str:
+    parts = [
+        f"{count:,} of {result.verdict.totals.acknowledged:,} acknowledged messages at {result.title}"
+        for result in results
+        if (count := result.verdict.counts[MessageClass.NOT_DUE])
+    ]
+    return f"Not due by the end of the drain, so their delivery was not judged: {'; '.join(parts)}." if parts else ""
+
+
+def _nothing_due(result: Result) -> bool:
+    """Whether no message that was accepted was due before the end."""
+    accepted = result.verdict.totals.acknowledged
+    return bool(accepted) and result.verdict.counts[MessageClass.NOT_DUE] == accepted
 
 
 def _price(results: Sequence[Result]) -> str:

@@ -17,7 +17,8 @@ _HEADLINES: Mapping[Validity, str] = {
 }
 _OF_ACCEPTED: Mapping[MessageClass, str] = {
     MessageClass.LOST: "are gone, and nobody ever got them",
-    MessageClass.STUCK: "were left behind: they are still stored somewhere, and nobody works on them",
+    MessageClass.STUCK: "were left behind: they are still stored somewhere, and nobody finished them",
+    MessageClass.NOT_DUE: "were not due yet when the run ended, so nothing is known of their delivery",
     MessageClass.ABANDONED: "were handed out, never finished, and will not be handed out again",
     MessageClass.UNDECIDED: "were not seen to be finished, and what became of them is not known",
     MessageClass.DEAD_LETTER: "were set aside after too many attempts",
@@ -35,6 +36,7 @@ _CASES: Mapping[MessageClass, str] = {
     MessageClass.PHANTOM: "entries were left whose contents are gone",
 }
 _ALLOWED = (MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED)
+_NOT_TRIED = (MessageClass.NOT_DUE,)
 _FAULTS_NAMED = 5
 _ONE_RUN = "One run is one example: another seed may show what this one did not."
 
@@ -50,6 +52,7 @@ def queue_words(verdict: Verdict, summary: Summary, info: RunInfo, faults: Seque
         f"{tried}, {_setting(info, faults, summary.load_s)}.",
         *broken,
         *(f"{words[:-1]}, which this scenario allows." for words in allowed),
+        *(_class_words(name, verdict) for name in _NOT_TRIED if verdict.counts[name] and name not in verdict.forbid),
         *_doubts(verdict.valid, verdict.reasons),
         *_noticed(summary.operations, ("push", "pop", "ack")),
         *([_ONE_RUN] if verdict.valid is True else []),

@@ -47,13 +47,15 @@ class EndState:
     """What the end state of the zones can prove.
 
     ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
-    ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code.
+    ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code. ``drained_ms``:
+    the wall clock at the end of the drain, if there was one.
     """
 
     drained: bool
     complete: bool
     unread_shards: tuple[int, ...]
     zones: tuple[str, ...]
+    drained_ms: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,11 +131,13 @@ class Messages:
         owed = self.push_ok & ~self.acked & ~self.ack_doubtful
         owed &= ~(self.delivered & self._at_most_once())
         kept = owed & (at_home | (anywhere & ~self.delivered))
+        later = kept & self.end.drained & self._not_due()
         dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
         gone = owed & ~kept & ~dead
         unseen = gone & np.where(self.delivered, self._home_unread(), not self.end.complete)
         return {
-            MessageClass.STUCK: kept & self.end.drained,
+            MessageClass.STUCK: kept & self.end.drained & ~later,
+            MessageClass.NOT_DUE: later,
             MessageClass.LOST: gone & ~self.delivered & ~unseen,
             MessageClass.ABANDONED: gone & self.delivered & ~unseen,
             MessageClass.UNDECIDED: unseen | (kept & (not self.end.drained)),
@@ -141,6 +145,12 @@ class Messages:
             MessageClass.UNEXPECTED: (self.delivered & ~self.push_ok & ~self.push_doubtful) | self._of_wrong_body(),
             MessageClass.DEAD_LETTER: dead,
         }
+
+    def _not_due(self) -> Bools:
+        """Not delivered yet, and due after the end of the drain."""
+        if self.end.drained_ms is None:
+            return np.zeros(len(self.partition), dtype=np.bool_)
+        return ~self.delivered & (self.due_ms > self.end.drained_ms)
 
     def _of_wrong_body(self) -> Bools:
         """Delivered with a body that is not that of its pushes, where all that may have worked had the same."""

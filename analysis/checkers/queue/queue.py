@@ -214,6 +214,7 @@ def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
         complete=run.final_state_known and not unread,
         unread_shards=tuple(code for name, code in shards.codes.items() if info.queue.shards.get(name) in unread),
         zones=tuple(zones.codes),
+        drained_ms=info.drain_end_ms,
     )
 
 

@@ -23,6 +23,12 @@ def plant_stuck_after_delivery(run: RunBuilder) -> None:
     run.payload("bad", zone="a")
 
 
+def plant_not_due(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10, due_ms=30_000)  # the drain ends at 20,000
+    run.listed("bad", zone="a")
+    run.payload("bad", zone="a")
+
+
 def plant_abandoned(run: RunBuilder) -> None:
     run.push("bad", at_ms=10)
     run.pop("bad", at_ms=20)
@@ -129,6 +135,7 @@ PLANTS: dict[Callable[[RunBuilder], None], MessageClass] = {
     plant_lost: MessageClass.LOST,
     plant_stuck: MessageClass.STUCK,
     plant_stuck_after_delivery: MessageClass.STUCK,
+    plant_not_due: MessageClass.NOT_DUE,
     plant_abandoned: MessageClass.ABANDONED,
     plant_abandoned_elsewhere: MessageClass.ABANDONED,
     plant_unexpected: MessageClass.UNEXPECTED,

@@ -33,11 +33,13 @@ def wild_run(path: Path, *, seed: int) -> Path:
     for number in range(draw.randrange(1, 8)):
         _message(run, draw, f"m{number}")
     _inverted(run, draw)
+    _waiting(run, draw)
     run.pop(at_ms=draw.randrange(_SPAN_MS))
     status = draw.choice(["complete", "complete", "complete", "interrupted"])
     unread = draw.sample(ZONES, draw.choice([0, 0, 0, 1]))
+    phases = {"load": (0, 1), "drain": (1, draw.choice([2, 20, 20_000]) * 1_000_000)}
     queue = {"engine": "dyno", "shards": dict(zip(ZONES, ZONES, strict=True)), **draw.choice(QUEUES)}
-    run.write(status=status, unread_zones=unread, queue=queue)
+    run.write(status=status, unread_zones=unread, queue=queue, phases=phases)
     if status == "interrupted" and draw.random() < 0.5:
         (path / "final_state.parquet").unlink()
     if draw.random() < 0.5:
@@ -108,6 +110,16 @@ def _inverted(run: RunBuilder, draw: random.Random) -> None:
         run.push(name, at_ms=draw.randrange(30), took_ms=draw.randrange(9), due_ms=20, priority=draw.randrange(highest))
         pop = run.pop(name, at_ms=draw.randrange(20, 40), took_ms=draw.randrange(5))
         run.ack(name, pop, at_ms=50)
+
+
+def _waiting(run: RunBuilder, draw: random.Random) -> None:
+    """Messages that were not delivered by the end, and are listed by some zones."""
+    for number in range(draw.randrange(4)):
+        name = f"waiting-{number}"
+        run.push(name, at_ms=draw.randrange(30), due_ms=draw.randrange(2 * _SPAN_MS), shard=draw.choice("aab"))
+        for zone in draw.choice(["abc", "abc", "ab"]):
+            run.listed(name, zone=zone, place=draw.choice(["queue"] * 9 + ["unack"]))
+            run.payload(name, zone=zone)
 
 
 def _damage(history: Path, draw: random.Random) -> None:

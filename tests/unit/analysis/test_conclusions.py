@@ -50,7 +50,7 @@ def test_the_conclusion_counts_what_is_missing_and_names_who_kept_the_promise(tm
     )
     assert missing == (
         "Acknowledged messages that their consumers never finished: 2 of 6 at DC_ONE (1 lost and 1 stuck, most of them "
-        "listed by a and c alone, 33.3 %); none at DC_QUORUM."
+        "listed by a and c, 33.3 %); none at DC_QUORUM."
     )
     assert price == (
         "What that cost the producers, in pushes: DC_ONE: 1 not confirmed, p99 2.0 ms; DC_QUORUM: all confirmed, "
@@ -62,6 +62,46 @@ def test_a_good_run_alone_is_told_in_two_sentences(tmp_path: Path) -> None:
     promise, missing = conclusion([finished(good(tmp_path, level="DC_ONE"), tmp_path, title="DC_ONE")])
     assert promise.startswith("DC_ONE kept the promise")
     assert missing == "Every acknowledged message was delivered and acknowledged by its consumer."
+
+
+def not_due(path: Path, *, beside: RunBuilder | None = None) -> Result:
+    run = beside or RunBuilder(path, level="DC_ONE")
+    run.push("far", at_ms=50, due_ms=86_400_000)
+    run.pop(at_ms=60)
+    for zone in "abc":
+        run.listed("far", zone=zone)
+        run.payload("far", zone=zone)
+    return finished(run, path, title="DC_ONE")
+
+
+def test_what_was_not_due_is_told_and_nothing_is_claimed_of_it(tmp_path: Path) -> None:
+    told = "Not due by the end of the drain, so their delivery was not judged: {} acknowledged messages at DC_ONE."
+    assert conclusion([not_due(tmp_path / "1")]) == [told.format("1 of 1")]
+    promise, missing, beyond = conclusion([not_due(tmp_path / "2", beside=good(tmp_path / "2", level="DC_ONE"))])
+    assert promise.startswith("DC_ONE kept the promise")
+    assert missing == "Every acknowledged message that was due was delivered and acknowledged by its consumer."
+    assert beyond == told.format("1 of 5")
+
+
+def test_dead_letters_are_not_said_to_be_acknowledged(tmp_path: Path) -> None:
+    run = good(tmp_path, level="DC_ONE")
+    run.push("dead", at_ms=50)
+    run.pop("dead", at_ms=55)
+    run.listed("dead", zone="a", place="dead")
+    _, missing = conclusion([finished(run, tmp_path, title="DC_ONE")])
+    assert missing == (
+        "Every acknowledged message was delivered and acknowledged by its consumer, but for 1 that the queue set aside "
+        "as dead letters."
+    )
+
+
+def test_a_queue_without_leases_is_not_said_to_have_been_acknowledged(tmp_path: Path) -> None:
+    run = good(tmp_path, level="DC_ONE")
+    run.push("taken", at_ms=50)
+    run.pop("taken", at_ms=55)
+    run.write(queue={"engine": "zset", "shards": dict(zip("abc", "abc", strict=True)), "leases": False})
+    _, missing = conclusion([examine(tmp_path, title="DC_ONE")])
+    assert missing == "Every acknowledged message was delivered."
 
 
 def test_what_is_not_known_of_a_run_is_said(tmp_path: Path) -> None:

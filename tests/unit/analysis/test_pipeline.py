@@ -105,6 +105,7 @@ def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
         "phantom": 3,  # the stuck one is listed without a payload
         "priority_inversion": 0,
         "dead_letter": 3,
+        "not_due": 0,
     }
     assert figures_of(aggregates, "DC_ONE").counts["undecided"] > 0
     assert figures_of(aggregates, "DC_ONE").counts["early"] == 3  # of two runs; in one they may come so early

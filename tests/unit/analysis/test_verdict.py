@@ -75,6 +75,43 @@ def test_an_interrupted_run_without_an_end_state_can_be_checked(run: RunBuilder)
     assert nonzero(verdict) == {"undecided": 1}
 
 
+@pytest.mark.parametrize(("due_ms", "found"), [(20_000, "stuck"), (20_001, "not_due")])
+def test_a_message_that_is_due_after_the_end_of_the_drain_is_not_due(run: RunBuilder, due_ms: int, found: str) -> None:
+    run.push("far", at_ms=2, due_ms=due_ms)
+    run.listed("far", zone="b")
+    run.payload("far", zone="b")
+    verdict = check(run.write())
+    assert nonzero(verdict) == {found: 1}
+    assert verdict.valid is (found == "not_due")
+
+
+def test_a_message_that_is_not_due_can_be_lost_as_any_other(run: RunBuilder) -> None:
+    run.push("far", at_ms=2, due_ms=86_400_000)
+    assert nonzero(check(run.write())) == {"lost": 1}
+
+
+def test_a_message_that_came_early_and_is_owed_again_is_stuck_whatever_its_due_time(run: RunBuilder) -> None:
+    run.push("far", at_ms=2, due_ms=86_400_000)
+    run.pop("far", at_ms=10)
+    run.listed("far", zone="a")
+    run.payload("far", zone="a")
+    assert nonzero(check(run.write())) == {"stuck": 1, "early": 1}
+
+
+def test_nothing_is_not_due_in_a_run_that_was_not_drained(run: RunBuilder) -> None:
+    run.push("far", at_ms=2, due_ms=86_400_000)
+    run.listed("far", zone="a")
+    run.payload("far", zone="a")
+    assert nonzero(check(run.write(status="interrupted"))) == {"undecided": 1}
+
+
+def test_a_verdict_of_an_older_version_judges_no_class_that_it_did_not_know(run: RunBuilder) -> None:
+    told = check(run.write()).to_json()
+    del told["counts"]["not_due"]
+    older = Verdict.from_json(told)
+    assert (older.counts["not_due"], older.not_judged[-1:]) == (0, ("not_due",))
+
+
 def test_what_is_forbidden_is_the_scenario_s_choice(run: RunBuilder) -> None:
     run.push("lost", at_ms=2)
     assert check(run.write(forbid=["early"])).valid is True

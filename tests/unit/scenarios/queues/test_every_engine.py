@@ -47,6 +47,17 @@ def test_what_nobody_took_is_listed_in_the_end(engine, mode):
 
 
 @every_engine
+def test_what_is_due_after_the_end_is_not_due_and_nothing_is_wrong(engine, mode):
+    if not features_of(engine, mode).delays:
+        return
+    operations = [{"at_ms": 0, "zone": "a", "id": "far", "delay_ms": 86_400_000}]
+    load = {"rate_per_s": 0, "delay": "0", "operations": operations}
+    _, _, verdict = run_in_memory(scenario(engine, mode, load=load, drain={"bound_s": 1}))
+    counted = {name: count for name, count in verdict.counts.items() if count and name != MessageClass.PHANTOM}
+    assert (counted, verdict.reasons) == ({MessageClass.NOT_DUE: 1}, ())
+
+
+@every_engine
 def test_whoever_promises_leases_delivers_again_what_killed_its_consumer_and_nobody_else(engine, mode):
     told = {"rate_per_s": 0, "operations": [{"at_ms": 0, "zone": "a", "id": "poison", "poison": True}]}
     _, _, verdict = run_in_memory(scenario(engine, mode, load=told, consumers={"batch": 1}, drain={"bound_s": 10}))
