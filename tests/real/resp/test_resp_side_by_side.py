@@ -1,11 +1,16 @@
 """Goal: what the port answers itself is what a plain server says. Method: the same commands to both, bytes compared."""
 
+import asyncio
 import socket
 
 import pytest
+import uvloop
 
+from cluster.resp.gateway.gateway import ZoneGateway
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.replies import ReplyCutter
+from cluster.votes.levels import Level
+from cluster.wiring.settings import NetworkSettings
 
 pytestmark = pytest.mark.real
 
@@ -109,6 +114,24 @@ SAME = [
 ]  # fmt: skip
 
 
+TWO_CLIENTS = [
+    # each command begins with the number of the client that sends it
+    # a transaction that was aborted, refused or discarded ends the watch: the next one is carried out
+    b"0 WATCH k; 0 MULTI; 0 NOSUCH; 0 EXEC; 1 SET k 1; 0 MULTI; 0 SET k 2; 0 EXEC; 0 GET k",
+    b"0 WATCH k; 1 SET k 1; 0 MULTI; 0 SET k 2; 0 EXEC; 1 SET k 3; 0 MULTI; 0 SET k 4; 0 EXEC; 0 GET k",
+    b"0 WATCH k; 0 MULTI; 0 DISCARD; 1 SET k 1; 0 MULTI; 0 SET k 2; 0 EXEC; 0 GET k",
+    b"0 WATCH k; 0 UNWATCH; 1 SET k 1; 0 MULTI; 0 SET k 2; 0 EXEC; 0 GET k",
+    b"0 WATCH k; 0 MULTI; 0 SET k 1; 0 EXEC; 1 SET k 2; 0 MULTI; 0 SET k 3; 0 EXEC; 0 GET k",
+    b"0 WATCH k; 1 SET k 1; 0 MULTI; 0 EXEC; 0 WATCH k l; 1 SET l 1; 0 MULTI; 0 GET k; 0 EXEC",
+    b"0 WATCH k; 1 WATCH k; 0 MULTI; 0 INCR k; 1 MULTI; 1 INCR k; 0 EXEC; 1 EXEC; 1 MULTI; 1 INCR k; 1 EXEC; 0 GET k",
+    # what an aborted transaction had queued is gone
+    b"0 MULTI; 0 SET k 1; 0 NOSUCH; 0 EXEC; 0 MULTI; 0 GET k; 0 EXEC; 0 MULTI; 0 SET k 2; 0 EXEC; 1 GET k",
+    # reads alone, and reads among writes
+    b"0 SET k 1; 0 MULTI; 0 GET k; 0 EXISTS k; 0 EXEC; 0 MULTI; 0 GET k; 0 SET k 2; 0 GET k; 0 EXEC; 1 GET k",
+    b"0 RPUSH l 1 2; 1 BLPOP l 0; 1 MULTI; 1 BLPOP l 0; 1 BLPOP l 0; 1 EXEC; 0 EXISTS l",
+]
+
+
 class Talk:
     """One connection, and the replies on it as bytes."""
 
@@ -140,6 +163,13 @@ def said(address, line):
         return [one.ask(words) for words in line.split(b"; ")]
 
 
+def said_by_two(address, line):
+    """The replies to the commands of ``line``, which two clients send in turn."""
+    with Talk(address) as first, Talk(address) as second:
+        words = [words.split(b" ", 1) for words in line.split(b"; ")]
+        return [(first, second)[int(number)].ask(command) for number, command in words]
+
+
 @pytest.fixture
 def addresses(cluster, quorum):
     """Of a plain server and of the port."""
@@ -153,6 +183,36 @@ def test_the_port_answers_what_a_plain_server_answers(cluster, addresses, line):
         cluster.flush()
         replies.append(said(address, line))
     assert replies[1] == replies[0]
+
+
+@pytest.mark.parametrize("line", TWO_CLIENTS, ids=lambda line: line[:60].decode())
+def test_two_clients_hear_what_they_hear_of_a_plain_server(cluster, addresses, line):
+    replies = []
+    for address in addresses:
+        cluster.flush()
+        replies.append(said_by_two(address, line))
+    assert replies[1] == replies[0]
+
+
+def test_so_they_do_where_reads_have_a_level_of_their_own(cluster):
+    uvloop.run(at_two_levels(cluster))
+
+
+async def at_two_levels(cluster):
+    """A write is waited for by a quorum, of which the own zone is one that a read at DC_ONE asks, in its order."""
+    plain = cluster.addresses["a"].host, cluster.addresses["a"].port
+    async with ZoneGateway("a", cluster.addresses, level=Level.DC_QUORUM, settings=NetworkSettings(seed=1)) as one:
+        one.set_level(read=Level.DC_ONE)
+        port = one.address.host, one.address.port
+        alone = [
+            (said, line) for line in SAME if any(name in line for name in (b"BL", b"BZ", b"BR", b"XREAD", b"EXEC"))
+        ]
+        for ask, line in alone + [(said_by_two, line) for line in TWO_CLIENTS]:
+            replies = []
+            for address in (plain, port):
+                await asyncio.to_thread(cluster.flush)
+                replies.append(await asyncio.to_thread(ask, address, line))
+            assert replies[1] == replies[0], line
 
 
 def test_a_subscriber_that_goes_back_to_resp2_is_told_so_and_gets_every_message(addresses):

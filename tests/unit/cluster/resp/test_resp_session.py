@@ -173,6 +173,25 @@ async def test_a_transaction_travels_as_one_piece_and_its_last_reply_is_the_answ
     assert error(await client.ask(b"EXEC")) == "ERR EXEC without MULTI"
 
 
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [
+        ([[b"GET", b"k"], [b"HSTRLEN", b"h", b"f"]], Level.DC_ONE),
+        ([[b"SET", b"k", b"v"]], Level.DC_SAFE_QUORUM),
+        ([[b"GET", b"k"], [b"SET", b"k", b"v"]], Level.DC_SAFE_QUORUM),
+    ],
+)
+@on_port()
+async def test_a_transaction_of_reads_alone_is_a_read_and_any_other_a_write(port, words, level):
+    port.server.read_level, port.server.write_level = Level.DC_ONE, Level.DC_SAFE_QUORUM
+    client = await port.client()
+    await client.ask(b"MULTI")
+    for one in words:
+        assert await client.ask(*one) == b"QUEUED"
+    client.send(b"EXEC")
+    assert (await port.coordinator.call()).level is level
+
+
 @on_port()
 async def test_a_transaction_with_a_wrong_command_is_not_sent_at_all(port):
     client = await port.client()

@@ -115,7 +115,9 @@ def test_two_settings_are_run_with_each_fault_that_real_zones_can_have(tmp_path:
         "stop for 0.25 s",
         "slow for 0.25 s",
     ]
-    assert {row.why for row in found.rows if row.status is Confirmed.NOT_CONFIRMABLE} == {"slow is not the same on real servers"}
+    assert {row.why for row in found.rows if row.status is Confirmed.NOT_CONFIRMABLE} == {
+        "slow is not the same on real servers"
+    }
     assert len(real.made) == 2 * 2
 
 
