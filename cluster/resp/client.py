@@ -167,9 +167,9 @@ class Client(ABC):
     """One client of a port: what commands know of it, and what they may do for it."""
 
     __slots__ = (
-        "_transport", "authenticated", "born_s", "closing", "commands", "coordinator", "host", "identity", "last_s",
-        "library", "lost", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes", "read_level",
-        "subscription", "watching", "write_level",
+        "_transport", "authenticated", "born_s", "closing", "commands", "coordinator", "has_written", "host",
+        "identity", "last_s", "library", "lost", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes",
+        "read_level", "subscription", "watching", "write_level",
     )  # fmt: skip
 
     def __init__(self, host: PortHost) -> None:
@@ -192,6 +192,8 @@ class Client(ABC):
         """The connection is gone; nobody reads what it is told."""
         self.plain = self.authenticated  # commands may go straight to the coordinator
         self.commands = 0
+        self.has_written = False
+        """Some zone may not have carried out all that this client has sent on the connections that clients share."""
         self.born_s = self.last_s = time.monotonic()
         self._transport: asyncio.Transport | None = None
 
@@ -219,6 +221,13 @@ class Client(ABC):
         """Call after a change of state that decides whether commands may go straight to the coordinator."""
         subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
         self.plain = self.authenticated and self.queued is None and not subscribed
+
+    def level_for(self, kind: Kind) -> Level:
+        """The level at which a command of ``kind`` is sent now, on the connections that clients share."""
+        if kind.reads:
+            return self.read_level
+        self.has_written = True
+        return self.write_level
 
     def forget_watch(self) -> None:
         if self.watching is not None:
@@ -271,6 +280,10 @@ class Client(ABC):
     @abstractmethod
     def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
         """Run one command for an exclusive handler and give its outcome to that, not to the client."""
+
+    @abstractmethod
+    async def in_order(self, ready: Awaitable[None]) -> None:
+        """Wait for ``ready`` in an exclusive handler that has answered; what comes next is carried out even so."""
 
     @abstractmethod
     def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:

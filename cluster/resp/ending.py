@@ -32,12 +32,13 @@ def left_unread(transport: asyncio.BaseTransport) -> bytes:
 class EndingClient(Client, asyncio.Protocol):
     """What has to wait for earlier answers, the end of the connection above all."""
 
-    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_slots", "_task", "_write_paused")
+    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_slots", "_task", "_write_paused")
 
     def __init__(self, host: PortHost) -> None:
         super().__init__(host)
         self._slots: deque[ReplySlot] = deque()
         self._busy = False
+        self._has_answered = False  # the command for which it is busy; later ones only keep their order
         self._deaf = False  # nothing that still comes matters
         self._ending = False  # the client sends no more; what it has sent is carried out
         self._drained: asyncio.Future[None] | None = None
@@ -50,7 +51,9 @@ class EndingClient(Client, asyncio.Protocol):
         if self._task is not None and self._slots and not self._deaf:
             self._task.cancel()  # it has not begun to wait
             self._task, self._drained, self._busy, self._deaf = None, None, False, True
-        self._ending = (self._deaf or not self._busy) and self.transport.get_extra_info("sslcontext") is None
+        self._ending = (self._deaf or self._has_answered or not self._busy) and self.transport.get_extra_info(
+            "sslcontext"
+        ) is None
         if self._ending:
             self._pump()
         return self._ending
@@ -60,7 +63,7 @@ class EndingClient(Client, asyncio.Protocol):
         self.host.singles.take()
         self.lost = self._ending = True
         self._write_paused = False
-        if self.closing or self._deaf or self._busy:
+        if self.closing or self._deaf or (self._busy and not self._has_answered):
             self._leave()
         elif exc is not None and (left := left_unread(self.transport)):
             self.received(left)
@@ -93,6 +96,13 @@ class EndingClient(Client, asyncio.Protocol):
             return
         self._busy = True
         self._task = self.loop.create_task(self._run_exclusively(handler))
+
+    async def in_order(self, ready: Awaitable[None]) -> None:
+        self._has_answered = True
+        try:
+            await ready
+        finally:
+            self._has_answered = False
 
     async def _run_exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
         if self._slots:

@@ -42,7 +42,7 @@ class OneAtATime(EndingClient):
     def forward(self, kind: Kind, raw: bytes) -> None:
         """Hand over one command, while nothing else is under way."""
         host = self.host
-        level = self.read_level if kind.reads else self.write_level
+        level = self.level_for(kind)
         self._single = ASKED
         self.commands += 1
         self._in_flight = 1

@@ -129,7 +129,7 @@ class Session(WindowedClient):
         self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
 
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
-        level = self.read_level if kind.reads else self.write_level
+        level = self.level_for(kind)
         self._turn_left -= count
         ordered = self._in_flight > 0
         done = self._slot(count, len(packed), level, kind, made=made)
@@ -139,7 +139,7 @@ class Session(WindowedClient):
             self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
 
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
-        level = self.read_level if kind.reads else self.write_level
+        level = self.level_for(kind)
         done = self._slot(len(commands), len(packed), level, kind)
         self.host.turn.submit(self.coordinator, level, commands, packed, done)
 
@@ -167,7 +167,7 @@ class Session(WindowedClient):
                 answered.set_result(outcome)
 
         marks.setdefault("protocol", self.protocol)
-        level = self.read_level if kind.reads else self.write_level
+        level = self.level_for(kind)
         if through is None and len(marks) == 1:
             self.host.turn.gather(kind, level, marks["protocol"], raw, 1, done, ordered=True)
         else:

@@ -8,14 +8,17 @@ WATCH needs connections of the client's own, because a server remembers watched 
 every zone has answered. Each zone decides by itself whether a watched key has changed, and the level decides about
 their answers as about any others. On its way to a zone a watched EXEC may overtake other clients' commands, or be
 overtaken, so a zone in the minority may do otherwise and differ afterwards, as after writes through two coordinators.
+
+The client's own commands keep their order in every zone: WATCH and EXEC are sent when all zones have answered what the
+client wrote before, and what comes behind EXEC is sent when all zones have answered that.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from cluster.commands.routes import Route
-from cluster.connections.batch import Answer, Batch
+from cluster.connections.batch import Answer, Batch, Channel
 from cluster.resp.client import Client, Watching
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
 from cluster.resp.gateway.token_ring import WireRing
@@ -25,7 +28,7 @@ from cluster.votes.vote import Vote
 from cluster.zone import ClusterError
 from engine.ports import Reply
 
-_MULTI, _EXEC, _UNWATCH = map(wire.command, (b"MULTI", b"EXEC", b"UNWATCH"))
+_MULTI, _EXEC, _PING = map(wire.command, (b"MULTI", b"EXEC", b"PING"))
 ABORTED = "EXECABORT Transaction discarded because of previous errors."
 QUEUE_MAX = 100_000
 """Commands in one transaction."""
@@ -96,6 +99,7 @@ def watch(client: Client, raw: bytes) -> None:
                 client.watching = Watching(await client.host.lease(raw))
             except ClusterError as refused:
                 return wire.error(f"ERR {refused}")
+        await _written_everywhere(client, client.watching)
         return wire.answer(await _watched_everywhere(client, client.watching, raw))
 
     client.exclusively(begin)
@@ -107,6 +111,32 @@ def unwatch(client: Client, raw: bytes) -> None:
         return
     client.forget_watch()
     client.reply(wire.OK)
+
+
+async def _written_everywhere(client: Client, watching: Watching) -> None:
+    """Wait until what the client has written by another way has arrived where it watches keys."""
+    if client.has_written:
+        shared = dict(zip(client.coordinator.zones, client.coordinator.channels, strict=True))
+        await _answered_everywhere(client, [shared[zone] for zone in watching.coordinator.zones])
+
+
+def _answered_everywhere(client: Client, channels: Sequence[Channel]) -> asyncio.Future[None]:
+    """Done when all that ``client`` has sent on ``channels`` so far is answered, or failed."""
+    client.has_written = len(channels) < len(client.coordinator.zones)  # others may still be behind
+    unanswered = len(channels)
+    complete: asyncio.Future[None] = client.loop.create_future()
+
+    def answered(answer: Answer) -> None:
+        nonlocal unanswered
+        unanswered -= 1
+        if not unanswered and not complete.done():
+            complete.set_result(None)
+
+    commands = WireCommands([("PING",)], protocol=client.protocol)
+    batch = Batch(commands, writes=True, packed=_PING)  # with the time-out of what it comes behind
+    for channel in channels:
+        channel.submit(batch, answered)
+    return complete
 
 
 async def _watched_everywhere(client: Client, watching: Watching, raw: bytes) -> Reply:
@@ -138,12 +168,16 @@ async def _execute_watched(client: Client, queued: list[tuple[bytes, Kind]]) -> 
         packed = _packed(queued)
         if (wrong := _wrong_place(client, packed, len(queued) + 2)) is not None:
             return wire.error(f"EXECABORT Transaction discarded: {wrong}")
-        outcome = await client.call(kind, packed, through=watching.coordinator, watched=watching.mark, **marks)
-        answer = wire.joined(outcome)
+        await _written_everywhere(client, watching)
+        executed = client.call(kind, packed, through=watching.coordinator, watched=watching.mark, **marks)
+        everywhere = _answered_everywhere(client, watching.coordinator.channels)
+        answer = wire.joined(await executed)
         ring = client.host.coordinator
         if isinstance(ring, WireRing) and answer != wire.NIL_ARRAY[client.protocol]:
             ring.pass_transaction_on(WireCommands([kind.example], **marks), packed)
-        return answer
+        client.write(answer)
+        await client.in_order(everywhere)
+        return b""
     finally:
         leave(client)
 

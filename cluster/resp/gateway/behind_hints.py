@@ -5,7 +5,9 @@ until the hints for the zone have been answered; while the zone cannot be reache
 refuses them. They are never hints themselves: what watched keys were then cannot be known later.
 """
 
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from cluster.connections.batch import Answer, Batch, Channel
 from cluster.options.hinted_handoff import HintedChannel
@@ -18,6 +20,8 @@ class BehindHints:
     def __init__(self, channel: Channel, hinted: HintedChannel) -> None:
         self.channel = channel
         self._hinted = hinted
+        self._under_way = 0  # WATCH and EXEC without an answer
+        self._following: deque[tuple[Batch, Callable[[Answer], None]]] = deque()
 
     @property
     def connected(self) -> bool:
@@ -25,9 +29,18 @@ class BehindHints:
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         if isinstance(batch.commands, WireCommands) and not batch.commands.plain:
-            self._hinted.submit_after(self.channel, batch, done)
+            self._under_way += 1
+            self._hinted.submit_after(self.channel, batch, partial(self._answered, done))
+        elif self._under_way:
+            self._following.append((batch, done))  # an UNWATCH must not overtake the EXEC either
         else:
             self.channel.submit(batch, done)
 
     def reset(self) -> None:
         self.channel.reset()
+
+    def _answered(self, done: Callable[[Answer], None], answer: Answer) -> None:
+        self._under_way -= 1
+        done(answer)
+        while self._following and not self._under_way:
+            self.channel.submit(*self._following.popleft())

@@ -98,10 +98,10 @@ class SteppedServer:
     def pause(self) -> None:
         self.paused = True
 
-    def resume(self) -> None:
-        """Go on; of the connections, the newest are looked at first."""
+    def resume(self, *, newest_first: bool = False) -> None:
+        """Go on; connections are looked at one after another."""
         self.paused = False
-        for side in reversed(self.sides[:]):
+        for side in sorted(self.sides, key=self.sides.index, reverse=newest_first):
             side.work()
 
 
@@ -293,6 +293,7 @@ class SteppedPort:
             lease=self._lease,
             release=self._release,
             writes=self._writes,
+            runtime=self._runtime,
         )
 
     def client(self) -> SteppedClient:
@@ -304,6 +305,7 @@ class SteppedPort:
         assert host.clients == []
         assert (host.memory.total, host.memory.expected, host.memory.strangers) == (0, 0, 0)
         assert (host.waiting, self.leased) == (0, [])
+        assert (host.level_looks._new, host.level_looks._again) == ({}, {})
         assert [channel.in_flight for channel in host.coordinator.channels] == [0] * len(self.servers)  # type: ignore[attr-defined]
 
     def _coordinator(self) -> Coordinator:

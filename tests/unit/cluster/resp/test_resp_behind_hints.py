@@ -123,3 +123,16 @@ def test_without_hints_and_for_all_else_it_is_the_connection_itself():
     away.watching.reset()
     away.own.connected = False
     assert (away.watching.connected, away.own.breaks, away.shared.breaks) == (False, 1, 0)
+
+
+def test_what_ends_a_watch_does_not_overtake_the_exec_that_waits_for_hints():
+    stage, ended = Stage(hints=1), []
+    stage.shared.connected = True
+    stage.send(b"exec", watched=(1, 1), replies=3)
+    unwatch = Batch(WireCommands([("UNWATCH",)]), writes=True, packed=b"unwatch")
+    stage.watching.submit(unwatch, ended.append)
+    assert (stage.own.waiting, ended) == ([], [])
+    stage.shared.serve()
+    stage.own.serve()
+    stage.own.serve()
+    assert (stage.server[1:], ended) == ([b"exec", b"unwatch"], [[b"+OK\r\n"]])
