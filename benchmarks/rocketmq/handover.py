@@ -254,8 +254,9 @@ def stopped(m: Program, successor: Program) -> Took:
     if successor.begun:
         raise RuntimeError(f"{m.name} is of no use: its successor began before it was stopped")
     m.process.send_signal(signal.SIGTERM)
-    begun_s = successor.first_s(M_BEGUN) - m.first_s("stopping")
-    unlocked_s, left_s = m.said_s["unlock"][0], m.first_s("leave")
+    stopping_s, left_s = m.first_s("stopping"), m.first_s("leave")
+    begun_s = successor.first_s(M_BEGUN) - stopping_s
+    unlocked_s = next((each for each in m.said_s["unlock"] if each > stopping_s), left_s)
     return Took(begun_s, left_s - unlocked_s, any(unlocked_s < each < left_s for each in m.said_s["lock"]))
 
 

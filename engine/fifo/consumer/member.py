@@ -72,7 +72,7 @@ class Member(Startable):
             self._last.append(self._every(times.renew, first_ms, self._ownership.renew_all, "second renewal"))
 
     async def close(self) -> None:
-        """Stop in RocketMQ's order: unlock first, then store how far it is, then leave. It waits for no listener.
+        """Stop in RocketMQ's order: unlock, send how far it is, one way, and leave. It waits for no listener.
 
         Where partitions are drained it waits for listeners, for a while, and unlocks what they have left.
         """

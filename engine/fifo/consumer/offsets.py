@@ -31,9 +31,9 @@ class Offsets:
         self._reached.pop(partition, None)
 
     async def flush(self) -> None:
-        """Write them all. A failure is not told: the next one writes them again."""
-        for partition, progress in list(self._reached.items()):
-            await self._write(partition, progress)
+        """Send them all, one way, at its times and at a stop. A failure is not told: the next one sends them again."""
+        for partition in self._reached:
+            self.write_soon(partition)
 
     async def repair(self, partition: Partition, cursor: int) -> None:
         """The cursor is beyond the end of the log, which is ``cursor``: put it there, and forget what was known."""

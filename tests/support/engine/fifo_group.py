@@ -197,7 +197,9 @@ class GroupBench(LogBench):
         return self
 
     def close(self, name):
+        """It waits for no answer to what it sends one way, so let that arrive."""
         self.run(self.programs[name][0].close())
+        self.pause_ms(1)
 
     def kill(self, name):
         """With SIGKILL: its connections close, which the zone notices at once."""

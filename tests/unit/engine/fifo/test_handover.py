@@ -7,6 +7,9 @@ Method: two members on one simulated zone, times divided by 20. Each test is a w
 import pytest
 from support.engine.fifo_group import GroupBench
 
+from scenarios.clients.program_crash import CrashSwitch
+from scenarios.faults.seen import runs
+
 SLOW_MS = 300
 
 
@@ -79,6 +82,25 @@ def test_a_graceful_stop_hands_over_quickly_only_in_the_newer_version(lab, mode)
         assert took_ms <= 2 * bench.times_ms.first_pull
     else:  # the lock at once; but it says so only at its next renewal, and the pull looks again after its pause
         assert 2 * bench.times_ms.first_pull < took_ms <= bench.times_ms.renew + 2 * bench.times_ms.pull_retry
+
+
+def test_a_graceful_stop_sends_its_offset_and_does_not_wait_for_it(lab, mode):
+    """What is held on its way for longer than the hand-over comes again."""
+    switch, late_ms = CrashSwitch("m"), 1_500
+    bench = GroupBench(lab, mode, work_ms=24)
+    bench.produce(500)
+    bench.start("m", switch.wrap(lab.direct("a"))).until(lambda: bench.finished("m"))
+    bench.start("n").pause_ms(3_000)
+    switch.view.alter(lab.runtime, concerns=runs("HSET"), late_ms=late_ms)
+    begin_ms, known = bench.now_ms(), bench.cursor()
+    bench.pause_ms(bench.times_ms.flush)
+    done = bench.finished("m")[-1]
+    bench.close("m")
+    assert bench.now_ms() - begin_ms < bench.times_ms.flush + 100
+    takes_over(bench)
+    assert bench.now_ms() - begin_ms < bench.times_ms.flush + late_ms
+    assert bench.started("n")[0] == known <= done
+    bench.until(lambda: bench.cursor() > known, most_ms=2 * late_ms)
 
 
 @pytest.mark.parametrize("work_ms", [24, SLOW_MS])
