@@ -1,8 +1,8 @@
 """How commands are routed: the classes of Netflix Dynomite's parser (``proto/dyn_redis.c`` at 2046b05).
 
 A command that is not listed is a write. That is the safe side: it goes to every zone. Dynomite sends the storing
-forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE, SORT … STORE and GEORADIUS … STORE as reads, which loses them on the other
-zones at DC_ONE; here they are writes.
+forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE, SORT … STORE and GEORADIUS … STORE as reads, which loses them in the other
+zones at DC_ONE, and in other data centres at every level; here they are writes.
 """
 
 from enum import Enum, auto

@@ -110,9 +110,7 @@ def _crosses_buffers(request: Request) -> bool:
 
 
 def _stores_what_it_reads(request: Request) -> bool:
-    """Dynomite's parser takes these for reads, which go to the own zone only at DC_ONE."""
-    if request.zones == 1 or read_level(request.setting) is not Level.DC_ONE:
-        return False
+    """Dynomite's parser takes these for reads: no other data centre gets them, and at DC_ONE no other zone."""
     if request.name in ("SUNIONSTORE", "ZINTERSTORE", "ZUNIONSTORE"):
         return True
     options = _STORING.get(request.name, frozenset())
@@ -175,7 +173,18 @@ REQUESTS = (
         does="applies a write once for each zone of another data centre, and waits for ever for one that is away",
         fits=lambda request: request.data_centres > 1 and request.level is Level.DC_EACH_SAFE_QUORUM,
     ),
-    RequestForm(what="a result stored at DC_ONE", does="stores it in the own zone only", fits=_stores_what_it_reads),
+    RequestForm(
+        what="a result stored at DC_ONE",
+        does="stores it in the own zone only",
+        fits=lambda request: (
+            request.zones > 1 and read_level(request.setting) is Level.DC_ONE and _stores_what_it_reads(request)
+        ),
+    ),
+    RequestForm(
+        what="a result stored with several data centres",
+        does="stores it in the own data centre only",
+        fits=lambda request: request.data_centres > 1 and _stores_what_it_reads(request),
+    ),
 )
 
 BY_ELEMENT = Form(

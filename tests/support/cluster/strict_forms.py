@@ -8,7 +8,7 @@ from cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
 from cluster.votes.levels import Level
 from engine.ports import Command
 
-(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED) = REQUESTS
+(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED, STORED_NEAR) = REQUESTS
 (BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE) = VOTES
 (NESTED, LARGE_READ) = REPLIES
 
@@ -117,6 +117,9 @@ EXAMPLES = (
         Example(STORED, tuple(line.split()), level=Level.DC_ONE, planted=everywhere(_PLACES), at_port=True)
         for line in ("GEORADIUS geo 1 1 9 km STORE t", "GEORADIUSBYMEMBER geo x 9 km STOREDIST t")
     ),
+    Example(STORED_NEAR, ("SUNIONSTORE", "t", "s"), far=("c",)),
+    Example(STORED_NEAR, ("SUNIONSTORE", "t", "s"), level=Level.DC_ONE, zones=("a", "c"), far=("c",)),
+    Example(STORED_NEAR, ("SORT", "list", "STORE", "t"), far=("c",), planted=everywhere(_LIST), at_port=True),
     Example(BY_ELEMENT, ("MGET", "k", "l"), planted={zone: [("SET", "k", zone)] for zone in THREE}),
     Example(NO_MAJORITY, ("EXISTS", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
     Example(NO_MAJORITY, ("DEL", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
