@@ -37,5 +37,11 @@ def write_level(setting: Setting) -> Level:
     return setting.write if isinstance(setting, Levels) else setting
 
 
+def level_named(word: bytes) -> Level | None:
+    """Returns the level with whose name ``word`` begins, in any case, as Dynomite reads it (``dyn_message.c``)."""
+    wanted = word.decode("ascii", "replace").upper()
+    return max((level for level in Level if wanted.startswith(level.value)), key=len, default=None)
+
+
 LEVELS_OF_ONE_DC = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
 """Levels that differ from each other within a data centre."""

@@ -33,7 +33,7 @@ _WORDS: Mapping[str, tuple[int, int]] = {
         2,
         2,
         """
-        APPEND CONFIG DECRBY EXPIRE EXPIREAT GETBIT GETSET HEXISTS HGET INCRBY INCRBYFLOAT LINDEX LPUSHX PEXPIRE
+        APPEND CONFIG|GET DECRBY EXPIRE EXPIREAT GETBIT GETSET HEXISTS HGET INCRBY INCRBYFLOAT LINDEX LPUSHX PEXPIRE
         PEXPIREAT RPOPLPUSH RPUSHX SETNX SISMEMBER SLAVEOF ZRANK ZREVRANK ZSCORE
         """,
     ),
@@ -58,9 +58,13 @@ _WORDS: Mapping[str, tuple[int, int]] = {
         """,
     ),
     **_counts(2, _ANY_NUMBER, "EVAL EVALSHA MSET"),
+    **_counts(1, 1, "DYNO_CONFIG:CONN_CONSISTENCY"),
     **_counts(1, 1, "SCRIPT|FLUSH SCRIPT|KILL"),
     **_counts(2, 2, "SCRIPT|EXISTS SCRIPT|LOAD"),
 }
+
+
+_CONTAINERS = frozenset(name.partition("|")[0] for name in _WORDS if "|" in name)
 
 
 def is_known(command: Command) -> bool:
@@ -70,9 +74,9 @@ def is_known(command: Command) -> bool:
 def has_right_length(command: Command) -> bool:
     """``command`` is known and has a number of words that Dynomite takes."""
     least, most = _WORDS[_named(command)]
-    return least <= len(command) - 1 <= most
+    return least <= len(command) - 1 <= most and not (upper(command[0]) == "MSET" and len(command) % 2 == 0)
 
 
 def _named(command: Command) -> str:
     name = upper(command[0])
-    return f"{name}|{upper(command[1])}" if name == "SCRIPT" and len(command) > 1 else name
+    return f"{name}|{upper(command[1])}" if name in _CONTAINERS and len(command) > 1 else name

@@ -12,8 +12,10 @@ from typing import Any
 from cluster.commands.keys import key_bytes, keys_of
 from cluster.commands.routes import Route, route, upper
 from cluster.options.strict.commands import has_right_length, is_known
-from cluster.votes.levels import Level, Setting, read_level, write_level
+from cluster.votes.levels import Level, Setting, level_named, read_level, write_level
 from engine.ports import Command
+
+LEVEL_COMMAND = "DYNO_CONFIG:CONN_CONSISTENCY"
 
 PREFIX = "ERR strict: "
 """How every refusal begins."""
@@ -133,7 +135,16 @@ def _goes_beyond_buffer(name: str, value: Any) -> bool:
     return _PEER_HEADER_BYTES + len(f"*{len(value)}\r\n") + sum(elements) > BUFFER_BYTES
 
 
+def _names_unknown_level(request: Request) -> bool:
+    return request.name == LEVEL_COMMAND and level_named(b"".join(map(key_bytes, request.words[1:]))) is None
+
+
+def _has_few_keys(request: Request) -> bool:
+    return request.name in ("EVAL", "EVALSHA") and len(request.keys) < int(request.words[2])
+
+
 REQUESTS = (
+    RequestForm(what="an unknown level", does=_CLOSES, fits=_names_unknown_level),
     RequestForm(
         what="a command that Dynomite does not know", does=_CLOSES, fits=lambda request: not is_known(request.words)
     ),
@@ -147,6 +158,7 @@ REQUESTS = (
         does=_CLOSES,
         fits=lambda request: request.name in ("EVAL", "EVALSHA") and not request.keys,
     ),
+    RequestForm(what="a script with fewer keys than it says", does=_CLOSES, fits=_has_few_keys),
     RequestForm(what="an empty key", does=_CLOSES, fits=lambda request: b"" in request.keys),
     RequestForm(
         what="a key of 16,320 bytes or more",
@@ -192,11 +204,14 @@ BY_ELEMENT = Form(
     does="closes the connection, or answers ERR unknown: unknown at the safe levels",
 )
 NO_MAJORITY = Form(what="no two zones gave the same number", does="answers 0 or a nil array, without an error")
+FAILED_READ = Form(
+    what="several keys, and the answer is an error", does="closes the connection, at most after an error"
+)
 ERROR_ELSEWHERE = Form(
     what="several keys, and the first error is that of another zone's server",
-    does="answers ERR unknown: unknown, then closes the connection",
+    does="answers ERR unknown: unknown",
 )
-VOTES = (BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE)
+VOTES = (BY_ELEMENT, NO_MAJORITY, FAILED_READ, ERROR_ELSEWHERE)
 
 REPLIES = (
     ReplyForm(

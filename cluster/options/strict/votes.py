@@ -3,11 +3,11 @@
 from cluster.commands.keys import keys_of
 from cluster.commands.routes import route, upper
 from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, MULTI_KEY, NO_MAJORITY
+from cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, FAILED_READ, MULTI_KEY, NO_MAJORITY, Form
 from cluster.votes.levels import Level, Setting
 from cluster.votes.rules import Rule, Rules
 from cluster.votes.vote import Decision, Vote
-from engine.ports import Command, Reply
+from engine.ports import Command, Reply, ServerError
 
 _UNDECIDED = {"DEL": NO_MAJORITY, "EXISTS": NO_MAJORITY, "MGET": BY_ELEMENT}
 
@@ -40,11 +40,16 @@ class _MultiKeyVote(Vote):
     def _decide(self, decision: Decision, answer: Reply) -> bool:
         name = upper(self._command[0])
         form = _UNDECIDED.get(name) if decision in (Decision.FIRST_ARRIVED, Decision.NO_QUORUM) else None
-        if decision is Decision.ERRORS and self._from_elsewhere(answer) and len(keys_of(self._command)) > 1:
-            form = ERROR_ELSEWHERE
+        if decision in (Decision.ERRORS, Decision.LOCAL) and isinstance(answer, ServerError):
+            form = self._failed(name, decision, answer) if len(keys_of(self._command)) > 1 else None
         if form is not None:
             answer = ZoneFailure(form.refusal(name), maybe_applied=True)
         return super()._decide(decision, answer)
+
+    def _failed(self, name: str, decision: Decision, error: ServerError) -> Form | None:
+        if name == "MGET":
+            return FAILED_READ
+        return ERROR_ELSEWHERE if decision is Decision.ERRORS and self._from_elsewhere(error) else None
 
     def _from_elsewhere(self, error: Reply) -> bool:
         """It came from another zone, and was not given by the own coordinator in place of an answer."""

@@ -8,7 +8,7 @@ from cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
 from cluster.resp.commands.subscribe import pong, subscribe
 from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
 from cluster.resp.protocol import wire
-from cluster.votes.levels import Level, Levels
+from cluster.votes.levels import Level, Levels, level_named
 
 NO_AUTH = "NOAUTH Authentication required."
 _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
@@ -32,18 +32,20 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
     if not client.authenticated and (spec is None or spec.name not in _BEFORE_AUTH):
         client.error(NO_AUTH)
         return
-    if spec is None:
-        if arguments[0].upper() == _LEVEL_COMMAND and client.queued is None:
-            _set_level(client, arguments)
-        else:
-            _refuse(client, _unknown(arguments))
+    sets_level = spec is None and client.queued is None and arguments[0].upper() == _LEVEL_COMMAND
+    if sets_level and len(arguments) == 2 and (level := level_named(arguments[1])) is not None:
+        client.read_level = client.write_level = level
+        client.reply(wire.OK)
         return
     door = client.host.coordinator.door
-    if door is not None and spec.name != "AUTH":
+    if door is not None and not (spec is not None and spec.name == "AUTH" and client.host.settings.password):
         levels = Levels(client.read_level, client.write_level)
         if (refusal := door.refusal(tuple(arguments), levels)) is not None:
             _refuse(client, refusal)
             return
+    if spec is None:
+        _refuse(client, _unknown_level(arguments) if sets_level else _unknown(arguments))
+        return
     if spec.treatment is Treatment.CONTAINER or (spec.name in ("CLIENT", "COMMAND") and len(arguments) > 1):
         found = client.host.table.find_subcommand(spec, arguments)
         if found is None:
@@ -113,16 +115,9 @@ def _refuse(client: Client, text: str, spec: CommandSpec | None = None) -> None:
     client.error(text)
 
 
-def _set_level(client: Client, arguments: list[bytes]) -> None:
-    """Dynomite's own command (``dyn_message.c``): a prefix match in any case, for reads and writes alike."""
+def _unknown_level(arguments: list[bytes]) -> str:
     wanted = _shown(arguments[1]).upper() if len(arguments) == 2 else ""
-    fitting = [level for level in Level if wanted.startswith(level.value)]
-    if not fitting:
-        accepted = ", ".join(level.value for level in Level)
-        client.error(f"ERR level {wanted!r} is not accepted; accepted: {accepted}")
-        return
-    client.read_level = client.write_level = max(fitting, key=len)
-    client.reply(wire.OK)
+    return f"ERR level {wanted!r} is not accepted; accepted: {', '.join(level.value for level in Level)}"
 
 
 def _unknown(arguments: list[bytes]) -> str:

@@ -75,7 +75,7 @@ def answer(gateway, level, command):
         connection.send_command(*command)
         try:
             return connection.read_response()
-        except redis.ResponseError as error:
+        except (redis.ResponseError, redis.AuthenticationError) as error:
             return error
 
 

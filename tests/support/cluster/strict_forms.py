@@ -8,8 +8,9 @@ from cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
 from cluster.votes.levels import Level
 from engine.ports import Command
 
-(UNKNOWN, LENGTH, NO_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, MANY_ZONES, EACH, STORED, STORED_NEAR) = REQUESTS
-(BY_ELEMENT, NO_MAJORITY, ERROR_ELSEWHERE) = VOTES
+(UNKNOWN_LEVEL, UNKNOWN, LENGTH, NO_KEYS, FEW_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, *_REST) = REQUESTS
+(MANY_ZONES, EACH, STORED, STORED_NEAR) = _REST
+(BY_ELEMENT, NO_MAJORITY, FAILED_READ, ERROR_ELSEWHERE) = VOTES
 (NESTED, LARGE_READ) = REPLIES
 
 LARGE = "x" * (16 * 1024 + 1)
@@ -23,6 +24,7 @@ class Example:
 
     ``far``: those of ``zones`` that are in another data centre. ``planted``: what single zones have been sent before,
     past every coordinator. ``down``: zones whose servers are away. ``at_port``: the simulated servers do not know it.
+    ``fails``: it is answered with an error without strict mode, too.
     """
 
     form: Form
@@ -33,6 +35,7 @@ class Example:
     planted: Mapping[str, Sequence[Command]] = field(default_factory=dict)
     down: Sequence[str] = ()
     at_port: bool = False
+    fails: bool = False
 
     @property
     def data_centres(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
@@ -69,7 +72,8 @@ def sets(sizes: Sequence[int]) -> Sequence[Command]:
 
 _UNKNOWN_AT_PORT = (
     "ECHO word", "CLIENT ID", "SELECT 0", "HELLO 2", "RESET", "COMMAND COUNT", "MULTI", "WATCH k", "SUBSCRIBE channel",
-    "PUBLISH channel word", "BLPOP none 0.01", "XADD stream * f 1", "FLUSHALL", "SCRIPT HELP",
+    "PUBLISH channel word", "BLPOP none 0.01", "XADD stream * f 1", "FLUSHALL", "SCRIPT HELP", "NOSUCH x",
+    "AUTH x", "CONFIG SET x", "CONFIG NOSUCH x",
 )  # fmt: skip
 _LIST = ("RPUSH", "list", "3", "1", "2")
 _PLACES = ("GEOADD", "geo", 1, 1, "x", 2, 2, "y")
@@ -89,12 +93,24 @@ EXAMPLES = (
     Example(LENGTH, ("PING", "word")),
     Example(LENGTH, ("SCRIPT", "EXISTS", "0" * 40, "1" * 40)),
     Example(LENGTH, ("CONFIG", "GET", "save", "appendonly"), at_port=True),
+    Example(LENGTH, ("MSET", "s", "1", "s2"), level=Level.DC_ONE, fails=True),
+    Example(LENGTH, ("MSET", "s", "1", "t", "2", "u"), fails=True),
+    *(
+        Example(UNKNOWN_LEVEL, ("DYNO_CONFIG:CONN_CONSISTENCY", *words), fails=True)
+        for words in (["NOSUCH"], ["DC_ON"], [""], [])
+    ),
     Example(NO_KEYS, ("EVAL", "return 1", "0")),
-    Example(NO_KEYS, ("EVALSHA", "0" * 40, "0")),
+    Example(NO_KEYS, ("EVAL", "return 1", "x", "s"), fails=True),
+    Example(NO_KEYS, ("EVAL", "return 1", "-1", "s"), fails=True),
+    Example(FEW_KEYS, ("EVAL", "return 1", "2", "s"), fails=True),
+    Example(FEW_KEYS, ("EVALSHA", "0" * 40, "3", "s", "t"), fails=True),
+    Example(NO_KEYS, ("EVALSHA", "0" * 40, "0"), fails=True),
     Example(EMPTY_KEY, ("SET", "", "v")),
     Example(EMPTY_KEY, ("GET", ""), level=Level.DC_ONE),
     Example(EMPTY_KEY, ("DEL", "k", "")),
     Example(EMPTY_KEY, ("EVAL", "return 1", "1", "")),
+    Example(EMPTY_KEY, ("KEYS", "")),
+    Example(EMPTY_KEY, ("SCAN", ""), fails=True),
     Example(LONG_KEY, ("GET", LONG), level=Level.DC_ONE),
     Example(LONG_KEY, ("SET", LONG, "v")),
     Example(LONG_KEY, ("DEL", "k", LONG)),
@@ -123,8 +139,13 @@ EXAMPLES = (
     Example(BY_ELEMENT, ("MGET", "k", "l"), planted={zone: [("SET", "k", zone)] for zone in THREE}),
     Example(NO_MAJORITY, ("EXISTS", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
     Example(NO_MAJORITY, ("DEL", "k", "l"), planted={"a": [("MSET", "k", "1", "l", "1")], "b": [("SET", "k", "1")]}),
-    Example(ERROR_ELSEWHERE, ("MSET", "k", "1", "l", "2"), down=("b", "c")),
-    Example(ERROR_ELSEWHERE, ("MGET", "k", "l"), down=("b", "c")),
+    Example(ERROR_ELSEWHERE, ("MSET", "k", "1", "l", "2"), down=("b", "c"), fails=True),
+    Example(ERROR_ELSEWHERE, ("DEL", "k", "l"), down=("b", "c"), fails=True),
+    Example(ERROR_ELSEWHERE, ("EXISTS", "k", "l"), down=("b", "c"), fails=True),
+    Example(FAILED_READ, ("MGET", "k", "l"), down=("b", "c"), fails=True),
+    Example(FAILED_READ, ("MGET", "k", "l"), down=("a", "b"), fails=True),
+    Example(FAILED_READ, ("MGET", "k", "l"), level=Level.DC_ONE, down=("a",), fails=True),
+    Example(FAILED_READ, ("MGET", "k", "l"), level=Level.DC_SAFE_QUORUM, down=("a", "b", "c"), fails=True),
     Example(NESTED, ("EVAL", "return {{1, 2}, 3}", "1", "k")),
     Example(NESTED, ("EVAL", "return {1, {{2}, {3}}}", "1", "k")),
     Example(NESTED, ("GEOPOS", "geo", "x", "y"), planted=everywhere(_PLACES), at_port=True),
