@@ -6,12 +6,12 @@ from typing import Protocol
 
 from cluster.links.lag_text import parse_lag
 from engine.common.lifecycle import Closable
-from engine.common.periodic import Periodic
+from engine.common.periodic import NS_PER_MS, Periodic
 from engine.ports import Runtime
-from engine.queue import ExtendsLeases, Queue, Repairing
+from engine.queue import Extending, ExtendsLeases, Queue, Repairing
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from scenarios.clients.program_view import ProgramView
-from scenarios.clients.recorder import Actor, Recorder
+from scenarios.clients.recorder import Actor, Delivered, Recorder
 from scenarios.queues.under_test import Wrap
 from scenarios.spec import scenario as spec
 from scenarios.tasks import TaskGroup
@@ -24,6 +24,12 @@ IDLE_NS = 5_000_000
 
 RESTART_NS = 20_000_000
 """How long after its death by a poison message another program takes the place of a consumer."""
+
+EXTENDED_AT_LEASES_MAX = 2.0
+"""A lease that is extended is so at a drawn time, up to so many of its lengths after its begin."""
+
+EXTENDED_WORK_LEASES_MAX = 0.9
+"""Work goes on after that for up to so much of the new one."""
 
 STOP_MARGIN_S = 2.0
 """How much longer than its longest pop and its work a consumer may take to stop by itself."""
@@ -58,7 +64,8 @@ class Program(Protocol):
 class PoppingProgram:
     """A program that pops, works and acknowledges.
 
-    ``repair_ms``: time between two looks for ended leases, if its queue has to be told to look.
+    ``repair_ms``: time between two looks for ended leases, if its queue has to be told to look. ``lease_ms``: a longer
+    lease is never extended, as a run need not last so long.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class PoppingProgram:
         recorder: Recorder,
         runtime: Runtime,
         repair_ms: int,
+        lease_ms: int,
         work_of: WorkOf | None = None,
     ) -> None:
         self.switch = CrashSwitch(actor.process)
@@ -82,7 +90,8 @@ class PoppingProgram:
         self._open_queue = open_queue
         self._recorder = recorder
         self._runtime = self.switch.view.runtime_of(runtime)
-        self._repair_ms = repair_ms
+        self._repair_ms, self._lease_ms = repair_ms, lease_ms
+        self._extending = runtime.random(f"extend {actor.process}") if settings.extend else None
         random = runtime.random(f"work {actor.process}")
         self._draw_work_ns = parse_lag(settings.processing).sampler(random)
         self._work = work_of(actor) if work_of is not None else self._sleep
@@ -124,9 +133,30 @@ class PoppingProgram:
                 self.poisoned = True
                 self.switch.crash()
                 self.switch.check()
+            held = await self._extended_lease(queue, delivered)
+            if held is None:
+                continue
             await self._work(delivered.touched.message_id)
             self.switch.check()
-            await self._recorder.ack(queue, self._actor, delivered)
+            await self._recorder.ack(queue, self._actor, held)
+
+    async def _extended_lease(self, queue: Queue, delivered: Delivered) -> Delivered | None:
+        """Now and then work until the lease has to be extended, or until it has ended, and extend it.
+
+        None if that was refused: somebody else may have the message.
+        """
+        random, length_ms = self._extending, delivered.delivery.lease_end_ms - delivered.delivery.lease_start_ms
+        if random is None or not isinstance(queue, Extending) or random.random() >= self._settings.extend:
+            return delivered
+        if not 0 < length_ms <= self._lease_ms:
+            return delivered
+        await self._runtime.sleep(round(random.uniform(0, EXTENDED_AT_LEASES_MAX) * length_ms) * NS_PER_MS)
+        self.switch.check()
+        held = await self._recorder.extend(queue, self._actor, delivered, timeout_ms=length_ms)
+        if held is not None:
+            await self._runtime.sleep(round(random.uniform(0, EXTENDED_WORK_LEASES_MAX) * length_ms) * NS_PER_MS)
+            self.switch.check()
+        return held
 
     async def _sleep(self, message_id: str) -> None:
         await self._runtime.sleep(self._draw_work_ns())

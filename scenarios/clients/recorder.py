@@ -8,15 +8,16 @@ from analysis.runs.history import History, Touched, body_sum
 from cluster.clock import NodeClock
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Indeterminate, PortError, Runtime, ServerError
-from engine.queue import Queue
+from engine.queue import Extending, Queue
 from scenarios.clients.program_crash import ProgramCrashed
 from scenarios.clients.true_time import Reading
-from scenarios.queues.acknowledging import acknowledge
+from scenarios.queues.acknowledging import acknowledge, extend_lease
 
 OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""
 
 NO_LEASE = "no lease"
+LATE = "extended after its end"
 CRASHED = "consumer crashed"
 PRODUCER_CRASHED = "producer crashed"
 
@@ -156,6 +157,36 @@ class Recorder(OperationRecorder):
             raise
         else:
             self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
+
+    async def extend(
+        self, queue: Extending, actor: Actor, delivered: Delivered, *, timeout_ms: int
+    ) -> Delivered | None:
+        """Extend a lease by ``timeout_ms`` from now on; the delivery that is to be acknowledged, None if it is refused.
+
+        Whoever is granted a lease that had ended is given the message once more: a delivery like that of a pop.
+        """
+        reading, lease_end_ms = Reading.of(self._clock(actor.zone)), delivered.touched.lease_end_ms
+        late = lease_end_ms is not None and reading.true_ms > lease_end_ms
+        f = "pop" if late else "extend"
+        changed = delivered.touched._replace(lease_end_ms=reading.true_ms + timeout_ms)
+        op = self._begin(actor, f, () if late else [changed])
+        try:
+            granted = await extend_lease(queue, delivered.delivery, timeout_ms=timeout_ms)
+        except OPERATION_ERRORS as error:
+            self._end(op, f, outcome_of(error), error=text_of(error))
+            return delivered
+        except ProgramCrashed:
+            self._end(op, f, "info", error=CRASHED)
+            raise
+        if late and granted:
+            leased_ms = Reading.of(self._clock(actor.zone)).true_ms
+            changed = changed._replace(delivery=op, lease_start_ms=reading.true_ms, leased_ms=leased_ms)
+            self._end(op, f, "ok", [changed], error=LATE)
+        elif late:
+            self._end(op, f, "ok", [])
+        else:
+            self._end(op, f, "ok" if granted else "fail", [changed], error=None if granted else NO_LEASE)
+        return Delivered(delivered.delivery, changed) if granted else None
 
     def handed(self, actor: Actor, messages: Sequence[tuple[str, str]], *, shard: str) -> int:
         """Record that messages, by id and key, were handed to a listener: as a pop that takes no time."""

@@ -21,6 +21,12 @@ SLOW_SHARE = 0.05
 SLOW_LEASES = 1.2
 """In some runs this share of the messages takes so many leases to process."""
 
+EXTEND_SHARE = 0.05
+"""In half of the runs of a queue of the user's own this share of the deliveries have their lease extended."""
+
+EXTENDED_LEASES = 3
+"""Which takes at most so many leases."""
+
 FAULTS_MORE = 2
 """A drawn run has at most so many faults more than its scenario."""
 
@@ -35,7 +41,7 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
     """
     streams = Streams(seed)
     random = streams.stream("swarm")
-    load, consumers = _load(base, streams, messages), _consumers(base, random)
+    load, consumers = _load(base, streams, messages), _extending(base, _consumers(base, random), streams)
     scenario = base.model_copy(
         update={
             "arm": Arm.SIM,
@@ -84,6 +90,13 @@ def _consumers(base: Scenario, random: Random) -> Consumers:
     )
 
 
+def _extending(base: Scenario, consumers: Consumers, streams: Streams) -> Consumers:
+    """Those of shipped engines extend as the scenario says; a queue of the user's own may extend no lease at all."""
+    if base.queue.factory is None or base.consumers.extend or streams.stream("extend").random() < 0.5:
+        return consumers
+    return consumers.model_copy(update={"extend": EXTEND_SHARE})
+
+
 def _slow_s(base: Scenario) -> float:
     return base.queue.unack_ms * SLOW_LEASES / 1000
 
@@ -92,7 +105,11 @@ def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
     """Room for the slow messages, each of which is delivered again and may be slow again: they are no violation."""
     programs = max(1, len(base.zones) * consumers.per_zone)
     slow = SLOW_SHARE * len(load.operations or ()) / programs
-    return round(base.drain.bound_s + _slow_s(base) * (2 + 4 * slow), 3)
+    bound_s = base.drain.bound_s + _slow_s(base) * (2 + 4 * slow)
+    if consumers.extend:
+        extended = consumers.extend * len(load.operations or ()) / programs
+        bound_s += base.queue.unack_ms * EXTENDED_LEASES / 1000 * (2 + 4 * extended)
+    return round(bound_s, 3)
 
 
 def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:

@@ -24,9 +24,13 @@ from scenarios.queues.under_test import Site
 
 
 class DynoQueueMachine(QueueMachine):
-    """dyno-queues with a shard in every zone. ``queue_class`` may be a subclass that is to be tried."""
+    """dyno-queues with a shard in every zone. ``queue_class`` may be a subclass that is to be tried.
+
+    It extends by id, in two steps: whoever held a lease before may extend that of another, or one that just ends.
+    """
 
     queue_class = DynoQueue
+    extends_any_time = False
 
     def make_queue(self, site: Site) -> Queue:
         return v1_queue(site, queue_class=self.queue_class, unack_ms=self.lease_ms)
@@ -44,6 +48,7 @@ class DynoV2QueueMachine(QueueMachine):
     """
 
     queue_class = PipelinedQueue
+    extends_any_time = False
     commands: ClassVar[Mapping[str, int]] = {"push": 2, "pop": 10, "ack": 4, "process_unacks": 6}
 
     def courses(self, operation: str) -> st.SearchStrategy[Course]:

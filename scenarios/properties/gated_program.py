@@ -104,6 +104,11 @@ class Program:
     def busy(self) -> bool:
         return self.task is not None and not self.task.done()
 
+    def latest(self, index: int) -> int:
+        """The index of the last of its deliveries of the same message as that of ``index``."""
+        message_id = self.held[index][1].message.id
+        return max(at for at, (_, delivery) in enumerate(self.held) if delivery.message.id == message_id)
+
     def hold(self, number: int, deliveries: Sequence[Delivery]) -> None:
         self.held += [(number, delivery) for delivery in deliveries]
         self.popped = len(deliveries)

@@ -154,11 +154,19 @@ class Lab:
         self._start(program, course, operation, name=f"ack {delivery.message.id}")
 
     def extend(self, name: str, course: Course, *, index: int, timeout_ms: int) -> None:
-        """Program ``name`` begins to extend the lease of delivery ``index``, going as far as ``course`` says."""
+        """Program ``name`` begins to extend the lease of delivery ``index``, going as far as ``course`` says.
+
+        Of several deliveries of the same message that it holds, the last one.
+        """
         program = self.programs[name]
-        number, delivery = program.held[index]
+        number, delivery = program.held[program.latest(index)]
         operation = partial(self._operations.extend, program, delivery, number, timeout_ms)
         self._start(program, course, operation, name=f"extend {delivery.message.id}")
+
+    def held_until_ms(self, name: str, index: int) -> int:
+        """When the lease of delivery ``index``, which program ``name`` holds, has ended."""
+        number, delivery = self.programs[name].held[index]
+        return self.ledger.held_until_ms(delivery.message.id, number)
 
     def process_unacks(self, name: str, course: Course) -> None:
         program = self.programs[name]

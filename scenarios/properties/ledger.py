@@ -128,6 +128,12 @@ class Ledger:
     def extended(self, message_id: str, delivery: int, *, invoke_ms: int, ok_ms: int | None, end_ms: int) -> None:
         self.fates[message_id].extensions.append(Extension(delivery, invoke_ms, ok_ms, end_ms))
 
+    def held_until_ms(self, message_id: str, delivery: int) -> int:
+        """When the lease of a delivery certainly has ended, however it was extended."""
+        fate = self.fates[message_id]
+        ends_ms = [lease.end_ms or 0 for lease in fate.leases if lease.delivery == delivery]
+        return max(ends_ms + [one.end_ms for one in fate.extensions if one.delivery == delivery])
+
     def violation(self, kind: MessageClass, fate: Fate, detail: str) -> Violation:
         return Violation(kind, fate.message.id, detail, fate.story)
 

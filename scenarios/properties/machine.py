@@ -26,6 +26,9 @@ from scenarios.queues.under_test import Site, Wrap, site_of
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
 """What loses no write, as long as it is shorter than the time-outs of the replication."""
 
+EXTEND_COMMANDS = 2
+"""An extension may be interrupted before any of so many commands, unless ``commands`` says otherwise."""
+
 
 def _of_machine(choose: Any) -> st.SearchStrategy[Any]:
     """What ``choose`` makes of the machine that draws."""
@@ -37,6 +40,7 @@ def _course(operation: str) -> st.SearchStrategy[Course]:
 
 
 _IDLE = _of_machine(lambda machine: st.sampled_from(machine.idle()))
+_EXTENDABLE = _of_machine(lambda machine: st.sampled_from(machine.extendable()))
 _HOLDING = _of_machine(lambda machine: st.sampled_from(machine.idle_holding()))
 _LINKS = _of_machine(lambda machine: st.sampled_from(machine.link_sets()))
 
@@ -44,11 +48,13 @@ _LINKS = _of_machine(lambda machine: st.sampled_from(machine.link_sets()))
 class QueueMachine(RuleBasedStateMachine):
     """Override ``make_queue``; the class attributes say what may happen.
 
-    ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program may
-    stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``: lengths
-    of pauses and cuts. ``leases``: without, a delivery settles what is owed. ``repairs_together``: several programs of
-    a zone may look for ended leases at the same time. ``drain_ms``: how long a drain may take after the last message is
-    due. ``shrink_s``: how long ``TestCase`` may look for a shorter story of a failure.
+    ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program
+    may stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``:
+    lengths of pauses and cuts. ``leases``: without, a delivery settles what is owed. ``repairs_together``: several
+    programs of a zone may look for ended leases at the same time. ``extends_any_time``: leases may be extended when
+    they have ended and while other operations are under way, too, and extensions be interrupted. ``drain_ms``: how
+    long a drain may take after the last message is due. ``shrink_s``: how long ``TestCase`` may look for a shorter
+    story of a failure.
     """
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
@@ -66,6 +72,7 @@ class QueueMachine(RuleBasedStateMachine):
     early_tolerance_ms: ClassVar[int] = 1
     leases: ClassVar[bool] = True
     repairs_together: ClassVar[bool] = False
+    extends_any_time: ClassVar[bool] = True
     drain_ms: ClassVar[int] = 200_000
     shrink_s: ClassVar[float] = 20.0
     TestCase = BudgetedTestCase()  # type: ignore[assignment]
@@ -166,10 +173,25 @@ class QueueMachine(RuleBasedStateMachine):
         self._meanwhile(program, course)
 
     @precondition(lambda self: self.extendable())
-    @rule(program=_of_machine(lambda machine: st.sampled_from(machine.extendable())))
-    def extend(self, program: str) -> None:
-        """Double the lease of the first delivery that the program holds."""
-        self._lab.extend(program, ToRest(), index=0, timeout_ms=2 * self.lease_ms)
+    @rule(program=_EXTENDABLE, which=st.integers(0, 9), leases=st.sampled_from([1, 2]), course=_course("extend"))
+    def extend(self, program: str, which: int, leases: int, course: Course) -> None:
+        """While most of the lease is left, or at any time."""
+        index = which % len(self._lab.programs[program].held)
+        left_ms = self._lab.held_until_ms(program, index) - self._lab.now_ms
+        if left_ms > self.lease_ms // 2 or self.extends_any_time:
+            self._lab.extend(program, course, index=index, timeout_ms=leases * self.lease_ms)
+            self._meanwhile(program, course)
+
+    @precondition(lambda self: self.extends_any_time and self.extendable())
+    @rule(program=_EXTENDABLE, which=st.integers(0, 9), others=st.sampled_from(MEANWHILE), course=_course("extend"))
+    def extend_what_has_ended(self, program: str, which: int, others: tuple[Doing, ...], course: Course) -> None:
+        """Once the lease is over, and a program of each zone has done what ``others`` says."""
+        index = which % len(self._lab.programs[program].held)
+        self._lab.advance(max(0, self._lab.held_until_ms(program, index) + 1 - self._lab.now_ms))
+        for doing in others:
+            self._all_do(doing)
+        if program in self.extendable():
+            self.extend(program, which=index, leases=1, course=course)
 
     @precondition(lambda self: self.free_to_repair())
     @rule(
@@ -296,13 +318,10 @@ class QueueMachine(RuleBasedStateMachine):
         return [name for name in self.idle() if self._lab.programs[name].held]
 
     def extendable(self) -> list[str]:
-        """Idle programs whose first delivery has most of its lease left."""
-        return [name for name in self.idle_holding() if self._may_extend(name)]
-
-    def _may_extend(self, name: str) -> bool:
-        program = self._lab.programs[name]
-        left_ms = program.held[0][1].lease_end_ms - self._lab.now_ms
-        return isinstance(program.queue, Extending) and left_ms > self.lease_ms // 2 and self._lab.quiet
+        """Idle programs that hold a delivery and may extend its lease now."""
+        if self.lab is None or not (self.extends_any_time or self.lab.quiet):
+            return []
+        return [name for name in self.idle_holding() if isinstance(self._lab.programs[name].queue, Extending)]
 
     def free_to_repair(self) -> list[str]:
         """Idle programs that may look for ended leases now."""
@@ -343,12 +362,14 @@ class QueueMachine(RuleBasedStateMachine):
 
     def courses(self, operation: str) -> st.SearchStrategy[Course]:
         """What may become of an operation that begins."""
+        if operation == "extend" and not self.extends_any_time:
+            return st.just(ToRest())
         stalls_ms = self.stalls_ms if operation == "pop" else self.long_stalls_ms
         options: list[st.SearchStrategy[Course]] = [
             st.just(ToRest()),
             st.builds(Beside, st.sampled_from([0, 1, 20])),
         ]
-        commands = st.integers(1, self.commands[operation])
+        commands = st.integers(1, self.commands.get(operation, EXTEND_COMMANDS))
         if Trouble.STALL in self.troubles:
             lengths_ms, meanwhile = st.sampled_from(stalls_ms), st.sampled_from(MEANWHILE)
             options.append(st.builds(StallBefore, commands, lengths_ms, meanwhile))

@@ -1,6 +1,7 @@
 """Carries out the operations of programs, and tells the ledger what came of each."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from engine.message import Delivery, Message
 from engine.ports import Indeterminate, Runtime
@@ -8,7 +9,7 @@ from engine.queue import Extending, Repairing
 from scenarios.clients.recorder import OPERATION_ERRORS
 from scenarios.properties.gated_program import Program
 from scenarios.properties.ledger import Ledger, Pushed
-from scenarios.queues.acknowledging import acknowledge
+from scenarios.queues.acknowledging import acknowledge, extend_lease
 
 _NS_PER_MS = 1_000_000
 
@@ -71,21 +72,30 @@ class Operations:
         ledger.ack_settled(message_id, was_clear=was_clear)
 
     async def extend(self, program: Program, delivery: Delivery, number: int, timeout_ms: int) -> None:
-        """Extend a lease and tell the ledger until when it may last."""
+        """Extend a lease and tell the ledger until when it may last; one that had ended counts as a new delivery."""
         assert isinstance(program.queue, Extending)
         message_id, invoke_ms, ok_ms = delivery.message.id, self._now_ms(), None
+        late = invoke_ms > self._ledger.held_until_ms(message_id, number)
         applied = True
-        self._tell(program, message_id, f"extension of the lease to {timeout_ms} ms begins")
+        ended = ", which has ended," if late else ""
+        self._tell(program, message_id, f"extension of the lease{ended} to {timeout_ms} ms begins")
         try:
-            applied = await program.queue.set_unack_timeout(message_id, timeout_ms=timeout_ms)
+            applied = await extend_lease(program.queue, delivery, timeout_ms=timeout_ms)
             ok_ms = None if program.gate.crashed else self._now_ms()
         except OPERATION_ERRORS as error:
             self._ledger.disturb()
             applied = isinstance(error, Indeterminate)
         finally:
-            if applied:
+            if applied and not late:
                 end_ms = invoke_ms + timeout_ms
                 self._ledger.extended(message_id, number, invoke_ms=invoke_ms, ok_ms=ok_ms, end_ms=end_ms)
+        if ok_ms is not None:
+            self._tell(program, message_id, "extension is granted" if applied else "extension: no lease")
+        if late and applied and ok_ms is not None:
+            end_ms = invoke_ms + timeout_ms
+            granted = replace(delivery, lease_start_ms=invoke_ms, leased_ms=ok_ms, lease_end_ms=end_ms)
+            program.held.remove((number, delivery))
+            program.held.append((self._ledger.popped([granted], now_ms=ok_ms), granted))
 
     async def process_unacks(self, program: Program) -> None:
         """Run the handler of ended leases once; an error only disturbs the ledger."""

@@ -27,6 +27,8 @@ class _ShardPerZone(ABC):
     Every consumer has an instance with its own unack handler; producers' instances only push.
     """
 
+    extends = True
+
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         self._testbed = testbed
         self._scenario = scenario
@@ -213,6 +215,7 @@ class _Consuming:
     def __init__(self, queue: DynoQueue | MultiQueue) -> None:
         self._queue = queue
         self.start, self.push, self.close = queue.start, queue.push, queue.close
+        self.set_unack_timeout = queue.set_unack_timeout
 
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         try:

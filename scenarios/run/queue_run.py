@@ -120,8 +120,8 @@ class QueueRun(RunPhases):
         if self._ordered is not None:
             ordered, failing = self._ordered, self._scenario.load.failing
             return partial(ListeningProgram, **shared, queue=ordered.queue, sink=ordered.sink, failing=failing)
-        repair_ms = self._scenario.queue.unack_interval_ms
-        return partial(PoppingProgram, **shared, open_queue=self._queue.consumer, repair_ms=repair_ms)
+        shared |= {"repair_ms": self._scenario.queue.unack_interval_ms, "lease_ms": self._scenario.queue.unack_ms}
+        return partial(PoppingProgram, **shared, open_queue=self._queue.consumer)
 
     def _services_of(self, queue: RunsServices) -> Services:
         return Services(self._scenario.services, open_service=queue.service, tasks=self._groups["services"])

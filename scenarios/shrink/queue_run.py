@@ -36,6 +36,8 @@ _CRASH_COMMANDS = 32
 _CRASH_S = 0.5
 _LAGS = ("0", "constant:1ms", "constant:5ms")
 _PROCESSING = "constant:1ms"
+_EXTEND = (0.0, 1.0)
+"""None, or all of them: others than those that are drawn, whenever a delivery has gone."""
 
 
 def shrink(
@@ -107,6 +109,8 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
             yield changed(scenario, consumers=consumers.model_copy(update={"batch": batch}))
     if consumers.processing != _PROCESSING:
         yield changed(scenario, consumers=consumers.model_copy(update={"processing": _PROCESSING}))
+    for extend in plainer_values(consumers.extend, _EXTEND):
+        yield changed(scenario, consumers=consumers.model_copy(update={"extend": extend}))
     for lag in plainer_values(scenario.links.lag, _LAGS):
         yield changed(scenario, links=Links(lag=lag))
     if scenario.links.overrides:

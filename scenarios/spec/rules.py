@@ -169,6 +169,9 @@ def _of_engine(scenario: Scenario) -> Iterator[Problem]:
     """What the model of the engine cannot say, because other sections have a part in it."""
     queue, load = scenario.queue, scenario.load
     yield from _routed(scenario)
+    if scenario.consumers.extend and not scenario.extends:
+        accepted = f"0 with queue.engine {queue.engine}, {queue.mode}, whose consumers extend no lease"
+        yield Problem.of("consumers.extend", scenario.consumers.extend, accepted)
     if not scenario.features.delays:
         yield from _no_delays(scenario)
     longest_ms = queue.delay_ms_max

@@ -152,6 +152,9 @@ class Consumers(Section):
     """How long one pop waits for messages."""
     processing: DelayText = "exponential:2ms"
     """Time between a delivery and its ack, per message, one after the other."""
+    extend: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
+    """Share of the deliveries that are worked on for longer than their lease, which is extended: half of them in time,
+    the others when it has ended."""
     work: str | None = None
     """In place of ``processing``: a process of the user's own, ``python:MODULE:FUNCTION``. In simulation only."""
 
@@ -265,6 +268,15 @@ class Scenario(Section):
     def has_groups(self) -> bool:
         """Whether consumers of the queue are members of a group. Raises ``ValueError`` as ``services`` does."""
         return hasattr(load_factory(self.queue.factory or shipped(self.queue).make), "member")
+
+    @property
+    def extends(self) -> bool:
+        """Whether consumers may extend leases; of a queue of the user's own its instances tell.
+
+        Raises ``ValueError`` as ``services`` does.
+        """
+        own = self.queue.factory
+        return own is not None or getattr(load_factory(shipped(self.queue).make), "extends", False)
 
     @property
     def own_functions(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ promises. Searches have fixed seeds.
 
 import pytest
 from hypothesis import strategies as st
+from support.own_queues.leased import ForgetsExtensions, GrantsWhatHasEnded, LeasedMachine
 from support.scenarios.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
 from analysis.message_classes import MessageClass
@@ -161,6 +162,11 @@ def test_a_planted_bug_is_found(queue, changes, kinds):
             {*GONE, MessageClass.CONCURRENT},
             id="two programs of a zone look for ended leases",
         ),
+        pytest.param(
+            {"zones": ("a",), "troubles": frozenset(), "extends_any_time": True},
+            {MessageClass.CONCURRENT},
+            id="whoever held a lease before extends that of another",
+        ),
     ],
 )
 def test_a_known_gap_of_dyno_queues_is_found(changes, kinds):
@@ -175,6 +181,12 @@ def test_one_zone_that_flushes_every_write_loses_nothing_however_it_dies(trouble
         troubles = frozenset({trouble})
 
     nothing_found(Machine, examples=20)
+
+
+@pytest.mark.parametrize("queue", [GrantsWhatHasEnded, ForgetsExtensions])
+def test_a_queue_whose_extensions_do_not_hold_is_found_and_one_whose_do_is_not(queue):
+    assert kind_found(LeasedMachine, queue_class=queue) is MessageClass.CONCURRENT
+    nothing_found(LeasedMachine, examples=20)
 
 
 def test_a_violation_tells_the_life_of_its_message():

@@ -184,6 +184,11 @@ def test_a_bug_planted_in_the_pipelined_queue_is_found(queue, changes, kinds):
         pytest.param({"troubles": frozenset({Trouble.KILL_KEEP})}, GONE, id="a zone comes back with old files"),
         pytest.param({"troubles": frozenset({Trouble.KILL_WIPE})}, GONE, id="a zone comes back empty"),
         pytest.param({"troubles": frozenset({Trouble.DROP})}, GONE, id="connections are reset"),
+        pytest.param(
+            {"zones": ("a",), "troubles": frozenset(), "extends_any_time": True},
+            {MessageClass.CONCURRENT},
+            id="whoever held a lease before extends that of another",
+        ),
     ],
 )
 def test_a_known_gap_of_the_pipelined_queue_is_found(changes, kinds):

@@ -4,6 +4,7 @@ Method: consumers in virtual time on a queue whose commands are counted; the his
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.runs.history import HistoryWriter
+from cluster.clock import NodeClock
 from cluster.sim.runtime import SimRuntime
 from engine.message import Delivery, Message
 from engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
@@ -23,6 +25,7 @@ from scenarios.tasks import Halt, TaskGroup
 MS = 1_000_000
 S = 1_000_000_000
 REPAIR_MS = 20
+LEASE_MS = 100
 
 
 class CountingConnection:
@@ -90,6 +93,26 @@ class RepairingQueue(ToyQueue):
         return self.repairs == 1
 
 
+class LeasingQueue(ToyQueue):
+    """Its only message has a lease until ``LEASE_MS``, which is extended."""
+
+    grants = True
+
+    async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+        (popped,) = await super().pop(count, wait_ms=wait_ms)
+        leased = replace(popped, lease_start_ms=0, leased_ms=0, lease_end_ms=LEASE_MS)
+        return [leased] if popped.message.id == "m1" else []
+
+    async def set_unack_timeout(self, message_id: str, /, *, timeout_ms: int) -> bool:
+        assert timeout_ms == LEASE_MS
+        await self._connection.execute(("EXTEND", message_id))
+        return self.grants
+
+
+class RefusingQueue(LeasingQueue):
+    grants = False
+
+
 class EmptyQueue(ToyQueue):
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         await super().pop(count, wait_ms=wait_ms)
@@ -107,14 +130,17 @@ class Stage:
         delay_ms: int = 0,
         poison: Collection[str] = (),
         kind: type[ToyQueue] = ToyQueue,
+        extend: float = 0.0,
+        seed: int = 1,
     ) -> None:
         self._kind = kind
-        self.runtime = SimRuntime(seed=1)
+        self.runtime = SimRuntime(seed=seed)
         self.halt = Halt(self.runtime)
         self.history = HistoryWriter(directory)
         self.connection = CountingConnection(self.runtime, delay_ns=delay_ms * MS)
         self.queues: list[ToyQueue] = []
-        settings = spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work)
+        clock = NodeClock(epoch_ns=0, run_ns=self.runtime.now_ns)
+        settings = spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work, extend=extend)
         self.consumers = Consumers(
             settings=settings,
             make=partial(
@@ -122,9 +148,10 @@ class Stage:
                 settings=settings,
                 poison=poison,
                 open_queue=self._open,
-                recorder=Recorder(self.history, self.runtime),
+                recorder=Recorder(self.history, self.runtime, clock=lambda zone: clock),
                 runtime=self.runtime,
                 repair_ms=REPAIR_MS,
+                lease_ms=LEASE_MS,
             ),
             runtime=self.runtime,
             tasks=TaskGroup(self.runtime, self.halt),
@@ -182,6 +209,27 @@ def test_a_queue_that_is_to_be_told_is_told_to_look_for_ended_leases_until_its_p
     stage.runtime.run(for_ns=1 * S)
     assert stage.connection.sent.count(("REPAIR",)) == 5
     stage.rows()
+
+
+@pytest.mark.parametrize(("kind", "granted"), [(LeasingQueue, True), (RefusingQueue, False)])
+def test_a_consumer_that_extends_acknowledges_what_it_is_granted_and_a_lease_that_had_ended_is_a_delivery(
+    tmp_path: Path, kind: type[ToyQueue], granted: bool
+) -> None:
+    shown = {}
+    for seed in range(1, 13):
+        stage = Stage(tmp_path / str(seed), kind=kind, extend=1.0, seed=seed)
+        stage.consumers.start("b", 0)
+        while ("EXTEND", "m1") not in stage.connection.sent:
+            stage.runtime.run(for_ns=1 * MS)
+        late = stage.runtime.now_ns() > (LEASE_MS + 1) * MS
+        stage.runtime.run(for_ns=5 * LEASE_MS * MS)
+        rows = [(f, outcome, message_id) for _, f, outcome, message_id, _ in stage.rows() if message_id or f != "pop"]
+        again = [("pop", "ok", "m1")] if late else [("extend", "invoke", "m1"), ("extend", "ok", "m1")]
+        refused = [] if late else [("extend", "invoke", "m1"), ("extend", "fail", "m1")]
+        acked = [("ack", "invoke", "m1"), ("ack", "ok", "m1")]
+        assert rows == [("pop", "ok", "m1"), *((*again, *acked) if granted else refused)]
+        shown[late] = True
+    assert set(shown) == {True, False}
 
 
 def test_a_consumer_without_work_that_does_not_wait_pauses_before_it_asks_again(tmp_path: Path) -> None:

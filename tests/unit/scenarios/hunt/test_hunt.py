@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.own_queues.leased import HERE
 from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
 from support.scenarios.planted import ALONE, CRASHES, PLANTED, RepairsNothing, ToldToRepair
@@ -52,6 +53,31 @@ def test_a_queue_that_is_to_be_told_to_look_for_ended_leases_is_told_in_every_ru
 
     assert violated(ToldToRepair) == set()
     assert MessageClass.ABANDONED in violated(RepairsNothing)
+
+
+@pytest.mark.parametrize(
+    ("queue", "guilty_of"),
+    [
+        ("GrantsWhatHasEndedUnderTest", {MessageClass.CONCURRENT, MessageClass.RESURRECTED}),
+        ("ForgetsExtensionsUnderTest", {MessageClass.CONCURRENT}),
+        ("LeasedUnderTest", set()),
+    ],
+)
+def test_a_hunt_of_a_queue_of_ones_own_extends_leases_in_time_and_late(
+    queue: str, guilty_of: set[MessageClass]
+) -> None:
+    target = HuntTarget(scenario=small(topology={"zones": ["a"]}, queue={"factory": f"{HERE}:{queue}"}), messages=40)
+    violated = {name for seed in range(1, 21) for name in hunt_seed(target, seed).violated}
+    assert bool(violated) == bool(guilty_of)
+    assert violated <= guilty_of
+
+
+def test_consumers_of_a_shipped_engine_extend_only_if_the_scenario_says_so() -> None:
+    told = HuntTarget(scenario=small(consumers={"extend": 0.3}), messages=30)
+    untold = HuntTarget(scenario=small(), messages=30)
+    assert {target.run_of(seed).consumers.extend for target in (told,) for seed in range(9)} == {0.3}
+    assert {untold.run_of(seed).consumers.extend for seed in range(9)} == {0.0}
+    assert any(MessageClass.CONCURRENT in hunt_seed(told, seed).violated for seed in range(1, 21))
 
 
 def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -> None:

@@ -234,6 +234,12 @@ def test_a_lease_that_no_consumer_can_keep_is_refused(good: str) -> None:
     ]
 
 
+def test_leases_are_extended_only_where_an_engine_can(good: str) -> None:
+    assert refusal(good, "queue.engine=gmq", "consumers.extend=0.5") == [
+        "--set: consumers.extend: got 0.5; accepted: 0 with queue.engine gmq, default, whose consumers extend no lease"
+    ]
+
+
 def test_retries_end_before_the_drain_does(good: str) -> None:
     lines = refusal(good, "load.retries=20", "load.retry_after_ms=2000", "drain.bound_s=15")
     assert lines == [
