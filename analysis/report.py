@@ -24,7 +24,7 @@ from analysis.figures.timeline_svg import picture
 from analysis.message_classes import MessageClass
 from analysis.pages import Script, environment
 from analysis.runs.directory import RunDirectory
-from analysis.runs.manual_session import verbs, zone_summaries
+from analysis.runs.manual_session import unknown_scripts, verbs, zone_summaries
 from analysis.runs.settings import settings_of
 from analysis.statistics import QUANTILES
 from analysis.stories.access_stories import access_stories
@@ -155,6 +155,7 @@ def _session_page(directory: RunDirectory) -> str:
         figures=plot_session(directory.path),
         session=info.session,
         zones=zone_summaries(directory),
+        unknown_scripts=unknown_scripts(info.coordinators.values()),
         verbs=verbs(directory),
     )
 

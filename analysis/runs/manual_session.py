@@ -1,6 +1,6 @@
 """What a manual session left on disk beside its faults: what was asked for, and how each zone did over time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,23 @@ def _summary(zone: str, columns: Mapping[str, Any]) -> ZoneSummary:
         silent_s=float(length_s[np.isnan(columns["operations_per_s"])].sum()),
         server_down_s=float(length_s[columns["server"] != "running"].sum()),
     )
+
+
+def unknown_scripts(coordinators: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Sentences about servers that lack scripts which others have carried out, by what ``coordinators`` counted."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for counted in coordinators:
+        for zone, unknown in counted.get("unknown_scripts", {}).items():
+            found.setdefault(zone, []).append(unknown)
+    return [
+        f"Zone {zone} answered NOSCRIPT {_times(sum(one['times'] for one in unknowns))} since "
+        f"{min(one['since_utc'] for one in unknowns)}: other zones had the script, so clients did not hear of it."
+        for zone, unknowns in sorted(found.items())
+    ]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
 
 
 def verbs(run: RunDirectory) -> list[dict[str, object]]:

@@ -49,6 +49,8 @@
   const n = "n";
 
   const zones = () => {
+    byId("notices").hidden = !(last.notices || []).length;
+    put(byId("notices"), (last.notices || []).join(" "), "told bad");
     const heads = [["zone"], ["server"], ["coordinator"], ["reaches"], ["clients", n], ["commands/s", n], ["errors/s", n], ["divergent/s", n],
       ["p50 ms", n], ["p99 ms", n], ["commands", n], ["errors", n], ["differed", n], ["read", n]];
     once("zones", section("zones"), heads).show(last.zones.map((zone) => {

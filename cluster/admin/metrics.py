@@ -25,6 +25,8 @@ def _families(view: "GatewayView") -> Iterator[Metric]:
     yield from _of_port(figures["port"], zone)
     yield from _of_levels(figures["levels"], zone)
     yield _failures(figures["zone_failures"], zone)
+    lacking = [((zone, other), unknown["times"]) for other, unknown in figures["unknown_scripts"].items()]
+    yield _counter("zonelab_unknown_scripts", "NOSCRIPT where others had the script.", ["zone", "other"], lacking)
     done = [((zone, what), count) for what, count in figures["options"].items()]
     yield _counter("zonelab_options", "What options beyond the defaults have done.", ["zone", "what"], done)
     yield from _of_links(figures, zone)

@@ -49,6 +49,9 @@ class GatewayView:
 
         ``server_troubles``: why the own zone's server refuses writes, if it does.
 
+        ``unknown_scripts``: which zones' servers lack scripts that others have carried out, how often that showed and
+        since when.
+
         ``divergence``: votes in which zones answered differently, before or after the decision. ``repairs`` is what
         all options wrote to zones that were behind, ``options`` what each has done. ``links``: ``in_flight`` is
         the length of a link's queue. ``peers``: which coordinators of other data centres are reached; ``remote``: what
@@ -79,6 +82,7 @@ class GatewayView:
             "port": told["port"],
             "levels": levels,
             "zone_failures": coordinator["zone_failures"],
+            "unknown_scripts": coordinator["unknown_scripts"],
             "divergence": sum(map(_disagreements, levels.values())),
             "repairs": sum(options.get(name, 0) for name in _REPAIRS),
             "options": options,

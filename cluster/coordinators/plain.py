@@ -48,7 +48,7 @@ class PlainCoordinator(Coordinator):
 
     def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
         rules = self._rules(level, zones=len(self.zones))
-        return rules, self.statistics.tally(level, zones=self.zones)
+        return rules, self.statistics.tally(level, zones=self.zones, now_ns=self._runtime.now_ns)
 
     def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
         rules, tally = self._levels[level]

@@ -16,6 +16,7 @@ from cluster.resp.commands.command_table import KINDS, CommandTable, Kind
 from cluster.resp.gradual_freeing import GradualFreeing
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.remembered_scripts import RememberedScripts
 from cluster.resp.protocol.scanner import Unpacker
 from cluster.resp.protocol.subscription import Subscription
 from cluster.resp.protocol.upstream import GatheredWrites, WireCommands
@@ -51,7 +52,7 @@ class PortHost:
     """What the clients of one port share. Its coordinator has channels that carry bytes (``RawUpstream``).
 
     ``lease`` gives a coordinator for one client that watches keys, given its ``WATCH``; ``release`` takes it back.
-    ``writes``: of those channels.
+    ``writes``: of those channels. ``scripts``: where a note is taken of those that clients send.
     """
 
     def __init__(
@@ -66,11 +67,13 @@ class PortHost:
         release: Callable[[Coordinator], None],
         writes: GatheredWrites,
         runtime: Runtime,
+        scripts: RememberedScripts | None = None,
         product: str = "valkey",
         version: str = "0.0.0",
     ) -> None:
         self.coordinator = coordinator
-        self.table = table
+        self.table = table if scripts is None else table.remembering_scripts()
+        self.scripts = scripts
         self.own_address = own_address
         self.settings = settings
         self.read_level = self.write_level = level
@@ -102,7 +105,7 @@ class PortHost:
         self._clients: dict[Client, None] = {}
         self.turn = TurnBatch(coordinator, clients=self._clients, writes=writes)
         self.singles = SingleCommands(
-            table=table,
+            table=self.table,
             unpacker=self.unpacker,
             turn=self.turn,
             polling=self.polling,

@@ -18,6 +18,7 @@ class PortSettings:
     yet. ``held_bytes_max``: what is held for all clients, which is incomplete commands, commands that wait, queues of
     MULTI, names of channels and replies that they do not take. ``zone_backlog_bytes``: what waits to be sent to one
     zone. ``busy_poll_us``: how long after each request the process does not sleep; 0: it sleeps at once.
+    ``reload_scripts``: scripts that clients have sent are loaded into servers that come back.
     """
 
     host: str = "127.0.0.1"
@@ -32,6 +33,7 @@ class PortSettings:
     held_bytes_max: int = 512 * 1024 * 1024
     zone_backlog_bytes: int = 256 * 1024 * 1024
     busy_poll_us: int = BUSY_POLL_US
+    reload_scripts: bool = False
     commands: CommandLimits = field(default_factory=CommandLimits)
 
     def __post_init__(self) -> None:

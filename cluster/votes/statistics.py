@@ -1,6 +1,6 @@
 """What a coordinator counts, beside what Dynomite itself would show."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -36,6 +36,8 @@ class LevelStatistics:
 class CoordinatorStatistics:
     """Counts since the coordinator began. ``zone_failures``: per zone and error text, the batches that got no reply.
 
+    ``unknown_scripts``: per zone, how many ``times`` its server did not hold a script that others carried out, and
+    ``since_ns``, when that was first, in run time. Clients do not hear of it, so they do not send the script again.
     ``options``: what the options beyond Dynomite's defaults have done, by name; empty without them.
     """
 
@@ -43,14 +45,15 @@ class CoordinatorStatistics:
         default_factory=lambda: {level.value: LevelStatistics() for level in Level}
     )
     zone_failures: dict[str, dict[str, int]] = field(default_factory=dict)
+    unknown_scripts: dict[str, dict[str, int]] = field(default_factory=dict)
     options: dict[str, int] = field(default_factory=dict)
 
     def count(self, what: str, number: int) -> None:
         if number:
             self.options[what] = self.options.get(what, 0) + number
 
-    def tally(self, setting: Setting, *, zones: Sequence[str]) -> "Tally":
-        return Tally(self, setting, zones)
+    def tally(self, setting: Setting, *, zones: Sequence[str], now_ns: Callable[[], int]) -> "Tally":
+        return Tally(self, setting, zones, now_ns)
 
     def as_dict(self) -> dict[str, Any]:
         others = asdict(replace(self, levels={}))
@@ -60,12 +63,16 @@ class CoordinatorStatistics:
 class Tally:
     """Where the votes at one setting are counted once they are complete. ``zones``: the names, by position."""
 
-    __slots__ = ("_counts", "_failures", "_zones")
+    __slots__ = ("_counts", "_failures", "_now_ns", "_unknown_scripts", "_zones")
 
-    def __init__(self, statistics: CoordinatorStatistics, setting: Setting, zones: Sequence[str]) -> None:
+    def __init__(
+        self, statistics: CoordinatorStatistics, setting: Setting, zones: Sequence[str], now_ns: Callable[[], int]
+    ) -> None:
         self._counts = statistics.levels.setdefault(str(setting), LevelStatistics())
         self._failures = statistics.zone_failures
+        self._unknown_scripts = statistics.unknown_scripts
         self._zones = zones
+        self._now_ns = now_ns
 
     def count(self, vote: Vote) -> None:
         """Count ``vote``, which is decided, under its level."""
@@ -73,6 +80,10 @@ class Tally:
         counts.decisions[vote.decision] += 1
         counts.error_answers += isinstance(vote.answer, ServerError)
         counts.late_disagreements += vote.late_disagreement
+        for position in vote.without_script:
+            zone = self._zones[position]
+            unknown = self._unknown_scripts.setdefault(zone, {"times": 0, "since_ns": self._now_ns()})
+            unknown["times"] += 1
 
     def count_alike(self, decision: Decision, commands: int) -> None:
         """So many votes in which all replies were equal and none was an error."""

@@ -95,6 +95,14 @@ class Vote:
         return self._pending == 0
 
     @property
+    def without_script(self) -> list[int]:
+        """Zones that did not hold a script that others carried out."""
+        if isinstance(self.answer, ServerError):
+            return []
+        pairs = zip(self._error_zones, self._errors, strict=True)
+        return [zone for zone, error in pairs if str(error).startswith(UNKNOWN_SCRIPT)]
+
+    @property
     def maybe_applied(self) -> bool:
         """Some zone executed the command, or may have, or may yet."""
         return self._maybe_applied or self._pending > 0 or bool(self._good)

@@ -98,6 +98,10 @@ def up(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse what works here and not on Dynomite, with an error that says so.")
     ] = False,
+    reload_scripts: Annotated[
+        bool,
+        typer.Option("--reload-scripts", help="Load the scripts that clients have sent into servers that come back."),
+    ] = False,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:

@@ -14,6 +14,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from analysis.runs.manual_session import unknown_scripts
 from cluster.admin.guard import Guard
 from cluster.admin.rates import errors_in
 from cluster.admin.serving import Bounds, listening, serving_at
@@ -51,6 +52,7 @@ def figures_of(answer: Mapping[str, Any]) -> Told:
         "recent": answer["recent"],
         "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
         "zone_failures": answer["zone_failures"],
+        "unknown_scripts": answer["unknown_scripts"],
     }
 
 
@@ -65,6 +67,11 @@ def links_of(readings: Mapping[str, Reading[Told]], wall_ms: Callable[[int], int
             queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
             found[link["link"]] = {**shown, "in_flight": queued}
     return [found[name] for name in sorted(found)]
+
+
+def notices_of(readings: Mapping[str, Reading[Told]]) -> list[str]:
+    """Sentences about what clients of a cluster do not hear and its owner should."""
+    return unknown_scripts(reading.value for reading in readings.values())
 
 
 class CoordinatorsPage:
@@ -86,7 +93,7 @@ class CoordinatorsPage:
         latest = self._answers.latest
         zones = [self._zone(zone, latest.get(zone)) for zone in self._zones]
         told = {"now_ms": _wall_ms(time.time_ns()), "zones": zones, "links": links_of(latest, _wall_ms)}
-        return {**told, "queues": self.queues.told()}
+        return {**told, "notices": notices_of(latest), "queues": self.queues.told()}
 
     async def serve(self, *, port: int, tell: Callable[[str], None]) -> None:
         """Until it is cancelled; ``tell`` hears the address. Raises ``ClusterError`` if the port is taken."""

@@ -15,7 +15,7 @@ from cluster.real.zones.waiting import to_completion
 from cluster.topology.topology import Topology, placed
 from cluster.zone import ZoneError
 from scenarios.logs import logging_to
-from scenarios.monitor.coordinators import figures_of, links_of
+from scenarios.monitor.coordinators import figures_of, links_of, notices_of
 from scenarios.monitor.feed import Feed
 from scenarios.monitor.readings import WAIT_S, Reading
 from scenarios.monitor.watched_queues import WatchedQueues
@@ -104,6 +104,7 @@ class Session:
         return {
             "up_s": round(self.recording.now_ns() / 1e9, 1),
             "zones": [self._zone(name, readings.get(name)) for name in self.coordinators],
+            "notices": notices_of(readings),
             "links": links_of(readings, self._wall_ms),
             "faults": self.board.active,
         }

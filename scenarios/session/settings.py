@@ -93,6 +93,7 @@ class SessionSettings(BaseModel):
     votes: VoteBy = VoteBy.VALUE
     anti_entropy_s: float = Field(default=0.0, ge=0, le=ANTI_ENTROPY_S_MAX)
     strict: bool = False
+    reload_scripts: bool = False
     runs: Path
     command: str = "zonelab up"
 
@@ -132,6 +133,8 @@ class SessionSettings(BaseModel):
         return self
 
     def _options_fit(self, layout: Topology) -> None:
+        if self.strict and self.reload_scripts:
+            raise ValueError("--reload-scripts is not accepted with --strict, as Dynomite does not do it")
         comparing = AntiEntropySettings() if self.anti_entropy_s else None
         try:
             NetworkSettings(
@@ -169,6 +172,7 @@ class SessionSettings(BaseModel):
             "votes": self.votes.value,
             "anti_entropy_ms": math.ceil(1e3 * self.anti_entropy_s),
             "strict": self.strict,
+            "reload_scripts": self.reload_scripts,
         }
 
     def port_of(self, node: str) -> int | None:

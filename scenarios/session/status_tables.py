@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from scenarios.terminal.console import milliseconds, print_table
 
@@ -54,6 +55,8 @@ def status_tables(status: dict[str, Any]) -> Iterator[Table]:
         yield _remote(status)
     if any(zone["statistics"] and zone["statistics"]["options"] for zone in status["zones"]):
         yield _options(status)
+    if status["notices"]:
+        yield _notices(status)
     if shown := _shown_links(status):
         yield _links(shown, of=len(status["links"]))
     if status["faults"]:
@@ -147,6 +150,13 @@ def _options(status: dict[str, Any]) -> Table:
     for zone in status["zones"]:
         done = (zone["statistics"] or {"options": {}})["options"]
         table.add_row(zone["zone"], ", ".join(f"{name} {count:,}" for name, count in done.items()))
+    return table
+
+
+def _notices(status: dict[str, Any]) -> Table:
+    table = _table("What clients are not told", "notice")
+    for sentence in status["notices"]:
+        table.add_row(Text(sentence))
     return table
 
 

@@ -6,13 +6,14 @@ hand are the few commands that change the state of a connection, which many clie
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
 from cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
 from cluster.resp.commands.key_specs import KeySpec, key_specs
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.remembered_scripts import EVALUATING
 from cluster.resp.protocol.upstream import WireCommands
 from engine.ports import Command
 
@@ -25,6 +26,7 @@ class Treatment(Enum):
     PORT = auto()  # answers itself
     TRANSACTION = auto()  # MULTI, EXEC, DISCARD, WATCH, UNWATCH
     BLOCKING = auto()  # waits at the port, not at the server
+    SCRIPT = auto()  # EVAL where scripts are remembered: forwarded, and taken a note of
     STORING = auto()  # SORT, GEORADIUS: a read or a write, as its arguments say
     SORTED = auto()  # SMEMBERS: sent in another form at one level
     SUBSCRIPTION = auto()  # a connection of the client's own to the server of the own zone
@@ -161,6 +163,13 @@ class CommandTable:
         if len(arguments) < 2:
             return None
         return self.by_name.get(container.name.encode() + b"|" + arguments[1].upper())
+
+    def remembering_scripts(self) -> "CommandTable":
+        """The same table for a port that takes a note of scripts, which it does not do with commands of ``FORWARD``."""
+        return CommandTable(
+            replace(spec, treatment=Treatment.SCRIPT) if spec.name in EVALUATING else spec
+            for spec in self._specs.values()
+        )
 
     def counts(self) -> Mapping[str, int]:
         """How many commands get each treatment."""

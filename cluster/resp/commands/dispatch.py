@@ -75,6 +75,8 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
 
 def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
     treatment = spec.treatment
+    if client.host.scripts is not None:
+        client.host.scripts.note(spec.name, arguments)
     if treatment is Treatment.TRANSACTION:
         TRANSACTION_COMMANDS[spec.name](client, raw)
     elif client.queued is not None and spec.name not in ("QUIT", "RESET"):

@@ -59,7 +59,8 @@ class GatewayConfiguration(BaseModel):
 
     Options, the same for all coordinators: ``read_repair``; ``hinted_handoff``: so many writes are kept for each zone
     that cannot be reached, 0 keeps none; ``votes``; ``anti_entropy_ms``: so often zones are compared, 0 never, with
-    what was removed remembered for ``retention_s``; ``strict``: what Dynomite does not do is refused.
+    what was removed remembered for ``retention_s``; ``strict``: what Dynomite does not do is refused;
+    ``reload_scripts``: scripts that clients have sent are loaded into servers that come back.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,6 +91,7 @@ class GatewayConfiguration(BaseModel):
     anti_entropy_ms: int = Field(default=0, ge=0)
     retention_s: float = Field(default=10 * DAY_NS / 1e9, gt=0)
     strict: bool = False
+    reload_scripts: bool = False
 
     @model_validator(mode="after")
     def _fits_together(self) -> "GatewayConfiguration":
@@ -107,6 +109,8 @@ class GatewayConfiguration(BaseModel):
                 raise ValueError(f"limit {name}={value} is not accepted; accepted: 1 or more for {', '.join(accepted)}")
         if (self.certificate is None) is not (self.private_key is None):
             raise ValueError("TLS needs both certificate and private_key, got only one of them")
+        if self.strict and self.reload_scripts:
+            raise ValueError("reload_scripts is not accepted with strict, as Dynomite does not do it")
         self._peers_fit()
         try:
             self.network()
@@ -187,6 +191,7 @@ class GatewayConfiguration(BaseModel):
             certificate=self.certificate,
             private_key=self.private_key,
             busy_poll_us=self.busy_poll_us,
+            reload_scripts=self.reload_scripts,
             commands=CommandLimits(**of_commands),
             **of_port,
         )

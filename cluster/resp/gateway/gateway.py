@@ -10,6 +10,7 @@ hand it writes at a second port, which speaks RESP as well.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from cluster.resp.commands.command_table import CommandTable, table_from
 from cluster.resp.gateway.behind_hints import BehindHints
 from cluster.resp.gateway.token_ring import PassingRing, WireRing
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.remembered_scripts import RememberedScripts
 from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
 from cluster.resp.protocol.wire_codec import WireCodec
 from cluster.resp.server import RespServer
@@ -98,6 +100,8 @@ class ZoneGateway:
         self._idle: dict[frozenset[str], list[Coordinator]] = {}
         self._watchers = 0
         self._writes = GatheredWrites()
+        self._scripts = RememberedScripts() if self._port.reload_scripts else None
+        self._shared: set[str] = set()  # zones with a connection for all clients; others are of clients that watch
         self._server: RespServer | None = None
         self._for_peers: RespServer | None = None
         self._network = Network(
@@ -182,6 +186,9 @@ class ZoneGateway:
         """Counts since the start, of the port and the coordinator; which coordinators elsewhere are reached now."""
         coordinator = self.coordinator
         counts = coordinator.statistics.as_dict()
+        for unknown in counts["unknown_scripts"].values():
+            since = datetime.fromtimestamp((self.runtime.epoch_ns + unknown.pop("since_ns")) / 1e9, UTC)
+            unknown["since_utc"] = f"{since:%Y-%m-%dT%H:%M:%SZ}"
         forwards: Mapping[str, Channel] = {}
         if isinstance(coordinator, RingCoordinator):
             counts["zone_failures"] |= coordinator.elsewhere.zone_failures
@@ -260,6 +267,7 @@ class ZoneGateway:
             release=self._release,
             writes=self._writes,
             runtime=self.runtime,
+            scripts=self._scripts,
             product=introduction.product,
             version=introduction.version,
         )
@@ -311,9 +319,15 @@ class ZoneGateway:
         self.runtime.call_later(0, partial(self._network.drop, way))
 
     def _connect_to(self, zone: str) -> RawUpstream:
-        loop = asyncio.get_running_loop()
-        backlog_bytes = self._port.zone_backlog_bytes
-        return RawUpstream(self.addresses[zone], loop=loop, backlog_bytes=backlog_bytes, writes=self._writes)
+        shared = zone not in self._shared
+        self._shared.add(zone)
+        return RawUpstream(
+            self.addresses[zone],
+            loop=asyncio.get_running_loop(),
+            backlog_bytes=self._port.zone_backlog_bytes,
+            writes=self._writes,
+            scripts=self._scripts if shared else None,
+        )
 
 
 async def _opened_once_there(server: ServerConnection, address: Address) -> None:

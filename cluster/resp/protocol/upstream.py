@@ -6,12 +6,13 @@ themselves.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from cluster.connections.batch import Batch
 from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
 from cluster.resp.protocol import wire
+from cluster.resp.protocol.remembered_scripts import RememberedScripts
 from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
 from cluster.zone import Address
 from engine.ports import Command, Reply, ServerError
@@ -99,7 +100,8 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
 
     A server that does not take what it is sent loses the connection when ``backlog_bytes`` wait for it: nothing else
     would bound the memory for a zone that stalls while clients are answered by the others. ``writes``: of all servers.
-    ``password``: what is shown first on every connection.
+    ``password``: what is shown first on every connection. ``scripts``: what is loaded first on every connection,
+    since the server may have been restarted.
     """
 
     def __init__(
@@ -110,8 +112,10 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
         backlog_bytes: int,
         writes: GatheredWrites,
         password: str | None = None,
+        scripts: RememberedScripts | None = None,
     ) -> None:
         super().__init__(address, loop=loop)
+        self._scripts = scripts
         self._writes = writes
         self._backlog_bytes = backlog_bytes
         self._greeting = b"" if password is None else wire.command(b"AUTH", password.encode())
@@ -122,9 +126,14 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
         return self._protocol.unsent_bytes if self._protocol is not None else 0
 
     def _new_protocol(self, on_close: Callable[[], None]) -> "_RawProtocol":
-        return _RawProtocol(
-            on_close, backlog_bytes=self._backlog_bytes, greeting=self._greeting, write=self._writes.write
-        )
+        return _RawProtocol(on_close, backlog_bytes=self._backlog_bytes, greeting=self._greet, write=self._writes.write)
+
+    def _greet(self) -> Iterator[tuple[bytes, int]]:
+        """What a connection that was made begins with, and how many replies there will be."""
+        if self._greeting:
+            yield self._greeting, 1
+        if self._scripts is not None and (loading := self._scripts.loading())[0]:
+            yield loading
 
     def send(self, batch: Batch, on_replies: _OnReplies) -> None:
         protocol = self._protocol
@@ -145,7 +154,7 @@ class _RawProtocol(ServerProtocol):
         on_close: Callable[[], None],
         *,
         backlog_bytes: int,
-        greeting: bytes,
+        greeting: Callable[[], Iterator[tuple[bytes, int]]],
         write: Callable[[asyncio.Transport, bytes], None],
     ) -> None:
         super().__init__(on_close)
@@ -192,8 +201,9 @@ class _RawProtocol(ServerProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         cast(asyncio.Transport, transport).set_write_buffer_limits(high=self._backlog_bytes)
         super().connection_made(transport)
-        if self._greeting and self.alive:
-            self.send(self._greeting, 1, None)
+        if self.alive:
+            for packed, replies in self._greeting():
+                self.send(packed, replies, None)
 
     def pause_writing(self) -> None:
         assert self._transport is not None

@@ -90,6 +90,29 @@ def test_strict_mode_refuses_at_every_port_and_says_how_often(lab):
     assert all(each["options"][REFUSED] for each in told["coordinators"].values())
 
 
+@pytest.mark.parametrize("option", [(), ("--reload-scripts",)], ids=["by default", "reloaded"])
+def test_a_server_that_lost_its_scripts_stays_behind_and_is_named_unless_they_are_reloaded(lab, option):
+    lab.up(*option)
+    with lab.client("a") as a:
+        script = a.register_script("return redis.call('INCR', KEYS[1])")
+        assert script(keys=["k"]) == 1
+        lab.run("fault", "kill", "b")
+        lab.run("heal")
+        lab.until(lambda: lab.zone("a")["statistics"]["connected"]["b"])
+        for count in range(2, 12):
+            assert script(keys=["k"]) == count
+    with lab.server("b") as b:
+        lab.until(lambda: b.get("k") == ("11" if option else "1"))
+    named = "Zone b answered NOSCRIPT 10 times since"
+    if not option:
+        lab.until(lambda: named in lab.run("status"))
+    assert (named in lab.run("status")) is not bool(option)
+    lab.run("down")
+    run = lab.folder / "runs" / "session" / "latest"
+    lab.run("report", str(run))
+    assert (named in (run / "report.html").read_text()) is not bool(option)
+
+
 def test_options_that_do_not_fit_are_refused_before_anything_starts(lab):
     for arguments, words in (
         (("--read-repair", "--votes", "version"), "one or the other"),

@@ -74,6 +74,18 @@ def test_totals_are_rates_times_intervals_and_silence_is_counted(recording):
     assert (b.zone, b.operations, b.silent_s, b.server_down_s, b.worst_p99_ms) == ("b", 30, 2, 1, 1.0)
 
 
+def test_the_page_says_which_servers_lacked_scripts_by_all_coordinators_together(recording):
+    used(recording)
+    lacking = {
+        "a": {"unknown_scripts": {"b": {"times": 1_200, "since_utc": "2026-11-28T04:10:00Z"}}},
+        "b": {"unknown_scripts": {"b": {"times": 34, "since_utc": "2026-11-28T04:09:00Z"}}},
+        "c": {"port": {"commands": 3}},
+    }
+    recording.close(coordinators=lacking, error=None)
+    page = build_report(recording.directory).read_text()
+    assert "Zone b answered NOSCRIPT 1,234 times since 2026-11-28T04:09:00Z" in page
+
+
 def test_the_page_shows_faults_verbs_and_figures_and_escapes_them(recording):
     used(recording)
     recording.close(coordinators={"a": {"port": {"commands": 160}}}, error=None)

@@ -66,8 +66,10 @@ def test_what_options_have_done_is_told_and_read_repair_by_its_name(client, gate
 def test_metrics_are_what_prometheus_reads(client, gateway):
     gateway.counted.levels[Level.DC_QUORUM].decisions[Decision.AGREED] = 10
     gateway.counted.zone_failures["b"] = {'Peer "Node"\n is not connected': 2}
+    gateway.counted.unknown_scripts["b"] = {"times": 3, "since_utc": "2026-11-28T04:00:00Z"}
     gateway.links["a", "b"].cut(Cut.DROP)
     found = metrics_of(client)
+    assert found["zonelab_unknown_scripts_total", ("other", "b"), ("zone", "a")] == 3
     agreed = ("decision", "agreed"), ("level", "DC_QUORUM"), ("zone", "a")
     assert found["zonelab_decisions_total", *agreed] == 10
     assert found["zonelab_link_cut", ("link", "a>b"), ("zone", "a")] == 1

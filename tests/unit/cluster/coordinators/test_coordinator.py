@@ -1,5 +1,7 @@
 """Goal: a coordinator routes, votes, fails as Dynomite's. Method: three simulated zones."""
 
+import hashlib
+
 import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
@@ -204,6 +206,26 @@ class TestStatistics:
             "b": {STORAGE_REFUSED: 3},
             "c": {PEER_NOT_CONNECTED: 3},
         }
+
+    def test_a_server_without_a_script_that_others_carry_out_is_counted_and_one_that_is_not_outvoted_is_not(self):
+        cluster = SteppedCluster()
+        script = "return redis.call('INCR', KEYS[1])"
+        digest = hashlib.sha1(script.encode()).hexdigest()
+        evalsha = ("EVALSHA", digest, 1, "k")
+        assert str(cluster.outcome("a", QUORUM, evalsha)).startswith("NOSCRIPT")
+        statistics = cluster.coordinators["a"].statistics
+        assert statistics.unknown_scripts == {}, "the client is told"
+        cluster.send("a", QUORUM, ("SCRIPT", "LOAD", script))
+        cluster.kill("b")
+        cluster.mend_all()
+        cluster.run(2 * S)
+        began_ns = cluster.runtime.now_ns()
+        for level in (QUORUM, SAFE, ONE):
+            cluster.send("a", level, evalsha)
+            cluster.run(1 * MS)
+        [(zone, unknown)] = statistics.unknown_scripts.items()
+        assert (zone, unknown["times"]) == ("b", 3)
+        assert began_ns <= unknown["since_ns"] <= began_ns + 1 * MS
 
     def test_what_was_in_flight_when_the_cluster_closes_is_counted_too(self):
         cluster = SteppedCluster(lag=Constant(5))

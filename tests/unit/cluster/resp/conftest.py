@@ -63,6 +63,13 @@ COMMANDS = [
         ],
     ],
     [
+        "script", -2, [], 0, 0, 0, ["@slow"], [], [],
+        [
+            ["script|load", 3, ["noscript"], 0, 0, 0, ["@scripting"], [], [], []],
+            ["script|flush", -2, ["noscript"], 0, 0, 0, ["@scripting"], [], [], []],
+        ],
+    ],
+    [
         "client", -2, [], 0, 0, 0, ["@slow"], [], [],
         [
             ["client|setname", 3, ["noscript"], 0, 0, 0, ["@connection"], [], [], []],
@@ -208,7 +215,7 @@ async def until(condition):
 
 
 @asynccontextmanager
-async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, **settings):
+async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, scripts=None, **settings):
     coordinator = coordinator or PlayedCoordinator(reply=reply)
     runtime = RealRuntime(seed=0)
 
@@ -225,6 +232,7 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, 
         release=lambda _: None,
         writes=writes or GatheredWrites(),
         runtime=runtime,
+        scripts=scripts,
     )
     await server.start()
     port = Port(server, coordinator)

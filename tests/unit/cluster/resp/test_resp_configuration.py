@@ -24,6 +24,7 @@ WRONG_FOR_ONE = [
     ({"limits": {"frob": 1}}, "limit frob=1 is not accepted; accepted: 1 or more for"),
     ({"level": "DC_TWO"}, "level:"),
     ({"certificate": "x.pem"}, "TLS needs both"),
+    ({"strict": True, "reload_scripts": True}, "reload_scripts is not accepted with strict"),
     ({"frob": 1}, "frob:"),
 ]
 WRONG_FOR_TWO = [

@@ -1,13 +1,21 @@
-"""Goal: what a port sends in one piece costs one write to each server. Method: connections that note writes."""
+"""Goal: what a port sends in one piece costs one write to each server, and servers that come back get scripts first.
 
+Method: connections that note writes; a server that keeps what it is sent.
+"""
+
+import asyncio
+
+import hiredis
 import pytest
 from support.coroutines import coroutine
 
 from cluster.coordinators.plain import PlainCoordinator
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import GatheredWrites
+from cluster.resp.protocol import remembered_scripts, wire
+from cluster.resp.protocol.remembered_scripts import RememberedScripts
+from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
 from cluster.sim.runtime import SimRuntime
 from cluster.votes.levels import Level
+from cluster.zone import Address
 
 from .conftest import opened, until
 
@@ -80,3 +88,78 @@ def test_nothing_is_written_to_a_connection_that_has_been_dropped_meanwhile():
         gone.closing = True
     writes.write(there, SET)
     assert (gone.written, there.written) == ([], [SET + GET, SET])
+
+
+def loaded(scripts):
+    packed, count = scripts.loading()
+    reader = hiredis.Reader()
+    reader.feed(packed)
+    commands = [reader.gets() for _ in range(count)]
+    assert reader.gets() is False
+    assert all(command[:2] == [b"SCRIPT", b"LOAD"] for command in commands)
+    return [command[2] for command in commands]
+
+
+@coroutine
+async def test_scripts_are_remembered_however_they_are_sent_and_forgotten_when_clients_flush_them():
+    scripts = RememberedScripts()
+    async with opened(reply=b"+OK\r\n", scripts=scripts) as port:
+        client, other = await port.client(), await port.client()
+        await client.ask(b"SCRIPT", b"LOAD", b"return 1")
+        await client.ask(b"eval", b"return 2", b"0")
+        await other.ask(b"GET", b"k")
+        client.send_raw(wire.command(b"EVAL", b"return 3", b"0") + wire.command(b"EVAL", b"return 1", b"0"))
+        await client.reply()
+        await client.reply()
+        await client.ask(b"MULTI")
+        await client.ask(b"EVAL", b"return 4", b"0")
+        await client.ask(b"DISCARD")
+        assert loaded(scripts) == [b"return 2", b"return 3", b"return 1", b"return 4"]
+        await client.ask(b"SCRIPT", b"FLUSH")
+        assert loaded(scripts) == []
+
+
+@pytest.mark.parametrize(("most", "most_bytes"), [(2, 1_000), (1_000, 20)])
+def test_the_scripts_that_were_used_last_are_kept_within_the_bounds(most, most_bytes, monkeypatch):
+    monkeypatch.setattr(remembered_scripts, "SCRIPTS_MAX", most)
+    monkeypatch.setattr(remembered_scripts, "SCRIPTS_BYTES_MAX", most_bytes)
+    scripts = RememberedScripts()
+    for name in (b"a", b"b", b"a", b"c"):
+        scripts.note("EVAL", [b"EVAL", b"return '%b'" % name])
+    assert loaded(scripts) == [b"return 'a'", b"return 'c'"]
+    scripts.note("EVAL", [b"EVAL", b"x" * 1_001])
+    assert len(loaded(scripts)) <= 2
+    assert sum(map(len, loaded(scripts))) <= most_bytes
+
+
+@coroutine
+async def test_a_server_that_comes_back_has_the_scripts_before_anything_else():
+    received = []
+
+    async def serve(reader, writer):
+        received.append(b"")
+        while data := await reader.read(65536):
+            received[-1] += data
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    address = Address(*server.sockets[0].getsockname()[:2])
+    scripts = RememberedScripts()
+    upstream = RawUpstream(
+        address,
+        loop=asyncio.get_running_loop(),
+        backlog_bytes=1_000_000,
+        writes=GatheredWrites(),
+        password="secret",
+        scripts=scripts,
+    )
+    for _ in range(2):
+        is_open = asyncio.Event()
+        upstream.open(on_open=is_open.set, on_close=lambda: None)
+        await is_open.wait()
+        scripts.note("EVAL", [b"EVAL", b"return 1"])
+    greeting = wire.command(b"AUTH", b"secret")
+    await until(lambda: received == [greeting, greeting + wire.command(b"SCRIPT", b"LOAD", b"return 1")])
+    upstream.close()
+    server.close()
+    await server.wait_closed()

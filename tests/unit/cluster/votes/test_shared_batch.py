@@ -24,7 +24,7 @@ def told(outcomes):
 def alone(level, answers, order):
     """What the members are told, when, and the statistics, if each is a batch of its own."""
     statistics = CoordinatorStatistics()
-    tally = statistics.tally(level, zones=ZONES)
+    tally = statistics.tally(level, zones=ZONES, now_ns=lambda: 0)
     heard = [[] for _ in range(MEMBERS)]
     batches = [
         UniformPipeline([("SET",)], Rule(level, zones=3, reads=False), tally, heard[member].append)
@@ -40,7 +40,7 @@ def alone(level, answers, order):
 
 def together(level, answers, order):
     statistics = CoordinatorStatistics()
-    tally = statistics.tally(level, zones=ZONES)
+    tally = statistics.tally(level, zones=ZONES, now_ns=lambda: 0)
     heard = [[] for _ in range(MEMBERS)]
     shared = SharedBatch(
         [([("SET",)], heard[member].append) for member in range(MEMBERS)],
@@ -81,7 +81,7 @@ def test_members_are_told_the_same_at_the_same_time_as_if_they_travelled_alone(l
 def test_a_member_that_is_decided_does_not_wait_for_one_that_is_not():
     heard = [[], []]
     members = [([("SET",)], heard[0].append), ([("SET",)], heard[1].append)]
-    tally = CoordinatorStatistics().tally(Level.DC_QUORUM, zones=ZONES)
+    tally = CoordinatorStatistics().tally(Level.DC_QUORUM, zones=ZONES, now_ns=lambda: 0)
     shared = SharedBatch(members, [("SET",)] * 2, Rule(Level.DC_QUORUM, zones=3, reads=False), tally, b"")
     shared.answered(0, [b"A", b"A"])
     shared.answered(1, [b"A", b"B"])

@@ -174,7 +174,15 @@ def link(name, **changes):
 
 
 def status(*zones, **changes):
-    head = {"level": "DC_QUORUM", "lag": "0", "dc_lag": None, "kind": "process", "up_s": 61.2, "data_centres": {}}
+    head = {
+        "level": "DC_QUORUM",
+        "lag": "0",
+        "dc_lag": None,
+        "kind": "process",
+        "up_s": 61.2,
+        "data_centres": {},
+        "notices": [],
+    }
     return {**head, "zones": zones, "links": [], "faults": [], **changes}
 
 
@@ -270,6 +278,11 @@ def test_the_end_of_a_cluster_is_told_with_what_it_left(monkeypatch, capsys):
         monkeypatch.setattr("scenarios.session.launch.down", lambda state, answer=answer: answer)
         assert run_cli(["down"]) == 0
         assert capsys.readouterr().out == told
+
+
+def test_status_says_what_clients_are_not_told(supervisor, capsys):
+    sentence = "Zone b answered NOSCRIPT 12 times since [then]"
+    assert sentence in shown(supervisor, capsys, status(zone("a"), notices=[sentence]))
 
 
 def test_status_says_why_a_server_that_runs_refuses_writes(supervisor, capsys, monkeypatch):
