@@ -7,6 +7,7 @@ from typing import Protocol
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.lifecycle import Startable
 from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from scenarios.clients.program_view import ProgramView
 from scenarios.queues.under_test import Wrap
 from scenarios.tasks import TaskGroup
 
@@ -62,6 +63,10 @@ class Services:
         service = await self._open_service(name, zone, switch.wrap)
         lives.append(_Program(process, service, switch, self._tasks))
         await service.start()
+
+    def view(self, name: str, zone: str) -> ProgramView:
+        """Of the program that is there now."""
+        return self._programs[name, zone][-1].switch.view
 
     def kill(self, name: str, zone: str, *, at_command: int) -> None:
         """End the program just before the command of this number from now on; at its next command if it is 1."""

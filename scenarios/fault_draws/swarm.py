@@ -4,13 +4,16 @@ After Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", ISSTA 2012: many unl
 something out, find more than one configuration that includes everything.
 """
 
+from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from cluster.random_streams import Streams
 from cluster.sim.schedule import TieBreak
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.programs import ConsumerCrash, ServiceCrash
+from scenarios.faults.seen import ANY_COMMAND, LATE_MS_MAX, CommandDelay, ProgramPause
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
@@ -27,6 +30,11 @@ EXTEND_SHARE = 0.05
 EXTENDED_LEASES = 3
 """Which takes at most so many leases."""
 
+LATE_LEASES_MAX = 2
+"""A command of a service is at most so many leases late."""
+
+_SHORTEST_S = 0.001
+
 FAULTS_MORE = 2
 """A drawn run has at most so many faults more than its scenario."""
 
@@ -35,7 +43,7 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
     """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
 
     About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
-    longer than that of ``base``. Faults are of the kinds that ``base`` has, and crashes of services; their number,
+    longer than that of ``base``. Faults are of the kinds that ``base`` has, and those of services; their number,
     times and targets are drawn, and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same
     scenario.
     """
@@ -113,7 +121,7 @@ def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
 
 
 def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFault, ...]:
-    known = (*base.faults, *_service_crashes(base))
+    known = (*base.faults, *_service_faults(base))
     kinds = dict.fromkeys(fault.kind for fault in known)
     on = [kind for kind in kinds if random.random() < 0.75]
     templates = [fault for fault in known if fault.kind in on]
@@ -127,13 +135,19 @@ def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFaul
     return chosen
 
 
-def _service_crashes(base: Scenario) -> tuple[AnyFault, ...]:
-    """Where consumers crash, the background programs of the queue do, too; not every engine has any."""
-    mortal = any(isinstance(fault, ConsumerCrash) for fault in base.faults)
-    return tuple(
-        ServiceCrash(kind="service_crash", at_s=0.0, for_s=0.001, zone=zone, service=service)
-        for service, zone in (base.services[:1] if mortal else ())
-    )
+def _service_faults(base: Scenario) -> Iterator[AnyFault]:
+    """Where consumers crash, the background programs of the queue do, too, and stand still, or send late.
+
+    Not every queue has any.
+    """
+    if not base.services or not any(isinstance(fault, ConsumerCrash) for fault in base.faults):
+        return
+    service, zone = base.services[0]
+    at: dict[str, Any] = {"at_s": 0.0, "for_s": _SHORTEST_S, "zone": zone, "service": service}
+    yield ServiceCrash(kind="service_crash", **at)
+    yield ProgramPause(kind="program_pause", program="service", **at)
+    late_ms = min(LATE_LEASES_MAX * base.queue.unack_ms, LATE_MS_MAX)
+    yield CommandDelay(kind="command_delay", program="service", script=ANY_COMMAND, late_ms=late_ms, **at)
 
 
 def _silent(scenario: Scenario) -> Load:

@@ -80,6 +80,7 @@ class ProducerProgram(Protocol):
 
 
 class ServicePrograms(Protocol):
+    def view(self, name: str, zone: str) -> View: ...
     def kill(self, name: str, zone: str, *, at_command: int) -> None: ...
     def stop(self, name: str, zone: str, *, at_command: int | None) -> None: ...
     async def replace(self, name: str, zone: str) -> None: ...
@@ -254,6 +255,18 @@ def no_consumer(targets: Targets, path: str, kind: str, consumer: int) -> Iterat
         yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} ({kind}) is about a consumer")
     elif consumer >= count:
         yield Problem.of(f"{path}.consumer", consumer, f"0..{count - 1}")
+
+
+def no_service(targets: Targets, path: str, kind: str, service: str | None, zone: str) -> Iterator[Problem]:
+    """What is wrong if the queue has no such service in the zone, one of the topology."""
+    zones = [at for name, at in targets.services if name == service]
+    if not targets.services:
+        yield Problem.of(f"{path}.service", service, f"nothing: this queue has no services, which {kind} could be of")
+    elif not zones:
+        names = ", ".join(dict.fromkeys(name for name, _ in targets.services))
+        yield Problem.of(f"{path}.service", service, f"a service of the queue ({names})")
+    elif zone in targets.zones and zone not in zones:
+        yield Problem.of(f"{path}.zone", zone, f"a zone where {service} runs ({', '.join(zones)})")
 
 
 def no_link(targets: Targets, path: str, text: str | None) -> Iterator[Problem]:

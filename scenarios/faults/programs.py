@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator
 
 from cluster.links.link import Cut
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once, no_zone
+from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once, no_service, no_zone
 from scenarios.faults.links import around, cut_of
 from scenarios.fields import Count, Problem
 
@@ -137,14 +137,10 @@ class ServiceCrash(ClientCrash):
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
-        zones = [zone for name, zone in targets.services if name == self.service]
-        if not targets.services:
+        if targets.services:
+            yield from no_service(targets, path, self.kind, self.service, self.zone)
+        else:
             yield Problem.of(f"{path}.kind", self.kind, "any other kind: this queue has no services")
-        elif not zones:
-            names = ", ".join(dict.fromkeys(name for name, _ in targets.services))
-            yield Problem.of(f"{path}.service", self.service, f"a service of the queue ({names})")
-        elif self.zone in targets.zones and self.zone not in zones:
-            yield Problem.of(f"{path}.zone", self.zone, f"a zone where {self.service} runs ({', '.join(zones)})")
 
     def holds(self, targets: Targets) -> set[str]:
         return {f"service {self.target}"}

@@ -10,20 +10,36 @@ from pydantic import Field
 
 import engine
 from engine.ports import Command, Reply
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer, no_zone
+from scenarios.faults.fault import (
+    Action,
+    Changes,
+    Choices,
+    OfZone,
+    Stage,
+    Targets,
+    View,
+    at_once,
+    no_consumer,
+    no_service,
+    no_zone,
+)
 from scenarios.fields import Count, Problem
 
 NonNegativeInt = Annotated[int, Field(strict=True, ge=0)]
 LATE_MS_MAX = 3_600_000
+ANY_COMMAND = "*"
 MEMBERS = "members"
 """The script that lists the members of a group."""
 
 _ENGINES = Path(engine.__file__).parent
 _COMMANDS: Choices = (None, range(1, 21))
+_OF_SERVICES = ("DEL", "EVAL", "HDEL", "LPUSH", "LREM", "RPUSH", "SET", "ZADD", "ZREM")
+"""What services of a queue may write with: a hunt does not know which of these its queue does."""
+_THERE = "the rules of a scenario refuse faults of programs that are not there"
 
 
 class OfProgram(OfZone):
-    """A fault of one program: a consumer by its number, or the zone's producer.
+    """A fault of one program: a consumer by its number, the zone's producer, or a service of the queue by its name.
 
     It is of the program that is there when it begins. A program that takes the place of a crashed one has it not.
     """
@@ -33,17 +49,24 @@ class OfProgram(OfZone):
 
     kind: str
     zone: str
-    program: Literal["consumer", "producer"] = "consumer"
+    program: Literal["consumer", "producer", "service"] = "consumer"
     consumer: NonNegativeInt = 0
+    service: str | None = None
 
     @property
     def target(self) -> str:
+        if self.program == "service":
+            return f"{self.service}-{self.zone}"
         return f"producer-{self.zone}" if self.program == "producer" else f"consumer-{self.zone}-{self.consumer}"
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from no_zone(targets, f"{path}.zone", self.zone)
         if self.program == "consumer":
             yield from no_consumer(targets, path, self.kind, self.consumer)
+        if self.program == "service":
+            yield from no_service(targets, path, self.kind, self.service, self.zone)
+        elif self.service is not None:
+            yield Problem.of(f"{path}.service", self.service, f"nothing, unless program is service, not {self.program}")
 
     def _around(self, stage: Stage, begin: Callable[[View], Callable[[], None]]) -> Action:
         """``begin`` does it to a program, and returns what ends it."""
@@ -61,10 +84,16 @@ class OfProgram(OfZone):
     def _view(self, stage: Stage) -> View:
         if self.program == "producer":
             return stage.producers[self.zone].view
-        assert stage.consumers is not None, "the rules of a scenario refuse faults of programs that are not there"
+        if self.program == "service" and self.service is not None:
+            assert stage.services is not None, _THERE
+            return stage.services.view(self.service, self.zone)
+        assert stage.consumers is not None, _THERE
         return stage.consumers.view(self.zone, self.consumer)
 
     def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        if self.program == "service":
+            service, zone = random.choice(targets.services)
+            return {"zone": zone, "service": service}
         return {"zone": zone, "consumer": random.randrange(max(1, targets.consumers.per_zone))}
 
     @classmethod
@@ -87,7 +116,7 @@ class ProgramPause(OfProgram):
     """Before that command is sent, or when it has taken effect and the program has not heard of it."""
 
     def holds(self, targets: Targets) -> set[str]:
-        return {self.target.replace("-", " ", 1)}
+        return {f"service {self.target}" if self.program == "service" else self.target.replace("-", " ", 1)}
 
     def action(self, stage: Stage) -> Action:
         runtime = stage.testbed.runtime
@@ -122,7 +151,10 @@ class CommandDelay(OfProgram):
 
     kind: Literal["command_delay"]
     script: str
-    """A Lua script of the engine, by the name of its file, or a Redis command: ``unlock``, ``ZADD``, ``EVAL``."""
+    """A Lua script of the engine, by the name of its file, or a Redis command: ``unlock``, ``ZADD``, ``EVAL``.
+
+    ``*``: all that it sends.
+    """
     late_ms: Annotated[int, Field(strict=True, ge=1, le=LATE_MS_MAX)]
 
     @property
@@ -131,9 +163,10 @@ class CommandDelay(OfProgram):
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
-        if not self.script.isupper() and self.script not in scripts():
+        if not self.script.isupper() and self.script not in (ANY_COMMAND, *scripts()):
             names = ", ".join(sorted(scripts()))
-            yield Problem.of(f"{path}.script", self.script, f"a Redis command in capitals, or a script ({names})")
+            accepted = f"a Redis command in capitals, {ANY_COMMAND} for all, or a script ({names})"
+            yield Problem.of(f"{path}.script", self.script, accepted)
 
     def holds(self, targets: Targets) -> set[str]:
         return {f"commands of {self.target}"}
@@ -151,7 +184,8 @@ class CommandDelay(OfProgram):
         return {"late_ms": max(1, round(self.late_ms * part))}
 
     def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
-        return {**super()._drawn_at(zone, link, targets, random), **self._extent(2 ** -random.uniform(0, 4), random)}
+        drawn = {**super()._drawn_at(zone, link, targets, random), **self._extent(2 ** -random.uniform(0, 4), random)}
+        return drawn | ({"script": _script_of_service(random)} if self.program == "service" else {})
 
     def milder(self) -> Iterator[Changes]:
         if self.late_ms > 1:
@@ -175,7 +209,7 @@ class MemberHidden(OfProgram):
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
         if self.program != "consumer":
-            yield Problem.of(f"{path}.program", self.program, "consumer: producers are in no group")
+            yield Problem.of(f"{path}.program", self.program, "consumer: other programs are in no group")
         names = [f"{zone}-{number}" for zone in targets.zones for number in range(targets.consumers.per_zone)]
         if self.hidden not in names:
             yield Problem.of(f"{path}.hidden", self.hidden, f"a consumer ({', '.join(names) or 'there is none'})")
@@ -204,6 +238,10 @@ class MemberHidden(OfProgram):
         return {**drawn, "hidden": f"{random.choice(targets.zones)}-{random.randrange(targets.consumers.per_zone)}"}
 
 
+def _script_of_service(random: Random) -> str:
+    return ANY_COMMAND if random.random() < 0.5 else random.choice(_OF_SERVICES)
+
+
 @cache
 def scripts() -> dict[str, tuple[str, ...]]:
     """The texts of all engines' scripts, by the names of their files."""
@@ -215,6 +253,8 @@ def scripts() -> dict[str, tuple[str, ...]]:
 
 def runs(script: str) -> Callable[[Command], bool]:
     """Whether a command is that Redis command, or runs that script. Texts may begin with what several scripts share."""
+    if script == ANY_COMMAND:
+        return lambda command: True
     texts = scripts().get(script, ())
 
     def concerns(command: Command) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar
 
 from cluster.testbed import Testbed
+from engine.common.lifecycle import Startable
+from engine.common.periodic import Periodic
 from engine.message import Delivery, Message, Receipt
 from engine.ports import Reply
 from scenarios.properties import QueueMachine
@@ -67,9 +69,6 @@ class LeasedQueue:
         end_ms = self._site.clock.now_ms() + timeout_ms
         return await self._run(self.extension, delivery.message.id, self._token(delivery), end_ms) == 1
 
-    async def process_unacks(self) -> None:
-        await self._run(_REPAIR, self._site.clock.now_ms())
-
     async def start(self) -> None:
         """Nothing works in the background."""
 
@@ -85,17 +84,22 @@ class LeasedQueue:
         return reply
 
 
-class GrantsWhatHasEnded(LeasedQueue):
+class ToldToRepair(LeasedQueue):
+    async def process_unacks(self) -> None:
+        await self._run(_REPAIR, self._site.clock.now_ms())
+
+
+class GrantsWhatHasEnded(ToldToRepair):
     extension = _GRANT
 
 
-class ForgetsExtensions(LeasedQueue):
+class ForgetsExtensions(ToldToRepair):
     extension = _FORGET
 
 
 class LeasedMachine(QueueMachine):
     zones, lease_ms = (ZONE,), 30_000
-    queue_class: ClassVar[type[LeasedQueue]] = LeasedQueue
+    queue_class: ClassVar[type[LeasedQueue]] = ToldToRepair
 
     def make_queue(self, site: Site) -> LeasedQueue:
         return self.queue_class(site, lease_ms=self.lease_ms)
@@ -104,7 +108,7 @@ class LeasedMachine(QueueMachine):
 class LeasedUnderTest:
     """The queue in a run."""
 
-    queue_class: ClassVar[type[LeasedQueue]] = LeasedQueue
+    queue_class: ClassVar[type[LeasedQueue]] = ToldToRepair
 
     def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
         self._testbed, self._scenario = testbed, scenario
@@ -132,3 +136,51 @@ class GrantsWhatHasEndedUnderTest(LeasedUnderTest):
 
 class ForgetsExtensionsUnderTest(LeasedUnderTest):
     queue_class = ForgetsExtensions
+
+
+class Reaper(Startable):
+    """Looks for ended leases and ends them, in one step."""
+
+    def __init__(self, site: Site, interval_ms: int) -> None:
+        self._site = site
+        self._timer = Periodic(self.look, interval_ms=interval_ms, runtime=site.runtime, name="reaper")
+
+    async def start(self) -> None:
+        self._timer.start()
+
+    async def close(self) -> None:
+        await self._timer.close()
+
+    async def look(self) -> None:
+        await self._site.connection.execute(("EVAL", _REPAIR, 0, self._site.clock.now_ms()))
+
+
+class LooksThenEnds(Reaper):
+    """In two: by then the lease may be another one, or over."""
+
+    async def look(self) -> None:
+        execute, now_ms = self._site.connection.execute, self._site.clock.now_ms()
+        (ids,) = await execute(("HKEYS", "holders"))
+        for name in ids if isinstance(ids, list) else ():
+            (end_ms,) = await execute(("ZSCORE", "leases", name))  # type: ignore[arg-type]
+            if isinstance(end_ms, bytes) and float(end_ms) <= now_ms:
+                await execute(("ZREM", "leases", name), ("HDEL", "holders", name), ("ZADD", "jobs", now_ms, name))  # type: ignore[arg-type]
+
+
+class ReapedUnderTest(LeasedUnderTest):
+    """Its ended leases are looked for by a service."""
+
+    queue_class = LeasedQueue
+    reaper: ClassVar[type[Reaper]] = Reaper
+
+    @staticmethod
+    def services(scenario: Scenario) -> list[tuple[str, str]]:
+        return [("reaper", ZONE)]
+
+    async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
+        site = site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
+        return self.reaper(site, self._scenario.queue.unack_interval_ms)
+
+
+class BadlyReapedUnderTest(ReapedUnderTest):
+    reaper = LooksThenEnds

@@ -72,6 +72,22 @@ def test_a_hunt_of_a_queue_of_ones_own_extends_leases_in_time_and_late(
     assert violated <= guilty_of
 
 
+@pytest.mark.parametrize(("queue", "sound"), [("BadlyReapedUnderTest", False), ("ReapedUnderTest", True)])
+def test_a_service_that_looks_and_ends_a_lease_in_two_commands_is_found(queue: str, sound: bool) -> None:
+    """A third of the messages are acknowledged when their lease has just ended."""
+    scenario = small(
+        topology={"zones": ["a"]},
+        queue={"factory": f"{HERE}:{queue}"},
+        load={"duration_s": 2},
+        consumers={"processing": "0.7*constant:2ms + 0.3*constant:480ms"},
+        faults=[{"kind": "consumer_crash", "zone": "a", "at_s": 0.2, "for_s": 0.3}],
+        drain={"bound_s": 20},
+    )
+    target = HuntTarget(scenario=scenario, messages=30)
+    violated = {name for seed in range(1, 17) for name in hunt_seed(target, seed).violated}
+    assert violated == (set() if sound else {MessageClass.RESURRECTED})
+
+
 def test_consumers_of_a_shipped_engine_extend_only_if_the_scenario_says_so() -> None:
     told = HuntTarget(scenario=small(consumers={"extend": 0.3}), messages=30)
     untold = HuntTarget(scenario=small(), messages=30)
