@@ -11,6 +11,7 @@ from support.engine.dyno import CuttingConnection
 from support.engine.dyno_bench import LEASE_MS, DynoBench
 
 from engine.dyno import LocalOnly, PushFailure
+from engine.dyno.v1 import ack
 from engine.message import Message
 from engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
@@ -162,6 +163,17 @@ def test_the_retry_of_an_ack_leaves_a_message_alone_that_was_pushed_again(bench,
     bench((bench.queue if here else bench.another()).push([X]))
     assert bench(bench.queue.ack("x")) is not here
     assert bench.state() == WAITING
+
+
+def test_the_latest_interrupted_acks_are_remembered_and_the_oldest_is_forgotten(bench, monkeypatch):
+    monkeypatch.setattr(ack, "INTERRUPTED_ACKS_MAX", 3)
+    names = ["d", "a", "c", "b"]
+    bench.push(*names, into="b")
+    assert sorted(bench.pop(4)) == sorted(names)
+    for name in names:
+        bench.break_at(3, "not applied", bench.queue.ack(name))
+    assert [bench(bench.queue.ack(name)) for name in names] == [False, True, True, True]
+    assert [bench.content().state(name) for name in names] == [ORPHAN, GONE, GONE, GONE]
 
 
 def test_a_second_ack_by_another_consumer_is_not_counted_as_a_finished_first_one(bench):

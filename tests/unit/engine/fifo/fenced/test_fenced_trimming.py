@@ -3,6 +3,8 @@
 Method: groups on three simulated zones, judged by the checker of ordered messages; and a writer of one log alone.
 """
 
+from dataclasses import replace
+
 import pytest
 from support.engine.fenced import ZONES, FencedBench
 from support.engine.fenced_writers import WriterBench
@@ -10,7 +12,7 @@ from support.engine.fenced_writers import WriterBench
 from cluster.zone import Restart
 from engine.common.pipelines import read
 from engine.fifo.fenced.cursor import GroupCursor
-from engine.fifo.fenced.log import LogState
+from engine.fifo.fenced.log import PRODUCERS_MAX, LogState
 from engine.fifo.fenced.trimming import slowest_cursor
 from engine.fifo.log.progress import Progress
 from engine.fifo.log.record import Record
@@ -223,3 +225,23 @@ def test_a_state_does_not_count_as_decided_where_a_zone_promised_its_register_to
             return shown, await slowest_cursor(store.views, bench.partition)
 
         assert bench.run(course()) == (7, None)
+
+
+def test_the_producers_of_the_latest_records_are_remembered_whatever_their_names():
+    """One that is forgotten is in doubt: the end of the log does not say that its record is missing."""
+
+    def record(number):
+        name = f"p{number * 7919 % 10_007}"  # in no alphabetical order
+        return Record(id=f"m{number}", key="k", body="", producer=name, sequence=1)
+
+    state = LogState()
+    for number in range(PRODUCERS_MAX):
+        state = state.with_records([(number, record(number))])
+    assert len(state.last) == PRODUCERS_MAX
+    assert state.holds(record(0))
+    state = state.with_records([(PRODUCERS_MAX, record(PRODUCERS_MAX))])
+    ended = replace(state, ended=True)
+    assert (ended.holds(record(0)), ended.holds(record(1)), ended.holds(record(PRODUCERS_MAX))) == (None, True, True)
+    again = ended.with_records([(PRODUCERS_MAX + 1, replace(record(1), sequence=2))])
+    later = again.with_records([(PRODUCERS_MAX + 2, record(PRODUCERS_MAX + 1))])
+    assert (later.holds(record(2)), later.holds(record(1))) == (None, True)
