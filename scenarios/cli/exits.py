@@ -40,10 +40,12 @@ def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         return _pipe_closed()
     lines, code = _told(error)
-    for line in lines:
-        print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
+    with suppress(OSError):  # the code says it, too
+        for line in lines:
+            print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
     if "--json" in arguments:
-        print_json({"errors": list(lines), "exit_code": code})
+        with suppress(OSError):
+            print_json({"errors": list(lines), "exit_code": code})
     _tell_in_junit(lines, code, arguments)
     return code
 

@@ -16,7 +16,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 _INTERRUPTED = 2
-"""``exits.EXIT_UNKNOWN``, which may not have been imported yet."""
+_LAB_FAILED = 3
+"""``exits.EXIT_UNKNOWN`` and ``exits.EXIT_LAB_FAILED``, which may not have been imported yet."""
 
 _AGAIN_S = 0.01
 """How long after a Ctrl-C that nothing could raise it comes again."""
@@ -36,6 +37,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 def main() -> None:
     ending = _Ending()
     atexit.register(ending.finish)  # first, so that it runs last
+    _open_closed_streams()
     codecs.register_error("zonelab", _plain)
     _hear_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
@@ -45,13 +47,34 @@ def main() -> None:
     sys.exit(code)
 
 
+def _open_closed_streams() -> None:
+    """Open ``/dev/null`` in place of stdin, stdout and stderr that are closed, lest other files take their places."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+            os.set_inheritable(null, True)  # noqa: FBT003 (its only name)
+            setattr(sys, name, open(null, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 (until the end)
+
+
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Prints one line per expected error, and no traceback of it."""
     try:
-        from scenarios.cli.exits import exit_code_of
+        return _run_cli(arguments)
     except KeyboardInterrupt:
-        print("zonelab: interrupted", file=sys.stderr)  # noqa: T201 (what tells errors is not there yet)
-        return _INTERRUPTED
+        return _failed("interrupted", _INTERRUPTED)
+    except BaseException as error:  # of what tells errors, or the exit of a module of the user's
+        return _failed(f"{type(error).__name__}: {error}", _LAB_FAILED)
+
+
+def _failed(words: str, code: int) -> int:
+    with suppress(OSError):
+        print(f"zonelab: {words}", file=sys.stderr)  # noqa: T201 (what tells errors may not be there)
+    return code
+
+
+def _run_cli(arguments: Sequence[str]) -> int:
+    from scenarios.cli.exits import exit_code_of
+
     try:
         from scenarios.cli.app import run_app
         from scenarios.cli.old_spellings import in_new_spelling
@@ -130,7 +153,7 @@ class _Ending:
 
     def __init__(self) -> None:
         self._interrupted = False
-        self._code: int | None = None
+        self._code = _LAB_FAILED
 
     def begin(self, code: int) -> None:
         self._code = code
@@ -141,8 +164,6 @@ class _Ending:
         self._interrupted = True
 
     def finish(self) -> None:
-        if self._code is None:
-            return
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 with suppress(OSError):

@@ -9,7 +9,7 @@ from cluster.zone import ClusterError
 from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
 from scenarios.gmq_service.process.program import run, tell_starter
 
-LEFT_BEHIND, FAILED = 1, 3
+FAILED = 3
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         settings = read_settings(given.config, compat=given.compat, token=os.environ.get(TOKEN_VARIABLE) or None)
-        return 0 if run(settings, console=given.foreground, ready=tell_starter) else LEFT_BEHIND
+        return 0 if run(settings, console=given.foreground, ready=tell_starter) else FAILED
     except ClusterError as error:
         print(f"zonelab: {error}", file=sys.stderr)  # noqa: T201 (what the starter reads)
         return FAILED

@@ -22,7 +22,7 @@ def load_factory(named: str) -> Callable[..., Any]:
         sys.path.insert(0, here)
     try:
         found = pkgutil.resolve_name(named)
-    except Exception as error:  # whatever the user's module raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
         words = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ValueError(f"got {named!r}: not found ({words}); accepted: {_ACCEPTED}") from error
     if not callable(found):

@@ -4,7 +4,9 @@ Method: run command lines in this process, one that Ctrl-C ends among them.
 """
 
 import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -148,3 +150,56 @@ def test_verbs_of_several_runs_end_as_the_run_that_stopped_them(
 def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
     performed = SimpleNamespace(record=SimpleNamespace(status=status), result=object())
     assert demo._spark([performed], SimpleNamespace()) is None
+
+
+_WITHOUT = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from scenarios.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["cluster.zone", "analysis.runs.errors", "typer", "rich"])
+def test_a_module_that_cannot_be_imported_is_no_verdict(module: str, tmp_path: Path):
+    """``analysis.runs.errors`` is imported to tell of an error."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT, module, "check", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 3
+    assert re.match(f"zonelab: .*ModuleNotFoundError: .*{module}", ended.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize("code", ["1", "0"])
+def test_what_a_queue_of_ones_own_exits_with_is_no_verdict(code: str, tmp_path: Path):
+    (tmp_path / "leaves.py").write_text(f"import sys\nsys.exit({code})\n")
+    words = ["run", "steady", "--on", "sim", "--queue", "leaves:queue"]
+    ended = subprocess.run(zonelab_command(*words), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 64
+    assert ended.stderr.startswith("zonelab: --queue: got 'leaves:queue': not found (SystemExit")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "stream", "code"),
+    [(["scenarios"], "stdout", 3), (["scenarios"], "stderr", 0), (["run", "nosuch"], "stderr", 64)],
+)
+@pytest.mark.parametrize("mode", ["full", "read only"])
+def test_a_stream_that_cannot_be_written_is_no_verdict(words: list[str], stream: str, code: int, mode: str):
+    path, flags = ("/dev/full", os.O_WRONLY) if mode == "full" else (os.devnull, os.O_RDONLY)
+    target = os.open(path, flags)
+    ended = subprocess.run(
+        zonelab_command(*words), **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: target}, check=False
+    )
+    os.close(target)
+    assert ended.returncode == code
+    assert b"Traceback" not in (ended.stderr or b"")
+
+
+def test_a_word_that_is_no_text_is_no_verdict(tmp_path: Path):
+    """What stands in the file of ``--junit`` is told in letters that XML has."""
+    words = [b"run", b"\xff.yaml", b"--json", b"--junit", b"told.xml"]
+    ended = subprocess.run([*zonelab_command(), *words], cwd=tmp_path, capture_output=True, check=False)
+    assert ended.returncode == 64
+    assert b"Traceback" not in ended.stderr
+    assert "no such scenario" in (tmp_path / "told.xml").read_text()

@@ -1,19 +1,23 @@
 """Goal: what holds for the command line holds for every verb, also for one that comes later.
 
-Method: the verbs as the command line lists them; Ctrl-C comes at the first module that a verb itself imports.
+Method: the verbs as the command line lists them; Ctrl-C comes at the first module that a verb itself imports; streams
+are closed before a process begins.
 """
 
 import contextlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
 from support.scenarios.every_verb import ELSEWHERE, SLOW_TO_LOAD, VERBS, WORDS, line
 from support.scenarios.interrupting import interrupted
-from support.scenarios.short_runs import scenario_file
+from support.scenarios.short_runs import scenario_file, zonelab_command
 
 from scenarios.cli.main import run_cli
 
@@ -65,3 +69,39 @@ def test_a_closed_pipe_ends_any_verb_with_141(verb: str, folder: Path, capsys: p
         assert run_cli(line(verb)) == 141
     os.close(writer)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def _close(*streams: int) -> None:
+    for stream in streams:
+        os.close(stream)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_any_verb_with_its_three_streams_closed_ends_as_with_dev_null(verb: str, folder: Path, tmp_path: Path):
+    """Verbs that take their time are asked for what they refuse, after the same start."""
+    quick = ("scenarios", "run", "new", "check", "index", "down")
+    words, code = (line(verb), 0) if verb in quick else ([*verb.split(), "--no-such"], 64)
+    here = shutil.copytree(folder, tmp_path / "user", symlinks=True)
+    assert with_closed(0, 1, 2, words=words, cwd=here).returncode == code
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2])
+def test_no_file_takes_the_place_of_a_closed_stream(stream: int, folder: Path):
+    done = with_closed(stream, words=["index"], cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) is (stream != 1)
+    assert "runs" in json.loads((folder / "runs" / "index.json").read_text())
+
+
+def with_closed(*streams: int, words: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """What the command line comes to in a process that begins without these streams."""
+    return subprocess.run(
+        zonelab_command(*words),
+        cwd=cwd,
+        env={**os.environ, "ZONELAB_STATE": str(cwd)},
+        preexec_fn=lambda: [os.close(stream) for stream in streams],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
+    )
