@@ -6,11 +6,14 @@ from scenarios.errors import NotAccepted
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
+DURATION_S_MAX = 366 * 86_400
+
 
 def parse_duration_s(text: str) -> float:
     """``10s``, ``500ms``, ``2m``, ``1h``, or a number of seconds. Raises ``NotAccepted``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|)", text.strip())
     duration_s = float(match[1]) * _UNITS_S[match[2]] if match else 0.0
-    if duration_s <= 0:
-        raise NotAccepted(f"duration {text!r} is not accepted; accepted: more than 0, such as 500ms, 10s, 2m, 1h")
+    if not 0 < duration_s <= DURATION_S_MAX:
+        accepted = f"more than 0 and at most {DURATION_S_MAX} s, such as 500ms, 10s, 2m, 1h"
+        raise NotAccepted(f"duration {text!r} is not accepted; accepted: {accepted}")
     return duration_s

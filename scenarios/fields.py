@@ -6,11 +6,24 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from cluster.links.lag_text import parse_lag
+from cluster.links.trace_text import DELAY_MS_MAX
 
-Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-Millis = Annotated[int, Field(strict=True, ge=1)]
+NUMBER_MAX = 1e9
+"""As seconds 31 years, which in nanoseconds are an integer of 64 bits."""
+
+COUNT_MAX = 1_000_000
+CLIENTS_MAX = 10_000
+"""Programs of one zone."""
+
+MILLIS_MAX = DELAY_MS_MAX
+SEED_MAX = 2**63 - 1
+
+Positive = Annotated[float, Field(strict=True, gt=0, le=NUMBER_MAX, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(strict=True, ge=0, le=NUMBER_MAX, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
+CountFrom0 = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
+Millis = Annotated[int, Field(strict=True, ge=1, le=MILLIS_MAX)]
+MillisFrom0 = Annotated[int, Field(strict=True, ge=0, le=MILLIS_MAX)]
 Flag = Annotated[bool, Field(strict=True)]
 
 

@@ -4,19 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import RunError
+from analysis.yaml_text import NotYaml, read_yaml
 
 _OF_RUN = (
     "scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit", "program",
 )  # fmt: skip
 _TOLD = ("name", "about", "arm", "level", "seed")
 """Values of the scenario file that do not matter, or that run.json tells as well."""
-
-_LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-"""A scenario with every operation told takes PyYAML's own parser as long as the rest of a report."""
 
 _LIKE = ("seed", "status", "scenario.yaml found")
 """What runs of one setting may differ in."""
@@ -50,9 +46,9 @@ def value_text(value: Any) -> str:
 
 def _scenario_values(run: RunDirectory) -> dict[str, Any]:
     try:
-        content = yaml.load(run.scenario_text(), Loader=_LOADER)
-    except yaml.YAMLError as error:
-        raise RunError(f"{run.path / 'scenario.yaml'}: {' '.join(str(error).split())}") from error
+        content = read_yaml(run.scenario_text())
+    except NotYaml as error:
+        raise RunError(f"{run.path / 'scenario.yaml'}: {error}") from error
     return dict(_flat(content, "")) if isinstance(content, Mapping) else {}
 
 

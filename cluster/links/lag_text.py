@@ -7,7 +7,7 @@
     normal:2ms:0.5ms (mean, deviation; cut off at 0)
     exponential:2ms (mean)                  lognormal:2ms:15ms (median, 99th percentile)
     pareto:1ms:1.5 (scale, shape)           0.9*constant:1ms + 0.1*exponential:50ms
-    trace:lags.csv (milliseconds, one a line, replayed in order from a drawn position)
+    trace:lags.csv (a file of delays as of ``cluster.links.trace_text``, replayed in order from a drawn position)
     loopback (one machine's, measured: median 25 us)
     lnkd-ssd  lnkd-disk-w  ymmr-w  ymmr-ars (fits of Bailis et al., PBS, VLDB 2012, table 3)
 """
@@ -15,12 +15,14 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from cluster.links.lag import FITS, Constant, Lag, Mixture, Trace, exponential, lognormal, normal, pareto, uniform
+from cluster.links.lag import FITS, Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
+from cluster.links.trace_text import DELAY_MS_MAX, UNITS_MS, read_trace
 
-_UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
+NUMBER_MAX = 1e9
+"""Of a shape, and of a weight."""
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|µs|μs|ms|s)")
 
 ACCEPTED = (
     "0, 2ms, constant:2ms, uniform:1ms:5ms, normal:2ms:0.5ms, exponential:2ms, lognormal:2ms:15ms, pareto:1ms:1.5, "
@@ -49,7 +51,7 @@ def parse_lag(text: str) -> Lag:
     weighted = []
     for part in parts:
         weight, star, lag = part.partition("*")
-        if not star or not _is_delay(weight) or float(weight) == 0:
+        if not star or not _is_number(weight) or float(weight) == 0:
             raise ValueError(f"lag {text!r}: each part of a mixture is WEIGHT*LAG with WEIGHT > 0, got {part!r}")
         weighted.append((float(weight), _parse_one(lag.strip())))
     return Mixture(tuple(weighted))
@@ -75,38 +77,29 @@ def _parse_one(text: str) -> Lag:
 def _numbers(text: str, kinds: str, arguments: Sequence[str]) -> list[float]:
     numbers = []
     for kind, argument in zip(kinds, arguments, strict=True):
-        match = _DURATION.fullmatch(argument)
-        if kind == "d" and match:
-            numbers.append(float(match[1]) * _UNITS_MS[match[2]])
-        elif kind == "n" and _is_delay(argument):
+        delay_ms = _duration_ms(argument) if kind == "d" else None
+        if delay_ms is not None:
+            numbers.append(delay_ms)
+        elif kind == "n" and _is_number(argument):
             numbers.append(float(argument))
         else:
-            wanted = "a duration such as 2ms, 500us or 1s" if kind == "d" else "a number >= 0"
+            number = f"a number from 0 to {NUMBER_MAX:g}"
+            wanted = "a duration such as 2ms, 500us or 1s, at most 36525 days" if kind == "d" else number
             raise ValueError(f"lag {text!r}: expected {wanted}, got {argument!r}; accepted: {ACCEPTED}")
     return numbers
 
 
-def read_trace(path: str) -> Trace:
-    """A file of delays in milliseconds, one a line; a heading and empty lines are passed over."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read lag trace {path!r}: {error}") from None
-    delays_ms = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or (number == 1 and not _is_delay(line)):
-            continue
-        if not _is_delay(line):
-            raise ValueError(f"lag trace {path!r}, line {number}: expected milliseconds >= 0, got {line.strip()!r}")
-        delays_ms.append(float(line))
-    if not delays_ms:
-        raise ValueError(f"lag trace {path!r} holds no delays")
-    return Trace(path, tuple(delays_ms))
+def _duration_ms(text: str) -> float | None:
+    if text == "0":
+        return 0.0
+    match = _DURATION.fullmatch(text)
+    delay_ms = float(match[1]) * UNITS_MS[match[2]] if match else math.inf
+    return delay_ms if delay_ms <= DELAY_MS_MAX else None
 
 
-def _is_delay(line: str) -> bool:
+def _is_number(text: str) -> bool:
+    """Whether ``text`` is a weight or a shape."""
     try:
-        delay_ms = float(line)
+        return 0 <= float(text) <= NUMBER_MAX
     except ValueError:
         return False
-    return delay_ms >= 0 and math.isfinite(delay_ms)

@@ -9,7 +9,18 @@ import typer
 from cluster.topology.topology import ZONES_MAX
 from scenarios.arms import ZoneKind
 from scenarios.cli.exits import LabError
-from scenarios.cli.options import AsJson, AsJUnit, Conf, Jobs, Master, Overrides, RunsDirectory, SeedFrom, where_of
+from scenarios.cli.options import (
+    RUNS_MAX,
+    AsJson,
+    AsJUnit,
+    Conf,
+    Jobs,
+    Master,
+    Overrides,
+    RunsDirectory,
+    SeedFrom,
+    where_of,
+)
 from scenarios.errors import NotAccepted
 from scenarios.terminal.json_output import show
 
@@ -39,7 +50,7 @@ def evaluate(
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Instead of a time, how many runs of each setting at most.")
+        int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of a time, how many runs of each setting at most.")
     ] = None,
     jobs: Jobs = 1,
     master: Master = None,

@@ -8,11 +8,15 @@ import typer
 from cluster.votes.levels import Level
 from scenarios.arms import On
 from scenarios.errors import NotAccepted
+from scenarios.fields import SEED_MAX
 from scenarios.spec.library import library_names
 from scenarios.terminal.junit import JUnitFile
 
 if TYPE_CHECKING:
     from scenarios.many_runs.where import Where
+
+JOBS_MAX = 1_024
+RUNS_MAX = 10_000_000
 
 AsJUnit = Annotated[
     JUnitFile | None,
@@ -54,11 +58,11 @@ Vary = Annotated[
     typer.Option("--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."),
 ]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the load and of the link lags.")]
+Seed = Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Seed of the load and of the link lags.")]
 MonitorPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Where the live page and its metrics are served. 0: any free port.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
+Jobs = Annotated[int, typer.Option(min=1, max=JOBS_MAX, help="How many processes.")]
 Master = Annotated[
     str | None,
     typer.Option(
@@ -66,7 +70,7 @@ Master = Annotated[
     ),
 ]
 Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]
-SeedFrom = Annotated[int, typer.Option(min=0, help="The first seed.")]
+SeedFrom = Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The first seed.")]
 State = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Keep results in this file, and continue from it next time.")
 ]

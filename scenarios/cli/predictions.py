@@ -9,6 +9,7 @@ import typer
 from scenarios.arms import ZoneKind
 from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import (
+    RUNS_MAX,
     AsJson,
     AtLevel,
     Conf,
@@ -25,6 +26,7 @@ from scenarios.cli.options import (
 )
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
+from scenarios.fields import SEED_MAX
 from scenarios.lags.questions import Command, parse_address
 from scenarios.terminal.json_output import show
 
@@ -63,7 +65,7 @@ def pbs(
     trials: Annotated[
         int, typer.Option(metavar="COUNT", help="Writes and reads that are drawn for each model.")
     ] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Decides every draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Decides every draw.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Predict how long reads stay stale and how long reads and writes wait, for any quorum, from lags alone.
@@ -167,7 +169,9 @@ def limit(
     scenario: Source,
     *,
     vary: Vary = None,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting; each is a search of some ten runs.")] = 3,
+    runs: Annotated[
+        int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each setting; each is a search of some ten runs.")
+    ] = 3,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     master: Master = None,

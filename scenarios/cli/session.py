@@ -19,6 +19,7 @@ from scenarios.arms import ZoneKind
 from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
+from scenarios.fields import SEED_MAX
 from scenarios.terminal.json_output import print_json
 
 _OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")
@@ -77,7 +78,7 @@ def up(
     persistence: Annotated[
         Persistence, typer.Option(help="What servers write to disk, which is what they have after a restart.")
     ] = Persistence.AOF_EVERYSEC,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the lags and losses that are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of the lags and losses that are drawn.")] = 0,
     read_repair: Annotated[
         bool,
         typer.Option(
@@ -237,13 +238,16 @@ def _queue_requests(
     names: Sequence[str], *, engine: str, mode: str, prefix: str | None, options: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Raises ``NotAccepted``."""
-    import yaml
+    from analysis.yaml_text import NotYaml, read_yaml
 
     pairs = [text.partition("=") for text in options]
     for name, equals, value in pairs:
         if not name or not equals:
             raise NotAccepted(f"--set: got {name}{equals}{value}; accepted: NAME=VALUE, e.g. buckets=5")
-    told = {name: yaml.safe_load(value) for name, _, value in pairs}
+    try:
+        told = {name: read_yaml(value) for name, _, value in pairs}
+    except NotYaml as error:
+        raise NotAccepted(f"--set: {error}") from None
     of_queues = {"mode": mode, "prefix": prefix, "options": told}
     if not names and (engine != "dyno" or mode != "default" or prefix is not None or told):
         raise NotAccepted("--engine, --mode, --prefix, --set: got one without --queue; accepted: with it")

@@ -8,6 +8,7 @@ import typer
 from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import (
+    RUNS_MAX,
     AsJson,
     AsJUnit,
     AtLevel,
@@ -32,12 +33,12 @@ from scenarios.terminal.json_output import show
 def hunt(
     scenario: Source,
     *,
-    runs: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 1000,
+    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="How many seeds to run.")] = 1000,
     jobs: Jobs = 1,
     master: Master = None,
     conf: Conf = None,
     seed_from: SeedFrom = 1,
-    messages: Annotated[int, typer.Option(min=1, help="About how many messages each run pushes.")] = 100,
+    messages: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="About how many messages each run pushes.")] = 100,
     level: AtLevel = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
@@ -79,7 +80,7 @@ def sweep(
     scenario: Source,
     *,
     vary: Vary = None,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each setting.")] = 100,
+    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each setting.")] = 100,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     master: Master = None,
@@ -88,7 +89,7 @@ def sweep(
         bool, typer.Option("--draw", help="Each seed draws its faults, load and more, as in a hunt.")
     ] = False,
     messages: Annotated[
-        int, typer.Option(min=1, help="About how many messages each run pushes; with --draw only.")
+        int, typer.Option(min=1, max=RUNS_MAX, help="About how many messages each run pushes; with --draw only.")
     ] = 100,
     level: AtLevel = None,
     set_: Overrides = None,
@@ -134,7 +135,9 @@ def shrink(
     class_: Annotated[
         str | None, typer.Option("--class", help="The class that must stay; the file's own if it has only one.")
     ] = None,
-    runs_max: Annotated[int, typer.Option(min=1, help="Stop after so many runs, with the smallest so far.")] = 1_000,
+    runs_max: Annotated[
+        int, typer.Option(min=1, max=RUNS_MAX, help="Stop after so many runs, with the smallest so far.")
+    ] = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
@@ -149,7 +152,7 @@ def shrink(
 
 def matrix(
     *,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each cell of the table.")] = 30,
+    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each cell of the table.")] = 30,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     master: Master = None,
@@ -158,7 +161,9 @@ def matrix(
     files: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where counterexamples are written.")] = Path(
         "runs/matrix"
     ),
-    shrink_runs: Annotated[int, typer.Option(min=1, help="Runs spent on making a counterexample smaller.")] = 60,
+    shrink_runs: Annotated[
+        int, typer.Option(min=1, max=RUNS_MAX, help="Runs spent on making a counterexample smaller.")
+    ] = 60,
     engine: Annotated[str, typer.Option(metavar="NAME", help="The queue engine; see zonelab engines.")] = "dyno",
     mode: Annotated[
         list[str] | None,
@@ -223,7 +228,7 @@ def matrix(
 
 def ablate(
     *,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds for each mechanism.")] = 100,
+    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each mechanism.")] = 100,
     seed_from: SeedFrom = 1,
     jobs: Jobs = 1,
     master: Master = None,

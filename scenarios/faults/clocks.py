@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cluster.clock import NodeClock
 from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer
-from scenarios.fields import Problem
+from scenarios.fields import CountFrom0, Problem
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
 CLOCK_DRIFT_PPM_MAX = 500_000
@@ -37,7 +37,7 @@ class ClockFault(OfClock):
 
     kind: Literal["clock"]
     zone: str
-    consumer: Annotated[int, Field(strict=True, ge=0)] | None = None
+    consumer: CountFrom0 | None = None
     """Only the clock of this consumer's program, by its number; not that of servers and other programs of the zone."""
     offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
     drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0

@@ -24,7 +24,7 @@ from scenarios.faults.fault import (
     no_server,
     part_drawn,
 )
-from scenarios.fields import DelayText, NonNegative, Problem, parse_link
+from scenarios.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
 
 _NEARLY_ALL = 0.99
 _NS_PER_MS = 1_000_000
@@ -249,7 +249,7 @@ class SwizzleClog(OfLinks):
     kind: Literal["swizzle_clog"]
     zone: str | None = None
     """Every link from and to this zone; every link if not given."""
-    order: Annotated[int, Field(strict=True, ge=0)] = 0
+    order: CountFrom0 = 0
     """Stands for both orders: each number, with the scenario's seed, gives others."""
 
     @property

@@ -23,9 +23,8 @@ from scenarios.faults.fault import (
     no_service,
     no_zone,
 )
-from scenarios.fields import Count, Problem
+from scenarios.fields import Count, CountFrom0, Problem
 
-NonNegativeInt = Annotated[int, Field(strict=True, ge=0)]
 LATE_MS_MAX = 3_600_000
 ANY_COMMAND = "*"
 MEMBERS = "members"
@@ -50,7 +49,7 @@ class OfProgram(OfZone):
     kind: str
     zone: str
     program: Literal["consumer", "producer", "service"] = "consumer"
-    consumer: NonNegativeInt = 0
+    consumer: CountFrom0 = 0
     service: str | None = None
 
     @property

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import hypothesis
-import yaml
 from hypothesis import HealthCheck, reproduce_failure, seed, settings
 from hypothesis.errors import DidNotReproduce
 from hypothesis.internal.conjecture import engine
 from hypothesis.reporting import current_reporter, with_reporter
 from hypothesis.stateful import run_state_machine_as_test
 
+from analysis.yaml_text import write_yaml
 from scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _kept(machine: "type[QueueMachine]", error: Exception, chosen: settings, *, 
         "hypothesis": hypothesis.__version__,
         "choices": blob,
     }
-    path.write_text(yaml.safe_dump(told, sort_keys=False, width=110), encoding="utf-8")
+    path.write_text(write_yaml(told), encoding="utf-8")
     shown = ", ".join(
         f"{name} {told[name]}" for name in ("seed", "level", "steps", "examples", "zonelab", "hypothesis")
     )

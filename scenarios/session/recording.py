@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from analysis.runs.manual_session import SAMPLES, VERBS
 from analysis.runs.owner import Owner
 from analysis.whole_files import write_json
+from analysis.yaml_text import write_yaml
 from cluster.real.zones.waiting import in_thread
 from cluster.topology.topology import placed
 from scenarios.run_files.directory import create_run_directory, environment
@@ -74,7 +74,7 @@ class Recording:
         (self.directory / "history").mkdir()
         for name, schema in (("history/operations", OPERATIONS), ("final_state", FINAL_STATE), ("depth", DEPTH)):
             self._write_table(name, schema, [])
-        settings_text = yaml.safe_dump(settings.told(), sort_keys=False, allow_unicode=True)
+        settings_text = write_yaml(settings.told())
         (self.directory / "scenario.yaml").write_text(settings_text, encoding="utf-8")
         self._save_faults()
         self._save_verbs()

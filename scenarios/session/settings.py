@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cluster.links.lag_text import parse_lag
@@ -21,8 +20,8 @@ from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError, Persistence
 from scenarios.arms import ZoneKind
 from scenarios.errors import NotAccepted
-from scenarios.fields import parse_link
-from scenarios.spec.reading import explained
+from scenarios.fields import SEED_MAX, parse_link
+from scenarios.spec.reading import explained, read_yaml_file
 from scenarios.spec.scenario import Links
 from scenarios.spec.topology import Topology as TopologySection
 
@@ -87,7 +86,7 @@ class SessionSettings(BaseModel):
     time_factor: float = Field(default=1.0, gt=0, le=1000)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     persistence: Persistence = Persistence.AOF_EVERYSEC
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=SEED_MAX)
     read_repair: bool = False
     hinted_handoff: bool = False
     votes: VoteBy = VoteBy.VALUE
@@ -238,12 +237,9 @@ def read_topology(path: Path) -> dict[str, Any]:
     The file may hold the section by itself, or have it under ``topology``, as a scenario has; ``links`` are beside it.
     """
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NotAccepted(f"--topology: {path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        said = " ".join(str(error).split())
-        raise NotAccepted(f"--topology: {path} is no YAML: {said}") from error
+        given = read_yaml_file(path)
+    except NotAccepted as error:
+        raise NotAccepted(f"--topology: {error}") from None
     links = given.pop("links", {}) if isinstance(given, dict) else {}
     section = given.get("topology", given) if isinstance(given, dict) else given
     if not isinstance(section, dict):

@@ -14,6 +14,9 @@ from scenarios.fields import Count, Flag, Millis, Section
 
 MS_PER_S = 1_000
 
+BUCKETS_MAX = 1_000
+"""Each has a timer of its own."""
+
 WRITTEN_FOR_ALL: dict[str, Any] = {"sharding": "round_robin", "deliveries_max": None, "v1_producers": False}
 """Options of dyno-queues that resolved scenarios of every engine once named, with the value that says nothing."""
 
@@ -129,7 +132,7 @@ class GmqQueueSettings(ShardedSettings):
     unack_ms: Annotated[int, Field(strict=True, ge=1, le=SECONDS_MAX * MS_PER_S)] = 2_000
     """The TTR, rounded up to whole seconds, unless hardened."""
     topics: Topics = ("jobs",)
-    buckets: Count = 3
+    buckets: Annotated[int, Field(strict=True, ge=1, le=BUCKETS_MAX)] = 3
     """Sorted sets of delayed jobs, each with a timer of its own."""
     ttr_buckets: Annotated[int, Field(strict=True, ge=1, le=TTR_BUCKETS_MAX)] = 3
     """The same of jobs in flight."""
@@ -144,7 +147,7 @@ class YouzanQueueSettings(QueueSettings):
     unack_ms: Annotated[int, Field(strict=True, ge=1, le=TTR_S_MAX * MS_PER_S)] = 2_000
     """Time to run, rounded up to whole seconds."""
     topics: Topics = ("jobs",)
-    buckets: Count = 3
+    buckets: Annotated[int, Field(strict=True, ge=1, le=BUCKETS_MAX)] = 3
     """Sorted sets of jobs, each with a timer of its own."""
     scan_interval_ms: Millis | None = None
     """Time between two looks of a timer; None: 100, or 1 000 with ``compat``."""

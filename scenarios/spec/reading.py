@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.errors import ScenarioError, did_you_mean
+from analysis.yaml_text import TEXT_MAX, NotYaml, read_yaml, write_yaml
+from cluster.regular_file import read_regular
+from scenarios.errors import NotAccepted, ScenarioError, did_you_mean
 from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.engines import ENGINES, unknown_engine
 from scenarios.spec.library import LIBRARY, library_names
@@ -20,7 +21,7 @@ from scenarios.spec.traces import digests, found_beside, kept_beside
 
 RESOLVED_NAME = "scenario.yaml"
 
-_STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_-]*)|\.(\d+)|\[(\d+)\]|\[['\"]?([^\]'\"]+)['\"]?\]")
+_STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_-]*)|\.(\d{1,9})|\[(\d{1,9})\]|\[['\"]?([^\]'\"]+)['\"]?\]")
 
 _WRONG_TYPE = ("_type", "_parsing", "_from_float")
 _ACCEPTED = {
@@ -52,7 +53,7 @@ def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
 
 def dump_scenario(scenario: Scenario) -> str:
     """The whole scenario as YAML, every default written out; ``load_scenario`` reads it back equal."""
-    return _dumped(scenario.model_dump(mode="json"))
+    return write_yaml(scenario.model_dump(mode="json"))
 
 
 def identity_of(scenario: Scenario) -> str:
@@ -61,7 +62,7 @@ def identity_of(scenario: Scenario) -> str:
     Raises ``OSError`` if a trace cannot be read any more.
     """
     document = scenario.model_dump(mode="json")
-    return "\n".join([_dumped(document), *digests(document)])
+    return "\n".join([write_yaml(document), *digests(document)])
 
 
 def write_scenario(scenario: Scenario, path: Path) -> None:
@@ -69,11 +70,7 @@ def write_scenario(scenario: Scenario, path: Path) -> None:
 
     So it can be run from anywhere, and be taken elsewhere. Raises ``OSError``.
     """
-    path.write_text(_dumped(kept_beside(scenario.model_dump(mode="json"), path.parent)), encoding="utf-8")
-
-
-def _dumped(document: Any) -> str:
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+    path.write_text(write_yaml(kept_beside(scenario.model_dump(mode="json"), path.parent)), encoding="utf-8")
 
 
 def _locate(source: str) -> Path:
@@ -89,22 +86,24 @@ def _locate(source: str) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScenarioError([f"{path}: cannot be read: {error.strerror}"]) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError([f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}"]) from None
-    except yaml.YAMLError as error:
-        raise ScenarioError([f"{path}: {_yaml_problem(error)}"]) from None
+        document = read_yaml_file(path)
+    except NotAccepted as error:
+        raise ScenarioError([str(error)]) from None
     if not isinstance(document, dict):
         raise ScenarioError([f"{path}: got {_short(document)}; accepted: a mapping with {_fields(Scenario)}"])
     return document
 
 
-def _yaml_problem(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return f"{where}not valid YAML: {getattr(error, 'problem', None) or 'unreadable'}"
+def read_yaml_file(path: Path) -> Any:
+    """The value that the YAML in ``path`` says. Raises ``NotAccepted``, which names the file."""
+    try:
+        return read_yaml(read_regular(path, bytes_max=TEXT_MAX).decode("utf-8-sig"))
+    except OSError as error:
+        raise NotAccepted(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise NotAccepted(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except ValueError as error:  # NotYaml among them
+        raise NotAccepted(f"{path}: {error}") from None
 
 
 def _override(document: dict[str, Any], text: str) -> str:
@@ -114,9 +113,9 @@ def _override(document: dict[str, Any], text: str) -> str:
     if not equals or not steps:
         raise ScenarioError([f"--set {text}: accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b"])
     try:
-        value = yaml.safe_load(value_text)
-    except yaml.YAMLError as error:
-        raise ScenarioError([f"--set {text}: {_yaml_problem(error)}"]) from None
+        value = read_yaml(value_text)
+    except NotYaml as error:
+        raise ScenarioError([f"--set {text}: {error}"]) from None
     node: Any = document
     for depth, step in enumerate(steps):
         _check_step(text, node, steps[:depth], step, last=depth == len(steps) - 1)

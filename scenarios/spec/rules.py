@@ -27,6 +27,9 @@ RECONNECT_MAX_S = 10.0
 
 _DRAWS = 200
 
+MESSAGES_MAX = 10_000_000
+"""Of a run."""
+
 
 def path_of(steps: Sequence[int | str]) -> str:
     """``faults[1].zone`` of ``faults, 1, zone``."""
@@ -115,6 +118,9 @@ def _links(scenario: Scenario) -> Iterator[Problem]:
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
     told = scenario.workload is not None and scenario.workload.operations is not None
+    pushed = sum(map(load.rate_of, scenario.zones)) * load.duration_s
+    if pushed > MESSAGES_MAX:
+        yield Problem.of("load", f"about {pushed:.3g} messages", f"rates and a duration for at most {MESSAGES_MAX}")
     if load.operations is not None:
         yield from _operations(scenario)
     elif not told and load.arrivals is None and "rate_per_s" not in load.model_fields_set:

@@ -24,7 +24,19 @@ from engine.message import PRIORITY_MAX, PRIORITY_MIN
 from engine.queue import Features
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
-from scenarios.fields import Count, DelayText, Flag, NonNegative, Positive, Section
+from scenarios.fields import (
+    CLIENTS_MAX,
+    COUNT_MAX,
+    SEED_MAX,
+    Count,
+    CountFrom0,
+    DelayText,
+    Flag,
+    MillisFrom0,
+    NonNegative,
+    Positive,
+    Section,
+)
 from scenarios.spec.clients import Clients
 from scenarios.spec.engines import ByEngine, shipped
 from scenarios.spec.evaluate import Evaluate
@@ -40,6 +52,8 @@ from scenarios.spec.topology import Topology
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 RETRIES_MAX = 100
+
+RATE_MAX_PER_S = 1_000_000
 
 EARLY_MS_MAX = 1
 """Of a queue of the user's own that tells nothing: as dyno-queues."""
@@ -57,10 +71,11 @@ def _name(text: str) -> str:
 
 
 def _rate(value: Any) -> float | dict[str, float]:
-    accepted = "a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
+    one = f"a number from 0 to {RATE_MAX_PER_S}"
+    accepted = f"{one}, or a mapping from zone to {one}, e.g. {{a: 50, b: 10}}"
     rates = value.values() if isinstance(value, dict) else [value]
     for rate in rates:
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < float("inf"):
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= RATE_MAX_PER_S:
             raise ValueError(f"got {value!r}; accepted: {accepted}")
     return {str(zone): float(rate) for zone, rate in value.items()} if isinstance(value, dict) else float(value)
 
@@ -89,10 +104,10 @@ class Operation(Section):
     """Milliseconds after the load begins."""
     zone: str
     id: Annotated[str, Field(min_length=1)]
-    delay_ms: Annotated[int, Field(strict=True, ge=0)] = 0
+    delay_ms: MillisFrom0 = 0
     priority: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
     topic: Annotated[str, Field(min_length=1)] | None = None
-    lease_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
+    lease_ms: MillisFrom0 | None = None
     """A lease of its own; 0: none."""
     key: Annotated[str, Field(min_length=1)] | None = None
     """Its ordering key, of a queue with keys."""
@@ -100,7 +115,7 @@ class Operation(Section):
     """What it says of its key: see ``load.keys.states``."""
     poison: Flag = False
     """The program of a consumer that begins to work on it ends; soon another takes its place."""
-    fails: Annotated[int, Field(strict=True, ge=0)] = 0
+    fails: CountFrom0 = 0
     """The first so many attempts at it fail, of ordered messages: its listener says *suspend*."""
 
 
@@ -146,9 +161,9 @@ class Load(Section):
 
 
 class Consumers(Section):
-    per_zone: Annotated[int, Field(strict=True, ge=0)] = 2
+    per_zone: Annotated[int, Field(strict=True, ge=0, le=CLIENTS_MAX)] = 2
     batch: Count = 10
-    wait_ms: Annotated[int, Field(strict=True, ge=0)] = 500
+    wait_ms: MillisFrom0 = 500
     """How long one pop waits for messages."""
     processing: DelayText = "exponential:2ms"
     """Time between a delivery and its ack, per message, one after the other."""
@@ -165,7 +180,7 @@ class ToldAccess(Section):
     at_ms: NonNegative
     """Milliseconds after the load begins."""
     zone: str
-    client: Annotated[int, Field(strict=True, ge=0)] = 0
+    client: Annotated[int, Field(strict=True, ge=0, lt=CLIENTS_MAX)] = 0
     f: str
     key: str = "0"
     value: str | None = None
@@ -182,7 +197,7 @@ class Workload(Section):
 
     kind: WorkloadKind
     keys: Count = 5
-    clients_per_zone: Count = 3
+    clients_per_zone: Annotated[int, Field(strict=True, ge=1, le=CLIENTS_MAX)] = 3
     mix: dict[str, NonNegative] = Field(default_factory=dict)
     """Weight of each operation of the kind; the kind's own mix if empty."""
     lockstep_ms: NonNegative | None = None
@@ -191,7 +206,7 @@ class Workload(Section):
     """The operations one by one, instead of drawn ones."""
     forbid: tuple[Anomaly, ...] | None = None
     """Anomalies that must not occur for the run to be valid; the kind's own if not given."""
-    budget_configurations: Count = 200_000
+    budget_configurations: Annotated[int, Field(strict=True, ge=1, le=100 * COUNT_MAX)] = 200_000
     """So many may be held while one key is checked for linearizability; beyond that the verdict is unknown."""
 
     @property
@@ -223,7 +238,7 @@ class Scenario(Section):
     name: Annotated[str, AfterValidator(_name)]
     about: str = ""
     arm: Arm = Arm.REAL
-    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    seed: Annotated[int, Field(strict=True, ge=0, le=SEED_MAX)] = 1
     level: Level = Level.DC_QUORUM
     topology: Topology = Topology()
     persistence: Persistence = Persistence.AOF_EVERYSEC

@@ -9,7 +9,10 @@ from cluster.topology import topology
 from cluster.topology.described import topology_of
 from cluster.topology.key_hashes import Hash
 from cluster.topology.topology import ZONES_MAX
-from scenarios.fields import Count, Section
+from scenarios.fields import Section
+
+SERVERS_MAX = 32
+"""Of one zone."""
 
 _ZONE = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
 
@@ -38,12 +41,13 @@ def _tag(text: str | None) -> str | None:
 
 
 ZoneName = Annotated[str, AfterValidator(_zone)]
+Servers = Annotated[int, Field(strict=True, ge=1, le=SERVERS_MAX)]
 
 
 class Topology(Section):
     """Either ``zones``, of one data centre and one server each, or ``data_centres``."""
 
-    data_centres: dict[ZoneName, dict[ZoneName, Count]] = Field(default_factory=dict)
+    data_centres: dict[ZoneName, dict[ZoneName, Servers]] = Field(default_factory=dict)
     """By name: its zones, and how many servers each has. Servers of a zone share its keys evenly by token."""
     hash: Hash = Hash.MURMUR
     hash_tag: Annotated[str | None, AfterValidator(_tag)] = None

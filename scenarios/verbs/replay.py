@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from analysis.runs.directory import RunDirectory
 from scenarios.arms import Arm, On, ZoneKind
+from scenarios.errors import NotAccepted
 from scenarios.run_files.directory import program_fingerprint
+from scenarios.spec.reading import read_yaml_file
 from scenarios.spec.scenario import Scenario
 from scenarios.terminal.console import console
 from scenarios.terminal.progress import Display
@@ -63,8 +63,8 @@ def replayed_machine(path: Path) -> ReplayedMachine | None:
 def _mapping(path: Path) -> dict[str, Any]:
     """What ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
     try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        told = read_yaml_file(path)
+    except NotAccepted:
         return {}
     return told if isinstance(told, dict) else {}
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import RunError
 from analysis.runs.settings import settings_of
 from analysis.summary.queue_summary import load_verdict
+from analysis.yaml_text import read_yaml
 
 SWEEP_RESULTS = "results.jsonl"
 """What ``zonelab sweep`` writes: a line a setting and seed; the first line says what made them."""
@@ -73,4 +72,4 @@ def outcomes_of_sweep(folder: Path) -> list[Outcome]:
 def _settings(name: str) -> dict[str, Any]:
     """``level=DC_ONE queue.unack_ms=500`` as values by path."""
     _, *parts = _NAMED.split(name)
-    return {path: yaml.safe_load(value) for path, value in zip(parts[::2], parts[1::2], strict=True)}
+    return {path: read_yaml(value) for path, value in zip(parts[::2], parts[1::2], strict=True)}

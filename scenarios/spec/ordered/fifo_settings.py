@@ -11,7 +11,7 @@ from engine.fifo.log.producer import Sending
 from engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from engine.fifo.modes import Mode as EngineMode
 from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
-from scenarios.fields import Count, Millis
+from scenarios.fields import Count, Millis, MillisFrom0
 from scenarios.spec.ordered.resizes import Resize
 from scenarios.spec.queue_settings import Mode, QueueSettings, named
 
@@ -87,7 +87,7 @@ class FifoQueueSettings(QueueSettings):
     """``broadcasting``: every consumer gets every message, and has offsets of its own."""
     commit_every: Count | None = None
     """Listeners commit by hand after so many messages of a partition; none: each batch is committed."""
-    margin_ms: Annotated[int, Field(strict=True, ge=0)] | None = None
+    margin_ms: MillisFrom0 | None = None
     """With mode fenced: a lease counts as ended so long after its end; none: a twentieth of it."""
 
     lease_clock: Annotated[LeaseClock, _nearest(LeaseClock)] = LeaseClock.MARGIN

@@ -124,6 +124,9 @@ ROUND_TRIPS = {
     "constant:2ms": "constant:2ms",
     "constant:500us": "constant:0.5ms",
     "constant:1.5s": "constant:1500ms",
+    "constant:500µs": "constant:0.5ms",
+    "0.3*constant:0 + 0.7*constant:1ms": "0.3*0 + 0.7*constant:1ms",
+    "uniform:0:5ms": "uniform:0ms:5ms",
     "constant:2000s": "constant:2000000ms",
     "constant:0.01us": "constant:0.00001ms",
     "uniform:1ms:5ms": "uniform:1ms:5ms",
@@ -162,13 +165,19 @@ def test_a_duration_by_itself_is_a_constant_lag():
     [
         ("", "unknown lag ''; accepted: 0, 2ms, constant:2ms"),
         ("gamma:2ms", "unknown lag 'gamma:2ms'; accepted: "),
-        ("constant", "lag 'constant': expected a duration such as 2ms, 500us or 1s, got ''; accepted: "),
+        (
+            "constant",
+            "lag 'constant': expected a duration such as 2ms, 500us or 1s, at most 36525 days, got ''; accepted: ",
+        ),
         ("uniform:1ms", "unknown lag 'uniform:1ms'; accepted: "),
-        ("constant:-2ms", "lag 'constant:-2ms': expected a duration such as 2ms, 500us or 1s, got '-2ms'"),
-        ("constant:2", "expected a duration such as 2ms, 500us or 1s, got '2'"),
+        (
+            "constant:-2ms",
+            "lag 'constant:-2ms': expected a duration such as 2ms, 500us or 1s, at most 36525 days, got '-2ms'",
+        ),
+        ("constant:2", "expected a duration such as 2ms, 500us or 1s, at most 36525 days, got '2'"),
         ("constant:nanms", "got 'nanms'"),
-        ("pareto:1ms:x", "lag 'pareto:1ms:x': expected a number >= 0, got 'x'"),
-        ("pareto:1ms:inf", "expected a number >= 0, got 'inf'"),
+        ("pareto:1ms:x", "lag 'pareto:1ms:x': expected a number from 0 to 1e+09, got 'x'"),
+        ("pareto:1ms:inf", "expected a number from 0 to 1e+09, got 'inf'"),
         ("pareto:1ms:0", "shape of a Pareto lag must be above 0, got 0"),
         ("pareto:0ms:2", "scale of a Pareto lag must be above 0, got 0"),
         ("exponential:0ms", "mean of an exponential lag must be above 0, got 0"),
@@ -176,6 +185,9 @@ def test_a_duration_by_itself_is_a_constant_lag():
         ("lognormal:15ms:2ms", "log-normal lag needs median <= p99, got 15ms and 2ms"),
         ("lognormal:0ms:2ms", "median of a log-normal lag must be above 0, got 0"),
         ("0.5*constant:1ms + constant:2ms", "each part of a mixture is WEIGHT*LAG with WEIGHT > 0, got 'constant:2ms'"),
+        (f"constant:{'9' * 400}s", "expected a duration such as 2ms, 500us or 1s, at most 36525 days, got '9"),
+        ("constant:3155760001s", "at most 36525 days, got '3155760001s'"),
+        ("1e10*constant:1ms", "got '1e10*constant:1ms'"),
         ("0*constant:1ms + 1*constant:2ms", "got '0*constant:1ms'"),
         ("-1*constant:1ms", "got '-1*constant:1ms'"),
     ],
@@ -199,32 +211,6 @@ def test_a_trace_is_replayed_in_order_and_round_again_from_a_drawn_position(tmp_
     assert starts == {1, 2.5, 3}
     assert str(lag) == f"trace:{path}"
     assert parse_lag(str(lag)) == lag
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"", "holds no delays"),
-        (b"lag_ms\n", "holds no delays"),
-        (b"1\n-2\n", "line 2: expected milliseconds >= 0, got '-2'"),
-        (b"1\nx\n", "line 2: expected milliseconds >= 0, got 'x'"),
-        (b"lag_ms\nlag_ms\n1\n", "line 2: expected milliseconds >= 0, got 'lag_ms'"),
-        (b"1\nnan\n", "line 2: expected milliseconds >= 0, got 'nan'"),
-        (b"\xff\xfe\n", "cannot read lag trace"),
-    ],
-)
-def test_a_bad_trace_is_refused_with_its_path_and_line(tmp_path, content, complaint):
-    path = tmp_path / "lags.csv"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r".") as refusal:
-        parse_lag(f"trace:{path}")
-    assert complaint in str(refusal.value)
-    assert str(path) in str(refusal.value)
-
-
-def test_a_trace_that_is_not_there_is_refused_with_its_path():
-    with pytest.raises(ValueError, match=r"cannot read lag trace ./nowhere/lags\.csv"):
-        parse_lag("trace:/nowhere/lags.csv")
 
 
 def test_a_mixture_chooses_by_weight_whatever_the_weights_sum_to():

@@ -99,7 +99,7 @@ def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
     ("text", "words"),
     [
         (None, "cannot be read: No such file"),
-        ("{", "is no YAML"),
+        ("{", "not valid YAML"),
         ("data_centres: [a]", r"yaml: data_centres: got \['a'\]; accepted: a mapping"),
         ("{zones: [a], links: 3}", "yaml: links: got 3; accepted: a mapping"),
         ("[1]", r"got \[1\]; accepted: data_centres, hash, hash_tag"),

@@ -107,7 +107,8 @@ REFUSED = {
     "load.duration_s=true": "load.duration_s: got True; accepted: a number",
     "load.duration_s=.inf": "load.duration_s: got inf; accepted: a finite number",
     "load.rate_per_s=-1": (
-        "load.rate_per_s: got -1; accepted: a number >= 0, or a mapping from zone to a number >= 0, e.g. {a: 50, b: 10}"
+        "load.rate_per_s: got -1; accepted: a number from 0 to 1000000, "
+        "or a mapping from zone to a number from 0 to 1000000, e.g. {a: 50, b: 10}"
     ),
     "load.retries=-1": "load.retries: got -1; accepted: greater than or equal to 0",
     "load.retries=101": "load.retries: got 101; accepted: less than or equal to 100",
@@ -168,10 +169,30 @@ REFUSED = {
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (
-        "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, abandoned, undecided, recovered, unexpected, "
+        "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, not_due, abandoned, undecided, recovered, unexpected, "
         "redelivered, concurrent, resurrected, early, zombie_ack, orphan, phantom, priority_inversion, dead_letter"
     ),
     "about=[1]": "about: got [1]; accepted: a string",
+    "consumers.per_zone=1000000000": "consumers.per_zone: got 1000000000; accepted: less than or equal to 10000",
+    "workload={kind: register, clients_per_zone: 1e9}": (
+        "workload.clients_per_zone: got 1000000000.0; accepted: an integer"
+    ),
+    "load.rate_per_s=1.0e+308": (
+        "load.rate_per_s: got 1e+308; accepted: a number from 0 to 1000000, "
+        "or a mapping from zone to a number from 0 to 1000000, e.g. {a: 50, b: 10}"
+    ),
+    "load={rate_per_s: 1e6, duration_s: 1e4}": (
+        "load: got 'about 3e+10 messages'; accepted: rates and a duration for at most 10000000"
+    ),
+    "load.duration_s=1e10": "load.duration_s: got 10000000000.0; accepted: less than or equal to 1000000000",
+    "load.duration_s=12:30": "load.duration_s: got '12:30'; accepted: a number",
+    "seed=99999999999999999999": "seed: got 99999999999999999999; accepted: less than or equal to 9223372036854775807",
+    "queue.unack_ms=99999999999999999999": (
+        "queue.unack_ms: got 99999999999999999999; accepted: less than or equal to 3155760000000"
+    ),
+    "topology.data_centres={x: {a: 1000000000}}": (
+        "topology.data_centres.x.a: got 1000000000; accepted: less than or equal to 32"
+    ),
     "drain.bound_s=1": (
         "drain.bound_s: got 1.0; accepted: at least 3.5: one lease and one look for ended leases (2.5 s) "
         "after the longest reconnection (1 s)"
@@ -184,6 +205,9 @@ BAD_OVERRIDES = {
     "name.y=1": "name is 'small' and has no 'y'",
     "=3": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
     "seed": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
+    f"faults[{'9' * 5000}]=1": f"faults is a list, got '{'9' * 5000}'; accepted: an index 0..2",
+    f"about={'[' * 3000}": "line 1, column 51: got lists and mappings 51 deep; accepted: at most 50",
+    "load={rate_per_s: 1, rate_per_s: 2}": "line 1, column 17: got key 'rate_per_s' twice; accepted: once",
     "a..b=3": "accepted: PATH=VALUE, e.g. load.duration_s=5 or faults[0].zone=b",
 }
 
@@ -260,7 +284,7 @@ def test_every_error_of_a_file_is_told_at_once(good: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a: [", "line 1, column 5: not valid YAML"),
+        ("a: [", "line 2, column 1: not valid YAML"),
         ("just words", "got 'just words'; accepted: a mapping with name, about, "),
         ("", "got None; accepted: a mapping with name, about, "),
     ],
@@ -277,6 +301,13 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"name: \xff")
     (line,) = refusal(str(path))
     assert line.startswith(f"{path}: is not UTF-8 text")
+
+
+def test_a_file_that_aliases_make_endless_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("\n".join(["a0: &a0 x", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10))]))
+    (line,) = refusal(str(path))
+    assert line.startswith(f"{path}: line 6, column ")
 
 
 def test_an_unknown_name_is_refused_with_the_names_that_there_are() -> None:
