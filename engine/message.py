@@ -29,7 +29,7 @@ class Message:
     lease_ms: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.id:
+        if not isinstance(self.id, str) or not self.id:
             raise ValueError(f"message id must be a non-empty string, got {self.id!r}")
         if not PRIORITY_MIN <= self.priority <= PRIORITY_MAX:
             raise ValueError(f"priority must be {PRIORITY_MIN}..{PRIORITY_MAX}, got {self.priority}")

@@ -11,7 +11,12 @@ STORIES_MAX = 3
 """Of each class so many cases are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
 
 ROWS_MAX = 40
-"""So many events of a case are told: the first and the last of them, and those that show the violation."""
+"""So many events of a case are told: the first and the last of them, and beside these what shows the violation."""
+
+MIDDLE_MAX = 200
+"""So many deliveries, acks and events that show the violation are told between the first and the last events."""
+
+_NEVER_LEFT_OUT = ("pop", "ack")
 
 FAULTS_MAX = 10
 """So many faults are told in a story: those that end last before it ends, or are then still in force."""
@@ -23,12 +28,13 @@ FAULT = "FAULT"
 
 
 class Line(NamedTuple):
-    """``time_ns``: run time. ``telling``: this is the event that shows the violation."""
+    """``time_ns``: run time. ``telling``: this event shows the violation. ``kept``: it is never left out."""
 
     time_ns: int
     who: str
     what: str
     telling: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +58,10 @@ class Story:
 
 @dataclass(slots=True)
 class Kept:
-    """The rows of one case: all while there are few, then the first and the last, and always the ``telling`` ones."""
+    """The rows of one case: all while there are few, then the first and the last.
+
+    Always those of ``telling``, deliveries and acks.
+    """
 
     telling: frozenset[int]
     head: list[dict[str, Any]] = field(default_factory=list)
@@ -65,7 +74,7 @@ class Kept:
         self.seen += 1
         if len(self.head) < ROWS_MAX // 2:
             self.head.append(row)
-        elif row["index"] in self.telling and len(self.told) < ROWS_MAX:
+        elif (row["index"] in self.telling or row.get("f") in _NEVER_LEFT_OUT) and len(self.told) < MIDDLE_MAX:
             self.told.append(row)
         else:
             self.tail.append(row)

@@ -66,6 +66,14 @@ def answer_of(reply: Reply) -> Any:
     return reply
 
 
+def with_text(row: dict[str, Any]) -> dict[str, Any]:
+    """``row`` of an end state, with text where an adapter has left what a server answers: bytes."""
+    return {
+        name: value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+        for name, value in row.items()
+    }
+
+
 def state_row(
     zone: str,
     place: str,

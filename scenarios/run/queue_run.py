@@ -18,6 +18,7 @@ from scenarios.faults.fault import Stage
 from scenarios.faults.schedule import plan_faults
 from scenarios.logs import LOGGER
 from scenarios.queues.catalogue import MakeQueue
+from scenarios.queues.end_state import with_text
 from scenarios.queues.under_test import QueueUnderTest, RunsServices
 from scenarios.run.depth_sampler import DepthSampler
 from scenarios.run.ordered_run import OrderedRun
@@ -158,7 +159,7 @@ class QueueRun(RunPhases):
             for zone in self._scenario.zones:
                 try:
                     async for row in self._queue.final_state(zone):
-                        table.append(row)
+                        table.append(with_text(row))
                 except PortError as error:
                     LOGGER.warning("the end state of zone %s could not be read: %s", zone, error)
                     self._record.unread_zones.append(zone)

@@ -28,13 +28,14 @@ def story(scenario: Scenario, violation: Broken, *, make_queue: MakeQueue = queu
     begin_ns = trial.run.record.phases["load"][0]
     namings = [_naming(one) for one in ids]
     touching = (sent for sent in log.commands if any(_touches(sent, one) for one in namings))
-    told = command_lines(touching, through=not scenario.clients.as_usual)
-    lines = [*lines_of_faults(trial.tables), *_operations(trial, ids), *told]
+    events = [*lines_of_faults(trial.tables), *_operations(trial, ids)]
+    between = [line.time_ns for line in events]
+    told = command_lines(touching, through=not scenario.clients.as_usual, between=between)
     parts = [
         f"# {violation}: {MEANING_OF[violation]}",
         setting_of(scenario),
         TIMES,
-        timeline_block(lines, begin_ns=begin_ns),
+        timeline_block([*events, *told], begin_ns=begin_ns),
         *(f"**{one.message_id}**: {violation}{f' ({one.detail})' if one.detail else ''}." for one in offenders[:1]),
         "At the end:\n\n" + "\n".join(_end_state(trial, ids)),
         f"Trace hash {trial.run.trace_hash}.",
@@ -60,7 +61,7 @@ def _operations(trial: QueueTrial, ids: list[str]) -> Iterator[Line]:
         if row["error"] == "consumer crashed":
             yield Line(row["time_ns"], row["process"], f"dies in {row['f']}")
         elif row["message_id"] in ids:
-            yield Line(row["time_ns"], row["process"], _words(row))
+            yield Line(row["time_ns"], row["process"], _words(row), kept=True)
 
 
 def _words(row: Mapping[str, Any]) -> str:

@@ -1,17 +1,21 @@
 """What the stories of queues and of workloads share: a timeline of faults, commands and every zone's answers."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from analysis.runs.fault_bands import fault_bands
 from analysis.runs.history import FAULTS
 from analysis.stories.lines import Line, fault_lines
+from cluster.commands.routes import is_write
 from cluster.connections.failures import ZoneFailure
 from engine.ports import Argument, Command, Reply, ServerError
 from scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
 from scenarios.stories.command_log import Sent
 
 LINES_MAX = 200
-"""So many lines of a timeline are shown; a shrunk run has far fewer."""
+"""So many lines of a timeline are shown, and all that are ``kept``; a shrunk run has far fewer."""
 
 _VALUE_CHARACTERS_MAX = 40
 
@@ -21,22 +25,75 @@ TIMES = "Times are milliseconds after the load began. Under each command stands 
 def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
     """The lines in the order of their times, as preformatted Markdown; times in ms after ``begin_ns``."""
     ordered = sorted(lines, key=lambda line: line.time_ns)
-    shown = [f"{(time_ns - begin_ns) / 1e6:>12.3f}  {who:<22} {what}" for time_ns, who, what, _ in ordered[:LINES_MAX]]
-    if len(ordered) > LINES_MAX:
-        shown.append(f"(and {len(ordered) - LINES_MAX} lines more)")
+    shown = []
+    for left_out, same in groupby(zip(ordered, _left_out(ordered), strict=True), key=itemgetter(1)):
+        told = [line for line, _ in same]
+        if left_out:
+            shown.append(f"(… {len(told)} lines left out …)")
+        else:
+            shown += [f"{(one.time_ns - begin_ns) / 1e6:>12.3f}  {one.who:<22} {one.what}" for one in told]
     return "```text\n" + "\n".join(shown) + "\n```"
+
+
+def _left_out(ordered: Sequence[Line]) -> list[bool]:
+    """Of too many lines some in the middle, but none that is kept."""
+    others = [number for number, line in enumerate(ordered) if not line.kept]
+    room = max(0, LINES_MAX - (len(ordered) - len(others)))
+    begin, end = room - room // 2, len(others) - room // 2
+    dropped = set(others[begin:end])
+    return [number in dropped for number in range(len(ordered))]
 
 
 def lines_of_faults(tables: MemoryTables) -> Iterator[Line]:
     return fault_lines(fault_bands(rows(tables, FAULTS_NAME, FAULTS.names)))
 
 
-def command_lines(commands: Iterable[Sent], *, through: bool) -> Iterator[Line]:
-    """``through``: say which zone's coordinator a command was sent to, since it need not be the program's own."""
+def command_lines(commands: Iterable[Sent], *, through: bool, between: Sequence[int] | None = None) -> Iterator[Line]:
+    """``through``: say which zone's coordinator a command was sent to, since it need not be the program's own.
+
+    ``between``: times of what else happened; looks that show nothing new until the next of them share a line.
+    """
+    marks = None if between is None else sorted(between)
+    seen: set[object] = set()
+    span, folded, last_ns = 0, 0, 0
     for sent in commands:
+        now = 0 if marks is None else bisect_right(marks, sent.time_ns)
+        if now != span:
+            yield from _fold(folded, last_ns)
+            span, folded = now, 0
+            seen.clear()
+        look = None if marks is None else _look(sent)
+        if look is not None and look in seen:
+            folded, last_ns = folded + 1, sent.time_ns
+            continue
+        seen.add(look)
         way = f"  (through {sent.zone})" if through else ""
         yield Line(sent.time_ns, sent.program, f"  {_words(sent.command)}{way}")
         yield from _answers(sent)
+    yield from _fold(folded, last_ns)
+
+
+def _fold(looks: int, last_ns: int) -> Iterator[Line]:
+    if looks:
+        yield Line(last_ns, "", f"  ({looks} more commands like these, with the same answers)")
+
+
+def _look(sent: Sent) -> object | None:
+    """What a command asked, whatever the time, and what it saw; None if it may have changed anything."""
+    found = [answer.reply for answer in sent.answers.values() if answer is not None]
+    if is_write(sent.command) and any(found):
+        return None
+    words = tuple("" if _is_number(word) else word for word in map(_text, sent.command))
+    replies = tuple((zone, answer and _reply(answer.reply)) for zone, answer in sent.answers.items())
+    return sent.program, sent.zone, words, replies
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.removeprefix("("))
+    except ValueError:
+        return False
+    return True
 
 
 def _answers(sent: Sent) -> Iterator[Line]:

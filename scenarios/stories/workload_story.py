@@ -52,7 +52,7 @@ def _operations(trial: AccessTrial, key: str) -> Iterator[Line]:
     for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names):
         value = values.get(row["op_id"])
         if value is not None:
-            yield Line(row["time_ns"], row["process"], access_words(row, value))
+            yield Line(row["time_ns"], row["process"], access_words(row, value), kept=True)
 
 
 def _about(trial: AccessTrial, log: CommandLog, key: str) -> Iterator[Sent]:

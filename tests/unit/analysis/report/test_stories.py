@@ -88,17 +88,25 @@ def test_a_lease_that_was_extended_ends_when_the_extension_says(tmp_path: Path) 
     assert [at for at, who, _ in lines(story) if who == "CLOCK"] == [300]
 
 
-def test_a_long_story_keeps_its_beginning_its_end_and_what_shows_the_violation(tmp_path: Path) -> None:
+def test_a_long_story_keeps_its_beginning_its_end_every_delivery_and_ack_and_what_shows_the_violation(
+    tmp_path: Path,
+) -> None:
     run = RunBuilder(tmp_path / "run")
     run.push("m", at_ms=0)
     for number in range(100):
-        lease_end_ms = 95_000 if number == 49 else 100 * number + 60
-        run.pop("m", at_ms=100 * number + 10, lease_end_ms=lease_end_ms)
+        if number in (0, 49, 50):
+            held = run.pop("m", at_ms=100 * number + 10, lease_end_ms=95_000 if number == 49 else 100 * number + 60)
+        elif number == 70:
+            run.ack("m", held, at_ms=7_010)
+        else:
+            run.extend("m", held, at_ms=100 * number + 10, lease_end_ms=100 * number + 60)
         run.fault("lag", f"a>{number}", begin_ms=100 * number, end_ms=100 * number + 50)
     (story, *_) = stories(run.write())[MessageClass.CONCURRENT]
     clients = [line for line in story.lines if line.who not in ("FAULT", "CLOCK")]
-    assert (len(clients) + story.left_out, story.left_out > 0) == (102, True)
-    assert len(clients) <= ROWS_MAX + 1
+    assert (len(clients) + story.left_out, story.left_out > 0) == (199, True)
+    assert len(clients) <= ROWS_MAX + 4
+    ends = [at for at, _, what in lines(story) if what.startswith(("pop: ", "ack of")) and ": " in what]
+    assert ends == [11, 4_911, 5_011, 7_011]
     assert [line.time_ns for line in story.lines if line.telling] == [5_011_000_000]
     assert clients[-1].time_ns == 9_911_000_000
     assert sum(line.who == "FAULT" for line in story.lines) <= 2 * FAULTS_MAX

@@ -1,4 +1,4 @@
-"""Goal: a queue of the user's own that cannot be found is refused with one line, before anything runs.
+"""Goal: a queue of the user's own that cannot be found, and an id that is no text, are refused with one line.
 
 Method: name what is not there, is no function, or fails while it is imported. What one does is in
 ``tests/property/test_properties_docs.py``.
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.message import Message
 from scenarios.cli.main import run_cli
 from scenarios.spec.queue_factory import files_needed, sources
 
@@ -53,3 +54,8 @@ def test_its_sources_are_the_files_of_its_folder_that_it_has_imported(tmp_path: 
     assert [file.name for file in sources("own_package.queue:make")] == ["__init__.py", "helper.py", "queue.py"]
     names = [f"own_package/{name}.py" for name in ("__init__", "helper", "queue", "unused")]
     assert list(files_needed("own_package.queue:make")) == names
+
+
+def test_an_id_in_bytes_as_a_server_answers_it_is_refused():
+    with pytest.raises(ValueError, match="message id must be a non-empty string, got b'm'"):
+        Message(id=b"m")  # type: ignore[arg-type]
