@@ -5,7 +5,7 @@ long the faults of a class happen. Times are those of a real cluster made short:
 leases last a fifth of a second.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -94,7 +94,10 @@ ABOUT: Mapping[FaultClass, str] = {
     FaultClass.ZONE_SLOW: "the links from and to one zone take 15 ms (99th percentile 40 ms) for a while",
     FaultClass.WORK_OVERLONG: "30 % of the messages take one and a half leases to work on",
     FaultClass.CONSUMER_CRASH: "8 to 16 times a consumer ends just before a drawn command; another takes its place",
-    FaultClass.CRASH_OVERLONG: "both of the two before",
+    FaultClass.CRASH_OVERLONG: (
+        "30 % of the messages take one and a half leases to work on, and 8 to 16 times a consumer ends just before a "
+        "drawn command"
+    ),
     FaultClass.ZONE_PAUSED: "one zone's server is frozen (SIGSTOP) for 50 to 450 ms, below every time-out",
     FaultClass.ZONE_PAUSED_LONG: "one zone's server is frozen for 600 to 800 ms; coordinators give up after 500",
     FaultClass.ZONE_KILLED_WARM: "one zone's server is killed and comes back with a copy of a live zone's data",
@@ -160,6 +163,12 @@ def classes_of(engine: str) -> tuple[FaultClass, ...]:
     has = {FaultClass.COORDINATOR_LOST: False, FaultClass.SERVICE_CRASH: bool(services)}
     has |= {FaultClass.V1_PRODUCERS_CRASH: v1, **dict.fromkeys(_OF_ORDER, engine == "fifo")}
     return tuple(one for one in FaultClass if has.get(one, True))
+
+
+def explained(classes: Collection[FaultClass], engine: str) -> tuple[FaultClass, ...]:
+    """``classes``; with a mixture also all that it may be made of."""
+    mixed = not set(classes).isdisjoint(_MIXED)
+    return tuple(one for one in classes_of(engine) if mixed or one in classes)
 
 
 def scenario_of_class(

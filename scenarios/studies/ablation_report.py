@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.fifo.fenced.mechanisms import Fencing
 from scenarios.many_runs.where import HERE, Where, seed_words
 from scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
 from scenarios.studies.ablation import (
@@ -95,12 +94,12 @@ class AblationReport(PairedReport[Ablation]):
     def _words(self) -> dict[str, object]:
         engine = self._engine
         ordered = engine == ORDERED
-        told = {name: words for name, words in WITHOUT.items() if isinstance(name, Fencing) == ordered}
+        off = {mechanism for ablation in self.study.rows for mechanism in ablation.off}
         return {
             "subject": _SUBJECT.get(engine, _OF_ANOTHER),
             "failing": _FAILING_IN_ORDER if ordered else _FAILING,
             "left_out": _LEFT_OUT_IN_ORDER if ordered else _LEFT_OUT,
-            "mechanisms": "\n".join(f"- **{name}**: {words}." for name, words in told.items()),
+            "mechanisms": "\n".join(f"- **{name}**: {words}." for name, words in WITHOUT.items() if name in off),
             "undetected": "\n".join(f"- {sentence}" for sentence in self._undetected()) or "Nothing.",
         }
 
@@ -143,7 +142,7 @@ class AblationReport(PairedReport[Ablation]):
             yield (
                 ablation.name,
                 failing_per_1000(result),
-                f"{1000 * result.failed_twins / max(1, result.runs):.0f}",
+                f"{1000 * result.failed_twins / result.runs:.0f}" if result.runs else "–",
                 "; ".join(_class_words(result, name) for name in result.failing) or "none",
                 "{:.0f} ({:.0f})".format(*redelivered_per_1000(result)),
                 "{:.0f} ({:.0f})".format(*result.mean(Cost.LATE)),

@@ -11,9 +11,17 @@ from rich.table import Table
 
 from analysis.checkers.verdict import Broken
 from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, lacking_means
-from analysis.proportions import proportion_interval
+from analysis.proportions import share_json, share_words
 from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.fault_draws.fault_classes import ABOUT, TRUE_CLOCKS, WRONG_CLOCKS, EngineMode, classes_of
+from scenarios.fault_draws.fault_classes import (
+    ABOUT,
+    TRUE_CLOCKS,
+    WRONG_CLOCKS,
+    EngineMode,
+    FaultClass,
+    classes_of,
+    explained,
+)
 from scenarios.many_runs.where import HERE, Where, seed_words
 from scenarios.spec.engines import ENGINES
 from scenarios.studies.matrix import (
@@ -45,8 +53,7 @@ Every cell is the {engine} queue at one level, under one class of faults, {modes
 and drained before it is judged. The load of a seed is the same in every cell; the faults of different seeds differ in
 place, time and length.
 
-- **held**: none of {classes} in n seeds (where producers of V1 crash, nor an orphan; where clocks are wrong, which
-  they are in half of the runs of any-of-one-zone, *early* is not judged, as it depends on whose clock one believes).
+- **held**: none of {classes} in n seeds{exceptions}.
   The share of seeds that would fail is below the number given, with 95 % confidence (one-sided Clopper-Pearson, about
   3 / n). That is evidence about these short runs, not a proof.
 - Otherwise the cell is broken: it names the classes and the share of seeds that showed them. Classes that a cell does
@@ -54,7 +61,7 @@ place, time and length.
 
 {matrix}
 
-{order}{causes}## Classes of faults
+{order}## Classes of faults
 
 {faults}
 
@@ -69,28 +76,6 @@ The file is the first failing seed, made smaller as far as a short search goes. 
 
 {details}
 """
-
-
-_CAUSES = """## How it comes
-
-- *stuck* after a restart, a wipe or a cut: what a zone missed is never replayed, and its consumers look for messages on
-  its own server only. A warm restart leaves what was pushed until every coordinator had reconnected. The quorum levels
-  do not help: they acknowledge what two other zones have.
-- *stuck* after a pause or a cut that holds what is sent: only if it outlasts a time-out, which closes the connection as
-  a whole; until it is open again the zone misses writes as if it were cut off.
-- *abandoned* at the quorum levels: two unack handlers of one zone read the same ended lease. One lists the message, a
-  consumer leases it, and the other handler removes that new lease. The consumer's ack is refused, and if it had died,
-  nobody would deliver the message again. The window is a few round trips at the end of each lease that ends by itself;
-  leases of 200 ms under slow links or slow work make it wide. Crashed consumers, whose leases end by themselves, meet
-  it more rarely: a cell may hold here and fail in the column "with it on" of docs/ablations.md, which has more seeds.
-  docs/dyno-queues.md has the advice: one handler a shard.
-- *lost* with `compat` at DC_ONE when a zone is wiped: the original leases ids that it had read before the wipe. The
-  removal reaches the zones that still list them; the own zone has no payload, so the handler drops the lease, too.
-- *concurrent* after a cut with resets: the own zone keeps a lease of the time of the cut that the others never saw. The
-  quorum grants a new one, and the handler, which reads the own zone, ends it as if it were the old one.
-
-"""
-_WITH_CAUSES = ("dyno",)
 
 _MODES = {
     EngineMode.DEFAULT: "in its default mode",
@@ -153,11 +138,24 @@ class MatrixReport(StudyReport[Matrix]):
             times=_times_of(next(iter(self.study.cells))),
             matrix="\n\n".join(self._markdown(mode) for mode in self._modes),
             order="".join(self._order_markdown()),
-            causes=_CAUSES if self._engine in _WITH_CAUSES else "",
-            faults="\n".join(f"- **{name}**: {ABOUT[name]}." for name in classes_of(self._engine)),
+            exceptions=self._exceptions(),
+            faults="\n".join(f"- **{name}**: {ABOUT[name]}." for name in explained(self._classes, self._engine)),
             violations="\n".join(f"- **{name}**: {DESCRIPTIONS[name]}." for name in JUDGED),
             details="\n".join(self._details(path)),
         )
+
+    def _exceptions(self) -> str:
+        """In which cells other classes than the usual ones are judged."""
+        told = []
+        if FaultClass.V1_PRODUCERS_CRASH in self._classes:
+            told.append("where producers of V1 crash, nor an orphan")
+        if not self._classes.isdisjoint(WRONG_CLOCKS):
+            mixed = FaultClass.ANY_OF_ONE_ZONE in self._classes
+            often = f", which they are in half of the runs of {FaultClass.ANY_OF_ONE_ZONE}," if mixed else ""
+            told.append(
+                f"where clocks are wrong{often} *early* is not judged, as it depends on whose clock one believes"
+            )
+        return f" ({'; '.join(told)})" if told else ""
 
     def _remarks(self) -> Iterator[str]:
         if not self.study.complete:
@@ -187,12 +185,11 @@ class MatrixReport(StudyReport[Matrix]):
     def _class_json(self, cell: Cell, result: CellResult, name: Broken) -> dict[str, Any]:
         seeds = result.seeds(name)
         if not seeds:
-            return {"failing": 0, "share_below": share_bound(result.decided)}
-        interval = proportion_interval(len(seeds), result.decided)
+            return {"failing": 0, "share_below": share_bound(result.decided) if result.decided else None}
         path = self.files.get(Failure(cell=cell, message_class=name, seed=seeds[0]))
         return {
             "failing": len(seeds),
-            "share": {"low": interval.low, "high": interval.high},
+            "share": share_json(len(seeds), result.decided),
             "first_seed": seeds[0],
             "counterexample": str(path) if path else None,
         }
@@ -200,6 +197,10 @@ class MatrixReport(StudyReport[Matrix]):
     @property
     def _engine(self) -> str:
         return next(iter(self.study.cells)).engine
+
+    @property
+    def _classes(self) -> frozenset[FaultClass]:
+        return frozenset(cell.fault_class for cell in self.study.cells)
 
     @property
     def _modes(self) -> list[EngineMode]:
@@ -247,12 +248,11 @@ class MatrixReport(StudyReport[Matrix]):
         for failure in self.study.failures():
             cell, result = failure.cell, self.study.cells[failure.cell]
             hits = len(result.seeds(failure.message_class))
-            interval = proportion_interval(hits, result.decided)
             file = self.files.get(failure)
             link = f"[yaml]({os.path.relpath(file, path.parent)})" if file else ""
             where = f"{cell.fault_class} | {cell.level} | {cell.mode} | {failure.message_class}"
-            interval_words = f"{interval.low:.1%} to {interval.high:.1%}"
-            yield f"| {where} | {hits} of {result.decided} | {interval_words} | {failure.seed} | {link} |"
+            interval = share_words(hits, result.decided)
+            yield f"| {where} | {hits} of {result.decided} | {interval} | {failure.seed} | {link} |"
 
     def _sentences(self) -> Iterator[str]:
         matrix = self.study

@@ -39,6 +39,24 @@ def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_ce
     assert run_cli(["run", str(file), "--on", "sim", "--dir", str(tmp_path), "--json"]) == 1
 
 
+def test_the_page_of_a_matrix_says_nothing_of_cells_that_it_has_not(two_cells, tmp_path):
+    page = tmp_path / "page.md"
+    assert run_cli(["matrix", "--runs", "1", "--out", str(page), "--dir", str(tmp_path), "--shrink-runs", "1"]) == 0
+    text = page.read_text()
+    described = {name for name in FaultClass if f"- **{name}**: " in text}
+    assert described == {FaultClass.NONE, FaultClass.ZONE_WIPED}
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [
+        "# What holds under which faults",
+        "## The default engine",
+        "## Classes of faults",
+        "## Classes of violation",
+        "## Every broken cell",
+    ]
+    assert "any-of-one-zone" not in text
+    assert "producers of V1" not in text
+
+
 def test_matrix_as_json_is_one_document(two_cells, tmp_path, capsys):
     assert run_cli(["matrix", "--runs", "1", "--dir", str(tmp_path), "--shrink-runs", "1", "--json"]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
