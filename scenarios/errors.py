@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 from cluster.zone import ClusterError
 
@@ -21,6 +22,16 @@ class ScenarioError(Exception):
     def __init__(self, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines))
         self.lines = tuple(lines)
+
+
+def in_utf8(path: Path) -> Path:
+    """Returns ``path``. Raises ``NotAccepted`` if its full name is not UTF-8, by which tables could not be read."""
+    full = os.path.abspath(path)
+    try:
+        full.encode()
+    except UnicodeEncodeError as error:
+        raise NotAccepted(f"directory: got {os.fsencode(full)!r}; accepted: a name in UTF-8") from error
+    return path
 
 
 def did_you_mean(given: str, accepted: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.pages import Script, environment
-from analysis.proportions import proportion_interval
+from analysis.proportions import share_words
 from analysis.run_index.findings import RULES, Status
 from analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
 from analysis.run_index.run_line import RunLine
@@ -60,15 +60,11 @@ def _many_rows(index: Index) -> Iterator[dict[str, Any]]:
     for one in index.many:
         for row in one.rows:
             shares = [
-                f"{name}: {hits:,} of {row.judged:,} ({_interval(hits, row.judged)}), first seed {row.first_seed[name]}"
+                f"{name}: {hits:,} of {row.judged:,} ({share_words(hits, row.judged, decimals=2)}), "
+                f"first seed {row.first_seed[name]}"
                 for name, hits in row.failing.items()
             ]
             yield {"one": one, "row": row, "folder": Path(one.place).parent.as_posix(), "shares": shares}
-
-
-def _interval(hits: int, runs: int) -> str:
-    interval = proportion_interval(hits, runs)
-    return f"{interval.low:.2%} to {interval.high:.2%}"
 
 
 def _pairs(lines: Sequence[RunLine]) -> Iterator[Pair]:

@@ -156,6 +156,10 @@ def opened_info(path: Path) -> tuple[Path, RunInfo]:
         what = "is a file, not a run directory" if directory.exists() else "no such run directory"
         raise RunError(f"{directory}: {what}")
     directory = directory.resolve()
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError as error:
+        raise RunError(f"{bytes(directory)!r}: its name is not UTF-8, so its tables cannot be read") from error
     if not (directory / "run.json").exists():
         raise _no_run_file(directory)
     return directory, _run_info(directory / "run.json")

@@ -79,6 +79,8 @@ def _run_cli(arguments: Sequence[str]) -> int:
         from scenarios.cli.app import run_app
         from scenarios.cli.old_spellings import in_new_spelling
 
+        for each in arguments:
+            _check_decoded(each)
         given, changed = in_new_spelling(arguments)
         for words in changed:
             print(f"zonelab: {words}; the old spelling works until 1.0", file=sys.stderr)  # noqa: T201
@@ -87,6 +89,16 @@ def _run_cli(arguments: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, arguments)
     return code
+
+
+def _check_decoded(argument: str) -> None:
+    """Raises ``NotAccepted`` for bytes that are not text in the encoding of this system."""
+    from scenarios.errors import NotAccepted
+
+    try:
+        argument.encode()
+    except UnicodeEncodeError as error:
+        raise NotAccepted(f"argument: got {os.fsencode(argument)!r}; accepted: text in UTF-8") from error
 
 
 def _hear_ctrl_c() -> None:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from analysis.checkers.consistency.verdict import MEANINGS
 from analysis.checkers.verdict import MEANING_OF
-from analysis.proportions import proportion_interval
+from analysis.proportions import share_json, share_words
 from scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.shrink.search import violation_named
@@ -61,11 +61,10 @@ class HuntResult:
 
     @property
     def judged(self) -> int:
-        """Of so many runs a share is told."""
-        return max(1, len(self.outcomes) - len(self.undecided))
+        """How many runs are valid or invalid."""
+        return sum(isinstance(outcome.valid, bool) for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
-        interval = proportion_interval(self.failing, self.judged)
         return {
             "scenario": self.scenario,
             "runs": len(self.outcomes),
@@ -73,7 +72,7 @@ class HuntResult:
             "complete": self.complete,
             "failing": self.failing,
             "unknown": len(self.undecided),
-            "failure_rate": {"low": interval.low, "high": interval.high},
+            "failure_rate": share_json(self.failing, self.judged),
             "repeated": sum(outcome.repeated for outcome in self.outcomes),
             "broken": {str(one.seed): one.difference or one.error for one in self.broken},
             "groups": {
@@ -112,8 +111,7 @@ class HuntResult:
         return table
 
     def _share(self, hits: int) -> str:
-        interval = proportion_interval(hits, self.judged)
-        return f"{interval.low:.2%} to {interval.high:.2%}"
+        return share_words(hits, self.judged, decimals=2)
 
     @property
     def _unit(self) -> str:
@@ -125,7 +123,8 @@ class HuntResult:
             return ["No seed was run."]
         pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
         totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
-        sentences = [f"{totals}; {self.failing:,} failed ({self._share(self.failing)})."]
+        failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
+        sentences = [f"{totals}; {failed}."]
         if self.undecided:
             first = ", ".join(str(one.seed) for one in self.undecided[:SEEDS_SHOWN])
             words = f"{len(self.undecided):,} runs could not be judged and count for no share"

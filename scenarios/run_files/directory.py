@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cluster.votes.levels import Level
+from scenarios.errors import in_utf8
 from scenarios.spec.queue_factory import sources
 
 LATEST = "latest"
@@ -30,8 +31,11 @@ class Named(Protocol):
 
 
 def create_run_directory(runs: Path, scenario: Named, started: datetime) -> Path:
-    """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second."""
-    parent = runs / scenario.name
+    """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second.
+
+    Raises ``NotAccepted`` if its name would not be UTF-8.
+    """
+    parent = in_utf8(runs) / scenario.name
     stem = f"{started.astimezone(UTC):%Y%m%dT%H%M%S}-{scenario.level}-{scenario.seed}"
     for attempt in range(1, _ATTEMPTS_MAX):
         directory = parent / (stem if attempt == 1 else f"{stem}-{attempt}")

@@ -93,7 +93,7 @@ class OptionReport(PairedReport[Cell]):
 
     def _row(self, cell: Cell) -> tuple[str, ...]:
         result, (options, _) = self.study.rows[cell], cell
-        runs = max(1, result.runs)
+        runs, begun = max(1, result.runs), result.numbers.get(BEGUN, 0)
         classes = (f"{name} {1000 * result.failing_runs(name) / runs:.0f}" for name in result.failing)
         done = _done_by_options(result).items()
         fewer, more = changed(self.study, cell)
@@ -105,7 +105,7 @@ class OptionReport(PairedReport[Cell]):
             " + ".join(options) or "none",
             failing_per_1000(result),
             "; ".join(classes) or "none",
-            f"{100 * result.numbers.get(ANSWERED, 0) / max(1, result.numbers.get(BEGUN, 0)):.1f}",
+            f"{100 * result.numbers.get(ANSWERED, 0) / begun:.1f}" if begun else "–",
             "; ".join(f"{name} {number / runs:.1f}" for name, number in done if "rounds" not in name) or "nothing",
             "; ".join(changes) or "–" if options else "",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self
 
-from analysis.proportions import proportion_interval
+from analysis.proportions import proportion_interval, share_json
 from scenarios.many_runs.state import RunState
 from scenarios.studies.page import markdown_rows, provenance
 from scenarios.studies.paired import Measured, PairedStudy, Row, RowResult, paired_state
@@ -73,15 +73,16 @@ class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
 
 
 def failing_per_1000(result: RowResult) -> str:
+    if not result.runs:
+        return "–"
     interval = proportion_interval(result.failed_runs, result.runs)
     low, high = 1000 * interval.low, 1000 * interval.high
-    return f"{1000 * result.failed_runs / max(1, result.runs):.0f} ({low:.0f} to {high:.0f})"
+    return f"{1000 * result.failed_runs / result.runs:.0f} ({low:.0f} to {high:.0f})"
 
 
 def failing_json(result: RowResult) -> dict[str, Any]:
-    interval = proportion_interval(result.failed_runs, result.runs)
     return {
         "runs": result.runs,
         "failing": result.failed_runs,
-        "share": {"low": interval.low, "high": interval.high},
+        "share": share_json(result.failed_runs, result.runs),
     }

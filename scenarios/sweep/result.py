@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from analysis.proportions import Interval
+from analysis.proportions import Interval, share_words
 from scenarios.sweep.every_setting import Found
 from scenarios.sweep.one_run import DUPLICATES, QUANTILES
 from scenarios.sweep.rows import Difference, Estimate, Row
@@ -65,15 +65,21 @@ def _in_ms(operations: Sequence[str]) -> list[str]:
 
 
 def _known(row: Row) -> list[str]:
-    judged = row.runs - len(row.undecided)
     undecided = f"\n{len(row.undecided)} undecided" if row.undecided else ""
-    failing = f"{row.failing} of {judged}\n{row.share.low:.1%} to {row.share.high:.1%}{undecided}"
+    failing = f"{row.failing} of {row.judged}\n{share_words(row.failing, row.judged)}{undecided}"
     cases = "\n".join(f"{name} {count:,} ({row.runs_with[name]})" for name, count in row.cases.items())
-    return [lines_of(row.setting), f"{row.runs:,}", failing, cases or "none"]
+    return [
+        lines_of(row.setting),
+        f"{row.runs:,}",
+        failing if row.judged else f"–{undecided}",
+        cases or ("none" if row.runs else "–"),
+    ]
 
 
 def _share(difference: Difference) -> str:
     share = difference.share
+    if share is None:
+        return "–"
     return f"{share.value:+.1%}\n{_between(share.interval, lambda value: f'{value:+.1%}')}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.proportions import Interval, proportion_interval
+from analysis.proportions import Interval, share_json
 from analysis.statistics import (
     mean_interval,
     paired_share_interval,
@@ -35,13 +35,14 @@ class Estimate:
 class Difference:
     """To the first setting, over the ``pairs`` of runs of one seed that both have a verdict of true or false.
 
-    ``worse``, ``better``: pairs in which only this setting's run failed, or only the first one's.
+    ``worse``, ``better``: pairs in which only this setting's run failed, or only the first one's. ``share``: how much
+    more often it fails, None without a pair.
     """
 
     pairs: int
     worse: int
     better: int
-    share: Estimate
+    share: Estimate | None
     numbers: Mapping[str, Estimate]
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +50,7 @@ class Difference:
             "pairs": self.pairs,
             "worse": self.worse,
             "better": self.better,
-            "failing_share": self.share.to_json(),
+            "failing_share": self.share and self.share.to_json(),
             "numbers": {name: one.to_json() for name, one in self.numbers.items()},
         }
 
@@ -74,9 +75,9 @@ class Row:
     difference: Difference | None
 
     @property
-    def share(self) -> Interval:
-        """Of failing runs, among those with a verdict of true or false."""
-        return proportion_interval(self.failing, self.runs - len(self.undecided))
+    def judged(self) -> int:
+        """How many runs are valid or invalid: what ``failing`` is a share of."""
+        return self.runs - len(self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -84,7 +85,7 @@ class Row:
             "runs": self.runs,
             "undecided": {str(seed): why for seed, why in self.undecided.items()},
             "failing": self.failing,
-            "failing_share": {"low": self.share.low, "high": self.share.high},
+            "failing_share": share_json(self.failing, self.judged),
             "messages": self.messages,
             "cases": dict(self.cases),
             "runs_with": dict(self.runs_with),
@@ -133,9 +134,10 @@ def _difference(runs: Runs, first: Runs) -> Difference:
         ]
         if both:
             changes[name] = _estimate(name, [after - before for before, after in both])
-    share = Estimate(
-        value=(worse - better) / max(1, len(pairs)), interval=paired_share_interval(better, worse, len(pairs))
-    )
+    share = None
+    if pairs:
+        value, interval = (worse - better) / len(pairs), paired_share_interval(better, worse, len(pairs))
+        share = Estimate(value=value, interval=interval)
     return Difference(pairs=len(pairs), worse=worse, better=better, share=share, numbers=changes)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from analysis.checkers.order.properties import LABELS, Property
-from analysis.proportions import proportion_interval
+from analysis.proportions import share_words
 from analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
 from analysis.spark.inputs import left_out_words
 from scenarios.terminal.console import milliseconds
@@ -51,15 +51,13 @@ def _order_cases(figures: OrderFigures | None) -> str:
     found = f"{figures.cases:,}, {figures.chances:,} chances"
     if figures.runs == 1:
         return found
-    share = proportion_interval(figures.runs_with, figures.runs)
-    return f"{found} in {figures.runs_with} runs ({share.low:.1%} to {share.high:.1%})"
+    return f"{found} in {figures.runs_with} runs ({share_words(figures.runs_with, figures.runs)})"
 
 
 def _cases(row: SettingFigures, name: str) -> str:
     if row.runs == 1:
         return f"{row.counts[name]:,}"
-    share = proportion_interval(row.runs_with[name], row.runs)
-    return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share.low:.1%} to {share.high:.1%})"
+    return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share_words(row.runs_with[name], row.runs)})"
 
 
 def operation_table(aggregates: Aggregates, *, title: str = "operations") -> Table:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.comparison.confirmation import Confirmed
-from analysis.proportions import proportion_interval
+from analysis.proportions import share_words
 from analysis.rates.decisions import Status
 from scenarios.terminal.junit import Case, Outcome, Suite
 from scenarios.verbs.judged.runs import MEANING_OF, SHOWN
@@ -28,7 +28,7 @@ def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
     for name in dict.fromkeys((*scenario.forbidden, *found)):
         told = _of_seeds(found[name], hunted.judged) if name in found else ()
-        cases.append(Case.of(group, name, Outcome.FAILURE, *told))
+        cases.append(Case.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
     undecided = [one.seed for one in hunted.outcomes if one.valid == "unknown"]
     if undecided:
         told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
@@ -55,11 +55,14 @@ def matrix_suite(report: "MatrixReport") -> Suite:
 
 def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Case:
     group, case = f"zonelab.matrix.{cell['engine']}.{cell['mode']}.{cell['level']}", f"{cell['faults']}: {name}"
-    if not cell["runs"]:
-        return Case.of(group, case, Outcome.SKIPPED, "not judged: no run was made")
+    if not cell["decided"]:
+        return _unjudged(group, case)
     if not found["failing"]:
         return Case(group=group, name=case)
-    lines = [f"{name} in {_share(found['failing'], cell['runs'])}: {MEANING_OF[name]}", f"seed {found['first_seed']}"]
+    lines = [
+        f"{name} in {_share(found['failing'], cell['decided'])}: {MEANING_OF[name]}",
+        f"seed {found['first_seed']}",
+    ]
     lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
     return Case.of(group, case, Outcome.FAILURE, *lines)
 
@@ -73,7 +76,8 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
         for one in dict.fromkeys(forbidden[row.setting]):
             hits = row.runs_with.get(one, 0)
             told = f"{one} in {_share(hits, row.runs)}: {MEANING_OF[one]}", f"again: {done.command}"
-            cases.append(Case.of(name, one, Outcome.FAILURE, *(told if hits else ())))
+            told_of_hits = told if hits else ()
+            cases.append(Case.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one))
         if row.undecided:
             told = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
             cases.append(Case.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
@@ -132,9 +136,12 @@ def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:
     return Case.of(group, "every run was made", Outcome.ERROR, *told)
 
 
+def _unjudged(group: str, name: str) -> Case:
+    return Case.of(group, name, Outcome.SKIPPED, "not judged: no run is valid or invalid")
+
+
 def _share(hits: int, runs: int) -> str:
-    interval = proportion_interval(hits, runs)
-    return f"{hits:,} of {runs:,} runs ({interval.low:.2%} to {interval.high:.2%} with 95 % confidence)"
+    return f"{hits:,} of {runs:,} runs ({share_words(hits, runs, decimals=2)} with 95 % confidence)"
 
 
 def _seeds(seeds: Sequence[int]) -> str:

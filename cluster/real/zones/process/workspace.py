@@ -6,12 +6,21 @@ import tempfile
 from pathlib import Path
 
 from cluster.real.owner import Owner
+from cluster.zone import ZoneError
 
 PREFIX = "zonelab-"
 
 
 def create_directory(zone: str) -> Path:
-    """A new directory for one zone's files, readable by its owner only."""
+    """A new directory for one zone's files, readable by its owner only.
+
+    Raises ``ZoneError`` if temporary files are kept where the name is not UTF-8, which no server's configuration takes.
+    """
+    try:
+        tempfile.gettempdir().encode()
+    except UnicodeEncodeError as error:
+        got = os.fsencode(tempfile.gettempdir())
+        raise ZoneError(f"TMPDIR: got {got!r}; accepted: a directory whose name is UTF-8") from error
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{Owner.current()}-{zone}-"))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cluster.real.owner import Owner
 from cluster.real.zones.process.workspace import create_directory, remove_stale_directories
+from cluster.zone import ZoneError
 
 
 @pytest.fixture
@@ -30,6 +31,12 @@ def dead_owner():
 def start_ticks(pid):
     with open(f"/proc/{pid}/stat") as stat:
         return int(stat.read().rpartition(")")[2].split()[19])
+
+
+def test_temporary_files_in_a_folder_whose_name_is_not_utf8_are_refused(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", os.fsdecode(b"/tmp/\xff"))
+    with pytest.raises(ZoneError, match=r"TMPDIR: got b'/tmp/\\xff'; accepted: a directory whose name is UTF-8"):
+        create_directory("a")
 
 
 def test_an_owner_survives_being_written_and_read():

@@ -34,6 +34,30 @@ def test_the_library_is_listed_with_loads_and_faults(capsys: pytest.CaptureFixtu
     assert all(name in told for name in (*library.library_names(), "swizzle_clog", "none"))
 
 
+@pytest.mark.parametrize("words", [["run", "steady", "--on", "sim"], ["hunt", "steady"], ["up"], ["report"]])
+def test_an_argument_that_is_not_utf8_is_refused(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / os.fsdecode(b"folder-\xff")
+    assert cli.run_cli([*words, *(["--dir"] if words != ["report"] else []), str(folder)]) == 64
+    said = capsys.readouterr().err
+    assert said == f"zonelab: argument: got {os.fsencode(folder)!r}; accepted: text in UTF-8\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_in_a_folder_whose_name_is_not_utf8_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Its tables could be written there, and not be read when it has ended."""
+    folder = tmp_path / os.fsdecode(b"folder-\xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert cli.run_cli(["run", "steady", "--on", "sim"]) == 64
+    assert f"directory: got {os.fsencode(folder / 'runs')!r}; accepted: a name in UTF-8" in capsys.readouterr().err
+    assert not list(folder.iterdir())
+    (folder / "old").mkdir()
+    assert cli.run_cli(["check", "old"]) == 3
+    assert capsys.readouterr().err.count("its name is not UTF-8") == 1
+
+
 @pytest.mark.parametrize("words", [["scenarios"], ["run", "--help"]])
 def test_a_closed_pipe_ends_with_141_and_without_a_word(words: list[str]):
     """1 would say that a run is invalid. The output is shorter than the pipe's buffer, so only a flush can fail."""

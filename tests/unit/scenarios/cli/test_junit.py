@@ -4,6 +4,7 @@ Method: run command lines in this process on runs made by hand and short simulat
 """
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,8 +19,11 @@ from scenarios.cli.main import run_cli
 from scenarios.hunt.findings import Group, HuntResult
 from scenarios.hunt.seeds import Outcome
 from scenarios.spec.reading import load_scenario
+from scenarios.sweep.one_run import SweptRun
+from scenarios.sweep.result import SweepResult
+from scenarios.sweep.rows import row_of
 from scenarios.terminal.junit import JUnitFile
-from scenarios.verbs.judged.studies import hunt_suite
+from scenarios.verbs.judged.studies import hunt_suite, sweep_suite
 
 HOSTILE = '<script>alert("x")</script>&\'"]]>\x1b[31m\x00'
 JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare", "evaluate"}
@@ -168,7 +172,7 @@ def test_a_hunt_tells_shares_broken_seeds_and_seeds_without_a_verdict(tmp_path: 
     found = cases(tmp_path / "out.xml")
     how, told = found["lost"]
     assert (how, told.splitlines()[1:]) == ("failure", ["seeds 2", "again: zonelab replay lost.yaml"])
-    assert told.startswith("lost in 1 of 4 runs (0.63% to 80.59% with 95 % confidence): ")
+    assert told.startswith("lost in 1 of 3 runs (0.84% to 90.57% with 95 % confidence): ")
     assert found["stuck"] == ("passed", "")
     assert found["every run was made"][0] == "error"
     assert found["seeds without a verdict"] == (
@@ -176,6 +180,42 @@ def test_a_hunt_tells_shares_broken_seeds_and_seeds_without_a_verdict(tmp_path: 
         "not judged: 1 of 5 seeds are neither valid nor invalid\nseeds 3",
     )
     assert [found[f"seed {seed}"][1].splitlines()[0] for seed in (4, 5)] == ["no room", "event 9"]
+
+
+def test_where_no_run_could_be_judged_no_share_is_told_and_no_case_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    hunted = HuntResult(
+        scenario="steady",
+        directory=tmp_path,
+        outcomes=(outcome(1, valid=None), outcome(2, valid="unknown")),
+        groups=(),
+        complete=True,
+        resumed=0,
+        command="zonelab hunt steady",
+    )
+    hunted.print()
+    told = capsys.readouterr().out
+    assert "2 runs, 20 messages, 0 s of virtual time; none could be judged." in told
+    assert "%" not in told
+    assert hunted.to_json()["failure_rate"] is None
+    broken = SweptRun(valid=None, cases={}, numbers={}, messages=0, problem="no room")
+    rows = tuple(row_of(level, {1: broken}, {2: "killed"}, first=first) for level, first in (("a", None), ("b", {})))
+    sweep = SweepResult(
+        **{"scenario": "steady", "directory": tmp_path, "command": "zonelab sweep steady", "seeds": range(1, 3)},
+        **{"environment": {}, "rows": rows, "known": 0, "complete": True},
+    )
+    sweep.print()
+    figures = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("a ", "b "))]
+    assert len(figures) == 3
+    assert not any(figure in line for line in figures for figure in ("%", "none", "of 0"))
+    assert [row.to_json()["failing_share"] for row in rows] == [None, None]
+    difference = rows[1].to_json()["difference"]
+    assert (difference["pairs"], difference["failing_share"]) == (0, None)
+    suites = hunt_suite(hunted, load_scenario("steady")), sweep_suite(replace(sweep, rows=rows[1:]), {"b": ["lost"]})
+    for suite in suites:
+        JUnitFile(tmp_path / "out.xml").write(suite)
+        assert cases(tmp_path / "out.xml")["lost"] == ("skipped", "not judged: no run is valid or invalid")
 
 
 def test_a_matrix_has_a_case_a_cell_and_class_and_an_ablation_one_a_mechanism(
