@@ -155,7 +155,7 @@ class EvaluationResult:
         if self.confirmation is not None:
             self.confirmation.print()
         for sentence in self.sentences():
-            console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console().print(sentence, highlight=False, soft_wrap=True)
 
     def sentences(self) -> Iterator[str]:
         """The answer, its reasons, what is assumed, what would change it, and how it was found, line by line."""

@@ -26,7 +26,6 @@ class Written:
         console().print(
             f"{self.path}: change what differs from yours, then: zonelab evaluate {self.path}",
             highlight=False,
-            markup=False,
             soft_wrap=True,
         )
 

@@ -99,7 +99,7 @@ class HuntResult:
             out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
             words = f"  zonelab shrink {group.counterexample} --class {group.name}"
             out.print(words, highlight=False, soft_wrap=True)
-        out.print(f"\nAgain, or on: {self.command}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:
         table = Table(show_edge=False, pad_edge=False)

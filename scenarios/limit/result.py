@@ -27,7 +27,7 @@ class LimitResult(Found[LimitRow]):
     def print(self) -> None:
         print_rows(HEADINGS, limit_cells(self.rows), ())
         for sentence in self._sentences():
-            console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console().print(sentence, highlight=False, soft_wrap=True)
 
     def _sentences(self) -> Iterator[str]:
         yield f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}."

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scenarios.terminal.console import milliseconds, print_table
+from scenarios.terminal.console import BAD, Cell, milliseconds, print_table, styled
 
 _GOOD = "running"
 _NAMES = ("dc", "node", "zone", "link")
@@ -113,7 +113,7 @@ def _recent(status: dict[str, Any]) -> Table:
     return table
 
 
-def _figures(counted: dict[str, Any] | None) -> list[str]:
+def _figures(counted: dict[str, Any] | None) -> list[Cell]:
     if counted is None:
         return ["–"] * 7
     latency = counted["latency_ms"]
@@ -124,15 +124,15 @@ def _figures(counted: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _reached(connected: dict[str, bool]) -> str:
+def _reached(connected: dict[str, bool]) -> Cell:
     """By name while they are few, or all but a few."""
     reached = sorted(name for name, up in connected.items() if up)
     if len(connected) <= _NAMED_MAX or not reached:
-        return " ".join(reached) or "[bold red]none[/]"
+        return " ".join(reached) or styled("none", BAD)
     missing = sorted(name for name, up in connected.items() if not up)
     if len(missing) > _MISSING_MAX:
-        return f"[bold red]{len(reached)} of {len(connected)}[/]"
-    return f"all but [bold red]{' '.join(missing)}[/]" if missing else f"all {len(connected)}"
+        return styled(f"{len(reached)} of {len(connected)}", BAD)
+    return Text.assemble("all but ", (" ".join(missing), BAD)) if missing else f"all {len(connected)}"
 
 
 def _levels(status: dict[str, Any]) -> Table:
@@ -156,7 +156,7 @@ def _options(status: dict[str, Any]) -> Table:
 def _notices(status: dict[str, Any]) -> Table:
     table = _table("What clients are not told", "notice")
     for sentence in status["notices"]:
-        table.add_row(Text(sentence))
+        table.add_row(sentence)
     return table
 
 
@@ -186,7 +186,7 @@ def _links(links: list[dict[str, Any]], *, of: int) -> Table:
     title = "Links" if len(links) == of else f"Links under a fault, {len(links)} of {of}"
     table = _table(title, "link", "lag", "cut", "loss", "duplicated", "in flight", numbers=3)
     for link in links:
-        cut = f"[bold red]{link['cut']}[/]" if link["cut"] else "–"
+        cut = styled(str(link["cut"]), BAD) if link["cut"] else "–"
         shares = (f"{link[name]:.1%}" if link[name] else "–" for name in ("loss", "duplicate"))
         table.add_row(link["link"], link["lag"], cut, *shares, f"{link['in_flight']:,}")
     return table
@@ -200,9 +200,9 @@ def _faults(status: dict[str, Any]) -> Table:
     return table
 
 
-def _state(state: str) -> str:
-    return state if state == _GOOD else f"[bold red]{state}[/]"
+def _state(state: str) -> Cell:
+    return state if state == _GOOD else styled(state, BAD)
 
 
-def _server(state: str, troubles: str) -> str:
-    return f"{_state(state)}, [bold red]{troubles}[/]" if troubles and state == _GOOD else _state(state)
+def _server(state: str, troubles: str) -> Cell:
+    return Text.assemble(_state(state), ", ", (troubles, BAD)) if troubles and state == _GOOD else _state(state)

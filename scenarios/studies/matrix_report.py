@@ -39,7 +39,7 @@ from scenarios.studies.matrix import (
 from scenarios.studies.page import effort, provenance, share
 from scenarios.studies.standing import HEADINGS, OrderTotals
 from scenarios.studies.study_report import StudyReport
-from scenarios.terminal.console import console
+from scenarios.terminal.console import console, styled
 
 _SMALL = 0.01
 """Shares below this need more digits."""
@@ -217,7 +217,7 @@ class MatrixReport(StudyReport[Matrix]):
         for heading in ("faults", *LEVELS_OF_ONE_DC):
             table.add_column(heading)
         for name, texts in self._rows(mode):
-            table.add_row(name, *(f"[red]{text}[/]" if text and "held" not in text else text for text in texts))
+            table.add_row(name, *(styled(text, "red") if text and "held" not in text else text for text in texts))
         return table
 
     def _markdown(self, mode: EngineMode) -> str:

@@ -32,12 +32,12 @@ class SweepResult(Found[Row]):
         )
         print_rows(headings, ([*_known(row), *_cells(row.numbers, operations)] for row in self.rows), ())
         if len(self.rows) > 1:
-            console().print(f"\nDifference to {self.rows[0].setting}, seed by seed:", highlight=False, markup=False)
+            console().print(f"\nDifference to {self.rows[0].setting}, seed by seed:", highlight=False)
             changed = [(row.setting, row.difference) for row in self.rows if row.difference is not None]
             rows = ([name, _share(one), *_cells(one.numbers, operations, signed=True)] for name, one in changed)
             print_rows(("setting", "failing (95 %)", "duplicates a message", *_in_ms(operations)), rows, ())
         for sentence in self._sentences():
-            console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console().print(sentence, highlight=False, soft_wrap=True)
 
     def _sentences(self) -> Iterator[str]:
         runs, messages = sum(row.runs for row in self.rows), sum(row.messages for row in self.rows)

@@ -6,24 +6,39 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 WIDTH_WITHOUT_TERMINAL = 120
+
+BAD = "bold red"
+
+Cell = str | Text
 
 
 def console() -> Console:
     """For results, on stdout: as wide as the terminal, or wide enough for every table where there is none."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else WIDTH_WITHOUT_TERMINAL)
+    return Console(width=None if known else WIDTH_WITHOUT_TERMINAL, markup=False, emoji=False)
+
+
+def error_console() -> Console:
+    """For progress and notes, on stderr."""
+    return Console(stderr=True, markup=False, emoji=False)
+
+
+def styled(text: str, style: str) -> Text:
+    """``text`` in ``style``: what is shown is never markup, as it may have values of users."""
+    return Text(text, style=style)
 
 
 def print_table(table: Table) -> None:
     console().print(table)
 
 
-def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str]) -> None:
+def print_rows(headings: Sequence[str], rows: Iterable[Sequence[Cell]], sentences: Iterable[str]) -> None:
     """A table on the terminal, and the sentences about it. What names a row is kept whole where that leaves room."""
     out, told = console(), list(rows)
-    longest = max((len(line) for row in told for line in row[0].splitlines()), default=0)
+    longest = max((len(line) for row in told for line in str(row[0]).splitlines()), default=0)
     table = Table(show_edge=False, pad_edge=False)
     for place, heading in enumerate(headings):
         table.add_column(heading, overflow="fold", no_wrap=place == 0 and longest <= out.width // 3)

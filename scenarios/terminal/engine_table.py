@@ -8,7 +8,7 @@ from analysis.message_classes import MessageClass
 from analysis.summary.result import Result
 from engine.queue import Features
 from scenarios.spec.engines import Engine
-from scenarios.terminal.console import milliseconds
+from scenarios.terminal.console import Cell, milliseconds, styled
 from scenarios.terminal.run_table import COLOURS
 
 
@@ -51,11 +51,11 @@ def compared_table(rows: Sequence[tuple[str, str, Result | None]], *, title: str
     return table
 
 
-def _cells(result: Result) -> list[str]:
+def _cells(result: Result) -> list[Cell]:
     verdict, late_ms = result.verdict, result.verdict.lateness_ms.get("all", {})
     found = ", ".join(f"{verdict.counts[name]:,} {name.replace('_', ' ')}" for name in verdict.violated)
     return [
-        f"[{COLOURS[result.words]}]{result.words}[/]",
+        styled(result.words, COLOURS[result.words]),
         found or "none",
         f"{verdict.counts[MessageClass.REDELIVERED]:,}",
         *(milliseconds(late_ms.get(name)) for name in ("p50", "p99")),

@@ -29,4 +29,4 @@ class LiveTables:
             self._live.update(Group(*tables), refresh=True)
             return
         for line in lines:
-            self._out.print(line, soft_wrap=True, highlight=False, markup=False)
+            self._out.print(line, soft_wrap=True, highlight=False)

@@ -11,16 +11,17 @@ from analysis.checkers.order.waiting import Standstill
 from analysis.checkers.verdict import Verdict
 from analysis.runs.info import NANOSECONDS_PER_MS
 from analysis.summary.partitions import PartitionState
+from scenarios.terminal.console import BAD, Cell, styled
 
 
-def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[str]]]:
+def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Cell]]]:
     """A row a property, with how often it could have been broken, and one of the partitions that stood still."""
     for name in Property:
         yield f"{name} {LABELS[name]}", [_cell(verdict.order, name) for verdict in verdicts]
     yield "partitions stood still", [_blocked(verdict.order) for verdict in verdicts]
 
 
-def _cell(order: OrderVerdict | None, name: Property) -> str:
+def _cell(order: OrderVerdict | None, name: Property) -> Cell:
     if order is None:
         return "no order"
     held, tries = order.of(name), order.opportunities[name]
@@ -29,7 +30,7 @@ def _cell(order: OrderVerdict | None, name: Property) -> str:
     if held == "holds":
         return f"holds in {tries:,}"
     text = f"broken {order.counts[name]:,} in {tries:,}"
-    return f"[bold red]{text}[/bold red]" if name in order.forbid else text
+    return styled(text, BAD) if name in order.forbid else text
 
 
 def _blocked(order: OrderVerdict | None) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 from analysis.pbs.estimates import Estimate
 from analysis.pbs.prediction import Prediction, Row
 from analysis.pbs.reproduction import Reproduced, Reproduction
 from analysis.pbs.rules import Quorum
+from scenarios.terminal.console import Cell
 
 NONE = "–"
 
@@ -29,7 +31,7 @@ def prediction_table(prediction: Prediction) -> Table:
     return table
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row) -> list[Cell]:
     latencies = [_cell(found[share]) for found in (row.write_ms, row.read_ms) for share in SHOWN]
     return [*latencies, *(_cell(one, decimals=4) for one in row.consistent.values()), _cell(row.visible_after_ms)]
 
@@ -46,7 +48,7 @@ def reproduction_table(reproduction: Reproduction) -> Table:
     return table
 
 
-def _reproduced(row: Reproduced) -> Sequence[str]:
+def _reproduced(row: Reproduced) -> Sequence[Cell]:
     paper = row.published
     return (
         f"{row.quorum.r} {row.quorum.w}",
@@ -65,14 +67,14 @@ def _table(first: str, headings: Sequence[str]) -> Table:
     return table
 
 
-def _cell(one: Estimate | None, *, decimals: int | None = None) -> str:
+def _cell(one: Estimate | None, *, decimals: int | None = None) -> Cell:
     """With ``decimals`` a share; otherwise a time, with four significant digits."""
     if one is None:
         return NONE
     value, low, high = (None if each is None else _number(each, decimals) for each in (one.value, one.low, one.high))
     if low is None or high is None:
-        return f"{value}\n[dim]too few[/]"
-    return f"{value}\n" if low == high else f"{value}\n[dim]{low}–{high}[/]"
+        return Text.assemble(f"{value}\n", ("too few", "dim"))
+    return f"{value}\n" if low == high else Text.assemble(f"{value}\n", (f"{low}–{high}", "dim"))
 
 
 def _number(value: float, decimals: int | None) -> str:

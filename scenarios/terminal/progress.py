@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,6 +19,7 @@ from rich.progress import (
 
 from scenarios.clients.recorder import Outcome
 from scenarios.spec.scenario import Scenario
+from scenarios.terminal.console import error_console
 from scenarios.terminal.forecast import LONG_S, forecast
 
 LINES = 10
@@ -37,7 +37,7 @@ class _Bars:
     """Bars of ``columns``, which nobody sees without a terminal: then there are the lines that ``_line`` writes."""
 
     def __init__(self, *columns: ProgressColumn) -> None:
-        terminal = Console(stderr=True)
+        terminal = error_console()
         self._bars = Progress(*columns, console=terminal, disable=not terminal.is_terminal)
 
     def __enter__(self) -> Self:
@@ -54,7 +54,7 @@ class _Bars:
 
     def tell(self, words: str) -> None:
         """A line above the bars, on a terminal and without one."""
-        self._bars.console.print(words, highlight=False, markup=False, soft_wrap=True)
+        self._bars.console.print(words, highlight=False, soft_wrap=True)
 
     def _line(self, *parts: str, separator: str) -> None:
         if self._bars.disable:
@@ -70,10 +70,10 @@ class Display(_Bars):
     def __init__(self) -> None:
         super().__init__(
             SpinnerColumn(finished_text="✓"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=16),
-            TextColumn("{task.fields[phase]:<9}"),
-            TextColumn("{task.fields[counts]}"),
+            TextColumn("{task.fields[phase]:<9}", markup=False),
+            TextColumn("{task.fields[counts]}", markup=False),
         )
         self._title = ""
         self._counts: Counts = {}
@@ -125,10 +125,10 @@ class RunBar(_Bars):
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}") if note else TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False) if note else TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
         self._title, self._unit = title, unit

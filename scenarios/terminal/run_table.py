@@ -7,7 +7,7 @@ from rich.table import Table
 
 from analysis.message_classes import MessageClass
 from analysis.summary.result import Result
-from scenarios.terminal.console import milliseconds
+from scenarios.terminal.console import BAD, Cell, milliseconds, styled
 from scenarios.terminal.order_rows import order_rows
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
@@ -33,15 +33,16 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
         for label, cells in order_rows([result.verdict for result in results]):
             table.add_row(label, *cells)
         table.add_section()
-    table.add_row("[bold]verdict[/bold]", *(f"[bold {COLOURS[result.words]}]{result.words}[/]" for result in results))
+    verdicts = (styled(result.words, f"bold {COLOURS[result.words]}") for result in results)
+    table.add_row(styled("verdict", "bold"), *verdicts)
     return table
 
 
-def _cell(row: _Row, result: Result) -> str:
+def _cell(row: _Row, result: Result) -> Cell:
     text = row.value(result)
     if row.message_class is None or row.message_class not in result.verdict.violated:
         return text
-    return f"[bold red]{text}[/bold red]"
+    return styled(text, BAD)
 
 
 def _total(label: str, name: str) -> _Row:

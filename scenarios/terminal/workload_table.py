@@ -8,7 +8,7 @@ from rich.table import Table
 
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
 from analysis.summary.access_summary import AccessSummary
-from scenarios.terminal.console import milliseconds
+from scenarios.terminal.console import BAD, Cell, milliseconds, styled
 from scenarios.terminal.run_table import COLOURS
 
 
@@ -59,7 +59,8 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
             label = f"stale reads behind, {unit}, p50 / p99"
             table.add_row(label, *(_behind(result, unit) for result in results))
     table.add_section()
-    table.add_row("[bold]verdict[/bold]", *(f"[bold {COLOURS[one.words]}]{one.words}[/]" for one in results))
+    verdicts = (styled(one.words, f"bold {COLOURS[one.words]}") for one in results)
+    table.add_row(styled("verdict", "bold"), *verdicts)
     return table
 
 
@@ -74,9 +75,9 @@ def _latency(result: AccessResult, f: str) -> str:
     return " / ".join(milliseconds(service_ms.get(name)) for name in ("p50", "p99"))
 
 
-def _cases(result: AccessResult, name: Anomaly) -> str:
+def _cases(result: AccessResult, name: Anomaly) -> Cell:
     count = result.verdict.counts[name]
-    return f"[bold red]{count:,}[/bold red]" if count and name in result.verdict.forbid else f"{count:,}"
+    return styled(f"{count:,}", BAD) if count and name in result.verdict.forbid else f"{count:,}"
 
 
 def _share(share: Share | None) -> str:

@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from analysis.spark.aggregates import Aggregates
 from analysis.spark.following.follow import follow
 from analysis.spark.following.follower import SoFar
@@ -16,6 +14,7 @@ from analysis.spark.pipeline import aggregate
 from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.summary.result import Result
 from scenarios.errors import NotAccepted
+from scenarios.terminal.console import error_console
 from scenarios.terminal.live import LiveTables
 from scenarios.terminal.so_far import so_far_line, so_far_tables
 
@@ -74,7 +73,7 @@ def followed(
         raise NotAccepted("--follow: needs --out DIR, which keeps what is counted so far")
     if remote := [one for one in given if is_remote(one)]:
         raise NotAccepted(f"--follow: got {remote[0]}; accepted: runs of this machine, which can be seen to end")
-    with LiveTables(Console(stderr=True)) as live:
+    with LiveTables(error_console()) as live:
 
         def watch(runs: Sequence[SoFar]) -> None:
             live.show((part for run in runs for part in so_far_tables(run)), map(so_far_line, runs))

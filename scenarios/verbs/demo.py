@@ -64,7 +64,7 @@ class Demo:
         out.print()
         for label, path in self._files():
             out.print(f"{label:<15} {_short(path)}", highlight=False, soft_wrap=True)
-        out.print(f"\nAgain: {self.command}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         """Where to look, with a label in front of the first line of each run."""

@@ -68,7 +68,7 @@ class Compared:
         for run in self.runs:
             if run.performed is not None:
                 out.print(f"{run.engine}, {run.mode}: {run.performed.directory}", highlight=False, soft_wrap=True)
-        out.print(f"\nAgain: {self.command}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
     def _notes(self) -> Iterator[str]:
         for run in self.runs:

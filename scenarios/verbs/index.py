@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from analysis.run_index.findings import Status
 from analysis.run_index.index import JSON_NAME, Index, read_index
 from analysis.run_index.many_runs import ManyRuns
@@ -35,11 +33,7 @@ class Indexed:
                     (
                         one.status,
                         one.name,
-                        escape(
-                            " ".join(
-                                filter(None, (one.experiment.scenario, one.experiment.level, one.experiment.setting))
-                            )
-                        ),
+                        " ".join(filter(None, (one.experiment.scenario, one.experiment.level, one.experiment.setting))),
                         f"{one.hits:,} of {one.runs:,}",
                         f"{one.since:,}" + (f", {one.needed:,} more would tell" if one.needed else ""),
                     )
@@ -57,8 +51,8 @@ class Indexed:
             soft_wrap=True,
         )
         for line in index.broken[:5]:
-            out.print(f"broken: {line.place}: {line.problem}", highlight=False, markup=False, soft_wrap=True)
-        out.print(str(self.page), highlight=False, markup=False, soft_wrap=True)
+            out.print(f"broken: {line.place}: {line.problem}", highlight=False, soft_wrap=True)
+        out.print(str(self.page), highlight=False, soft_wrap=True)
 
 
 def index_runs(folder: Path) -> Indexed:

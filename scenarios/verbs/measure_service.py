@@ -86,7 +86,7 @@ class MeasuredService:
         if self.without:
             print_rows(HEADINGS, rows, ())
         for sentence in self.sentences():
-            console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console().print(sentence, highlight=False, soft_wrap=True)
 
     def sentences(self) -> Iterator[str]:
         """What was found, how, and what it does not tell."""

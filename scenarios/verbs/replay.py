@@ -44,7 +44,7 @@ class ReplayedMachine:
 
     def print(self) -> None:
         words = "The same failure." if self.same else "Another failure." if self.fails else "It does not fail any more."
-        console().print("\n".join(filter(None, [self.fails, words])), highlight=False, markup=False, soft_wrap=True)
+        console().print("\n".join(filter(None, [self.fails, words])), highlight=False, soft_wrap=True)
 
 
 def replayed_machine(path: Path) -> ReplayedMachine | None:

@@ -57,13 +57,13 @@ class Performed:
             print_table(tabulated(self.result, title=self.scenario.name))
             out.print()
             for line in (*self.result.verdict.reasons, *notes(self.result)):
-                out.print(line, highlight=False, markup=False, soft_wrap=True)
+                out.print(line, highlight=False, soft_wrap=True)
             out.print()
         for path in (self.directory, *self.illustrations.paths):
             out.print(str(path), highlight=False, soft_wrap=True)
         if self.illustrations.problem:
             out.print(self.illustrations.problem, highlight=False)
-        out.print(f"\nAgain: {self.command}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
 
 
 def perform(

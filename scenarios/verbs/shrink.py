@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console
-
 from analysis.checkers.consistency.verdict import Anomaly
 from analysis.checkers.order.properties import Property
 from analysis.message_classes import MessageClass
@@ -18,7 +16,7 @@ from scenarios.spec.scenario import Scenario
 from scenarios.stories.order_story import order_story
 from scenarios.stories.queue_story import story
 from scenarios.stories.workload_story import access_story
-from scenarios.terminal.console import console
+from scenarios.terminal.console import console, error_console
 
 SHRUNK = "shrunk.yaml"
 STORY = "story.md"
@@ -71,7 +69,7 @@ class Shrinking:
         What is not a file is the name of a shipped scenario, and the place is ``runs/<name>/shrunk-<class>``.
         """
         directory = path.parent if path.is_file() else RUNS / scenario.name / f"shrunk-{kept}"
-        with Console(stderr=True).status("shrinking") as status:
+        with error_console().status("shrinking") as status:
 
             def on_smaller(runs: int, smaller: Scenario) -> None:
                 status.update(f"shrinking: {_size(smaller)} after {runs} runs")
@@ -101,7 +99,7 @@ class Shrinking:
         out.print(f"{_size(self.before)} became {_size(after)}, still {self.shrunk.violation}.", highlight=False)
         limit = "the limit; there may be a smaller run" if self.shrunk.bounded else "nothing smaller was found"
         out.print(f"{self.shrunk.runs} runs: {limit}.\n", highlight=False)
-        out.print(self.story_file.read_text(encoding="utf-8"), highlight=False, markup=False, soft_wrap=True)
+        out.print(self.story_file.read_text(encoding="utf-8"), highlight=False, soft_wrap=True)
         for words in (str(self.story_file), f"zonelab replay {self.scenario_file}"):
             out.print(words, highlight=False, soft_wrap=True)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rich.console import Console
+from rich.text import Text
 
 from cluster.zone import Address
 from scenarios.lags.measurement import FITS_SHOWN, SHARES, Measured, measured
 from scenarios.lags.probe import Probe, measure
 from scenarios.lags.questions import Command
-from scenarios.terminal.console import print_rows
+from scenarios.terminal.console import Cell, error_console, print_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ def measure_lag(
     Raises ``OSError``.
     """
     words = f"{command} to {', '.join(map(str, addresses))} every {every_s * 1000:g} ms for {for_s:g} s"
-    Console(stderr=True).print(words, highlight=False, markup=False, soft_wrap=True)
+    error_console().print(words, highlight=False, soft_wrap=True)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         probes, interrupted = runner.run(_measured(addresses, command, for_s=for_s, every_s=every_s))
     found = [measured(probe, command, folder=folder) for probe in probes if probe.round_trips_ms]
@@ -66,13 +66,13 @@ async def _measured(
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def _rows(found: Sequence[Measured]) -> Iterator[Sequence[str]]:
+def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Cell]]:
     from analysis.lags.distributions import quantiles_ms
 
     shares = [share for share in SHARES.values() if share < 1]
     for one in found:
         known = one.quantiles_ms
-        yield (f"[bold]{one.address}[/], {one.what}", *(_ms(known[name]) for name in SHARES), "")
+        yield (Text.assemble((str(one.address), "bold"), f", {one.what}"), *(_ms(known[name]) for name in SHARES), "")
         for fit in one.fitted[:FITS_SHOWN]:
             there = quantiles_ms(fit.distribution, shares)
             yield (f"  {fit.distribution.text}", *map(_ms, there), "", f"{fit.distance:.3f}")

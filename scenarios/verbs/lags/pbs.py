@@ -41,7 +41,7 @@ class Found:
         out = console()
         out.print(self.table, "")
         for sentence in (*self.sentences, self._about):
-            out.print(sentence, highlight=False, markup=False, soft_wrap=True)
+            out.print(sentence, highlight=False, soft_wrap=True)
 
     @property
     def _about(self) -> str:
