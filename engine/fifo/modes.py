@@ -40,7 +40,7 @@ _RULES = {
 _TIMES = {
     Mode.ROCKETMQ_5_3: Times(),
     Mode.ROCKETMQ_4_9: Times(first_pull=0, revoke_wait=1_000),
-    Mode.FENCED: Times(first_pull=0, revoke_wait=10_000, relock_retry=1_000),
+    Mode.FENCED: Times(first_pull=0, revoke_wait=10_000, relock_retry=1_000, leave=0),
 }
 
 FENCED_RETRIES = 16

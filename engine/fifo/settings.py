@@ -11,7 +11,8 @@ FOREVER = 2**31 - 1
 class Times:
     """In ms, as RocketMQ 5.3 has them; those in ``HARD_CODED`` cannot be set there.
 
-    ``lease``: of a lock at the zones; ``client_lease``: how long after a renewal its owner believes in it. ``idle``
+    ``lease``: of a lock at the zones; ``client_lease``: how long after a renewal its owner believes in it. ``leave``:
+    the most that passes, as is drawn, from a graceful stop's unlock until it leaves the group (measured). ``idle``
     and ``notice`` are ours: between two looks at the end of a log, and at whether members changed, for which RocketMQ
     waits without asking.
     """
@@ -39,6 +40,7 @@ class Times:
     forced_unlock: int = 20_000
     flush_first: int = 10_000
     flush: int = 5_000
+    leave: int = 50
     heartbeat: int = 30_000
     route: int = 30_000
     member_expiry: int = 120_000
@@ -50,7 +52,7 @@ class Times:
     def __post_init__(self) -> None:
         for name in NUMBERS:
             value = getattr(self, name)
-            if value < (0 if name == "first_pull" else 1):
+            if value < (0 if name in ("first_pull", "leave") else 1):
                 raise ValueError(f"{name} must be at least 1 ms, got {value}")
         if self.lease <= self.renew:
             raise ValueError(f"lease must be longer than the time between renewals, {self.renew} ms, got {self.lease}")
@@ -79,7 +81,7 @@ OURS = frozenset({"idle", "notice"})
 HARD_CODED = frozenset(
     {
         *("revoke_wait", "first_pull", "pull_retry", "long_poll", "flush_first", "renew_first", "credit_retry"),
-        *("relock", "relock_in_loop", "relock_retry", "resume", "suspend_least", "suspend_most"),
+        *("relock", "relock_in_loop", "relock_retry", "resume", "suspend_least", "suspend_most", "leave"),
     }
 )
 

@@ -158,7 +158,7 @@ class ConsumeLoop:
         async def relock() -> None:
             times = self._context.times_ms
             await self._context.sleep(pause_ms)
-            if queue.dropped:
+            if queue.dropped or self.stopping:
                 return
             granted = await self._ownership.take(queue.partition)
             lanes, queue.relocking = queue.relocking, []

@@ -6,7 +6,7 @@ from contextlib import suppress
 from engine.common.failures import COMMAND_FAILURES
 from engine.common.lifecycle import Startable
 from engine.fifo.assignment.strategies import strategy
-from engine.fifo.consumer.context import MemberContext
+from engine.fifo.consumer.context import NS_PER_MS, MemberContext
 from engine.fifo.consumer.pull import Pulls
 from engine.fifo.consumer.rebalance import Rebalance
 from engine.fifo.fenced.member.parts import parts_of
@@ -68,8 +68,8 @@ class Member(Startable):
         if self._parts.look_after is not None:
             self._scheduled.append(self._every(times.renew, times.renew, self._parts.look_after, "upkeep"))
         if context.settings.rules.renews_twice:
-            first_ms = times.renew_first + times.renew // 2
-            self._last.append(self._every(times.renew, first_ms, self._ownership.renew_all, "second renewal"))
+            renewal = self._every(times.renew, times.renew_first, self._ownership.renew_all, "second renewal")
+            self._last.append(renewal)
 
     async def close(self) -> None:
         """Stop in RocketMQ's order: unlock, send how far it is, one way, and leave. It waits for no listener.
@@ -87,6 +87,9 @@ class Member(Startable):
         for queue in context.queues.values():
             queue.locked = False
         await self._offsets.flush()
+        if context.times_ms.leave:
+            drawn = context.runtime.random(f"{context.session}: leave")
+            await context.runtime.sleep(round(drawn.uniform(0, context.times_ms.leave) * NS_PER_MS))
         heartbeat.cancel()
         with suppress(*COMMAND_FAILURES):  # it is removed when it was silent for long enough
             await context.zones.members.leave(context.name)

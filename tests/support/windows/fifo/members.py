@@ -67,12 +67,11 @@ def w06_lock_table_lost(stage):
     stage.produce(20)
     stage.joins().until(lambda: stage.finished("m"))
     stage.work_ms, group = 1_500, stage.settings.group
-    stage.in_mid_message()
+    stage.next_message()
     lost = [stage.keys.lock(stage.partition, group), stage.keys.members(group), stage.keys.membership(group)]
     stage.run(stage.lab.direct("a").execute(("DEL", *lost)))
-    ended = len(stage.finished("m"))
     stage.joins("a").until(lambda: stage.told.of("grant", member="a"))
-    granted = stage.told.of("grant", member="a")[0].outcome == "ok" and len(stage.finished("m")) == ended
+    granted = stage.told.of("grant", member="a")[0].outcome == "ok" and stage.works("m")
     stage.pause_ms(5_000)
     return stage.says("a gets the lock while m works" if granted else "a is refused while m works")
 
@@ -285,6 +284,9 @@ def w35_second_timer_locks_again(stage):
     closing = stage.lab.runtime.spawn(stage.programs["m"][0].close(), name="close")
     return stage.takes_over(most_ms=30_000).says(f"closed: {closing.done()}")
 
+
+PHASED = ("w01_zombie_consumer", "w09_stale_cache_after_regain", "w10_zombie_commit")
+"""Courses that depend on when, between two renewals and two flushes, a member stands still."""
 
 MAX_2 = {"reconsumed_max": 2}
 SETTINGS = {

@@ -24,12 +24,12 @@ WORK_MS = 24
 
 
 class FifoStage(JudgedBench):
-    """``wait_ms``: a partition whose head waits longer stands still."""
+    """``wait_ms``: a partition whose head waits longer stands still. ``phase_ms``: so much later a member stops."""
 
-    def __init__(self, lab, mode, *, wait_ms=60_000, **settings):
+    def __init__(self, lab, mode, *, wait_ms=60_000, phase_ms=0, **settings):
         super().__init__(lab, mode, **{"work_ms": WORK_MS, "rules": {"wait_ms": wait_ms}, **settings})
         self.mode, self.views, self.took, self.sends = mode, {}, [], None
-        self.members = {}
+        self.members, self.phase_ms = {}, phase_ms
 
     def produce(self, number, *, first=0, keys="k", partition=None):
         """By one producer."""
@@ -58,11 +58,19 @@ class FifoStage(JudgedBench):
         return self.in_mid_message()
 
     def in_mid_message(self, name="m"):
-        return self.until(lambda: len(self.started(name)) > len(self.finished(name)))
+        return self.until(lambda: self.works(name))
+
+    def next_message(self, name="m"):
+        """It begins one that it has not begun yet."""
+        known = len(self.started(name))
+        return self.until(lambda: len(self.started(name)) > known)
+
+    def works(self, name="m"):
+        return len(self.started(name)) > len(self.finished(name))
 
     def frozen(self):
         """Member m stands still in the middle of a message; n has been a member for some time."""
-        self.working().joins("n").pause_ms(3_000)
+        self.working().joins("n").pause_ms(3_000 + self.phase_ms)
         self.in_mid_message().stop("m")
         return self
 

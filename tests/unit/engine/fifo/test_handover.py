@@ -4,6 +4,9 @@ Method: two members on one simulated zone, times divided by 20. Each test is a w
 5.3.1 themselves.
 """
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from support.engine.fifo_group import GroupBench
 
@@ -44,6 +47,15 @@ def concurrent(bench, *, but=None):
     return found
 
 
+def shortly_before_a_renewal(bench, *, before_ms):
+    """Member m has renewed its locks and will do so again at the time that this returns."""
+    known = len(bench.told.of("renew", member="m"))
+    bench.until(lambda: len(bench.told.of("renew", member="m")) > known)
+    due_ms = bench.told.of("renew", member="m")[-1].time_ms + bench.times_ms.renew
+    bench.pause_ms(due_ms - before_ms - bench.now_ms())
+    return due_ms
+
+
 def first_deliveries(bench):
     return list(dict.fromkeys(bench.started()))
 
@@ -75,7 +87,7 @@ def test_the_batch_in_flight_at_a_revoke_is_delivered_again(lab, mode):
 
 def test_a_graceful_stop_hands_over_quickly_only_in_the_newer_version(lab, mode):
     bench = working(lab, mode)
-    bench.start("n").pause_ms(3_000)
+    bench.start("n").pause_ms(3_300)
     bench.close("m")
     took_ms = takes_over(bench)
     if mode == "rocketmq-5.3":
@@ -128,6 +140,57 @@ def test_after_a_kill_the_lock_lasts_its_lease_and_what_was_not_flushed_is_repea
     assert times.lease - times.renew <= took_ms <= times.lease + times.rebalance_least + times.first_pull + late_ms
     assert bench.started("n")[0] == 0
     assert concurrent(bench, but="m") == []
+
+
+def test_both_timers_of_the_newer_version_renew_together_so_a_lock_is_up_to_an_interval_old_at_a_kill(lab, mode):
+    bench = working(lab, mode)
+    bench.start("n").pause_ms(3_000)
+    times = bench.times_ms
+    due_ms = [each.time_ms for each in bench.told.of("renew", member="m")]
+    gaps_ms = {round(later - earlier) for earlier, later in pairwise(due_ms)}
+    assert gaps_ms == ({0, times.renew} if mode == "rocketmq-5.3" else {times.renew})
+    shortly_before_a_renewal(bench, before_ms=5)
+    bench.kill("m")
+    took_ms = takes_over(bench)
+    late_ms = 0 if mode == "rocketmq-5.3" else times.renew + times.rebalance
+    least_ms = times.lease - times.renew
+    assert least_ms <= took_ms <= least_ms + times.rebalance_least + 2 * times.first_pull + late_ms
+
+
+def test_a_stop_just_before_a_renewal_is_due_may_lock_again_in_the_newer_version_only(lab, mode):
+    """Its second timer goes on until it has left, which takes a drawn time; then its lock lasts for a lease."""
+    bench = GroupBench(lab, mode)
+    bench.settings = replace(bench.settings, times_ms=replace(bench.times_ms, leave=50))
+    bench.start("n")
+    again = []
+    for _ in range(12):
+        bench.start("m")
+        due_ms = shortly_before_a_renewal(bench, before_ms=25)
+        begin_ms, partition = bench.now_ms(), bench.programs["m"][0].owned[0]
+        bench.close("m")
+        assert bench.now_ms() - begin_ms <= 52
+        again.append(bench.told.of("renew", member="m")[-1].time_ms >= due_ms)
+        bench.until(lambda: partition in bench.programs["n"][0].owned)  # noqa: B023
+        assert again[-1] is (bench.now_ms() - begin_ms > bench.times_ms.lease)
+    assert set(again) == ({True, False} if mode == "rocketmq-5.3" else {False})
+
+
+def test_a_member_that_stops_does_not_ask_for_a_lock_that_it_waited_for(lab, mode):
+    switch, pause_ms = CrashSwitch("m"), 500
+    bench = GroupBench(lab, mode)
+    bench.settings = replace(bench.settings, times_ms=replace(bench.times_ms, relock=pause_ms))
+    bench.produce(500)
+    bench.start("m", switch.wrap(lab.direct("a"))).until(lambda: bench.finished("m"))
+    lock, locks = bench.keys.lock(bench.partition, bench.settings.group), bench.zones(lab.direct("a")).locks
+    bench.run(lab.direct("a").execute(("DEL", lock)))
+    bench.run(locks.try_lock([bench.partition], "other"))
+    bench.until(lambda: bench.told.of("grant", member="m")[-1].outcome == "fail")
+    bench.run(locks.unlock([bench.partition], "other"))
+    asked = len(bench.told.of("grant", member="m"))
+    bench.pause_ms(bench.times_ms.relock_retry + pause_ms / 2)
+    switch.view.alter(lab.runtime, concerns=runs("leave"), late_ms=pause_ms)
+    bench.close("m")
+    assert len(bench.told.of("grant", member="m")) == asked
 
 
 def test_after_a_kill_only_what_was_done_since_the_last_flush_is_repeated(lab, mode):
