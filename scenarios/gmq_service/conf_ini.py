@@ -1,12 +1,13 @@
 """The file of settings: gmq's conf.ini with every option of it, and a section ``[service]`` of ours."""
 
 from collections.abc import Callable, Mapping
-from configparser import ConfigParser
+from configparser import ConfigParser, DuplicateOptionError, DuplicateSectionError
 from configparser import Error as NotIni
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cluster.regular_file import read_regular
 from cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX
 from engine.gmq.settings import TTR_BUCKETS_MAX
 from scenarios.errors import NotAccepted
@@ -16,6 +17,9 @@ from scenarios.gmq_service.settings import Mode, ServiceSettings
 CONFIG_DEFAULT = Path("gmq.ini")
 TOKEN_VARIABLE = "ZONELAB_GMQ_TOKEN"
 """Of the environment: a token for files without one."""
+
+BYTES_MAX = 1 << 20
+"""Of the file."""
 
 TOKEN_LETTERS_MIN = 16
 LOG_TARGETS = ("file", "console")
@@ -147,16 +151,29 @@ def _values(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Mapping[str, Mapping[str, str]]:
-    parser = ConfigParser(interpolation=None, default_section="", inline_comment_prefixes=(";",))
+    parser = ConfigParser(interpolation=None, default_section="", inline_comment_prefixes=("#", ";"))
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
-        parser.read_string(path.read_text(encoding="utf-8"))
+        parser.read_string(read_regular(path, bytes_max=BYTES_MAX).decode("utf-8-sig"))
     except OSError as error:
         raise NotAccepted(f"{path}: got {error.strerror}; accepted: an ini file") from error
-    except (NotIni, UnicodeDecodeError) as error:
-        told = " ".join(str(error).split())
-        raise NotAccepted(f"{path}: got what is no ini file ({told}); accepted: [section] and name=value") from error
+    except UnicodeDecodeError as error:
+        raise NotAccepted(f"{path}: got no UTF-8 at byte {error.start}; accepted: an ini file") from error
+    except ValueError as error:
+        raise NotAccepted(f"{path}: {error}") from error
+    except NotIni as error:
+        raise NotAccepted(f"{path}: {_no_ini(error)}; accepted: [section] and name=value") from error
     return {section: dict(parser[section]) for section in parser.sections()}
+
+
+def _no_ini(error: NotIni) -> str:
+    """What is wrong, without the text of any line: a file that was named by mistake may hold anything."""
+    if isinstance(error, DuplicateOptionError):
+        return f"line {error.lineno}: got [{error.section}] {error.option} twice"
+    if isinstance(error, DuplicateSectionError):
+        return f"line {error.lineno}: got [{error.section}] twice"
+    line = getattr(error, "lineno", None) or next((number for number, _ in getattr(error, "errors", ())), 1)
+    return f"line {line}: got what is no ini file"
 
 
 def _parsed(option: Option, text: str, where: str) -> Any:

@@ -5,6 +5,7 @@ all. A file that is full becomes ``.1``, and that ``.2``, up to ``.5``.
 """
 
 import logging
+import re
 import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -13,6 +14,8 @@ from cluster.zone import ClusterError
 from scenarios.gmq_service.settings import ServiceSettings
 
 FILES_KEPT = 5
+_BEGIN_BYTES = 8
+_LINE = re.compile(rb"\[[EWDIT]\] \[")
 _LETTERS = {logging.ERROR: "E", logging.WARNING: "W", logging.DEBUG: "D", logging.INFO: "I"}
 _RANKS = {"E": 0, "W": 1, "D": 2, "I": 3}
 
@@ -43,6 +46,8 @@ def _handlers(settings: ServiceSettings, *, console: bool) -> list[logging.Handl
         path = Path(settings.log_file).absolute()
         size = settings.log_bytes_max if settings.log_rotate else 0
         try:
+            for old in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, FILES_KEPT + 1))):
+                _check(old)
             file = RotatingFileHandler(path, maxBytes=size, backupCount=FILES_KEPT, encoding="utf-8")
         except OSError as error:
             raise ClusterError(f"the log {path} cannot be written: {error.strerror}") from error
@@ -51,6 +56,20 @@ def _handlers(settings: ServiceSettings, *, console: bool) -> list[logging.Handl
     if "console" in settings.log_targets and console:
         handlers.append(logging.StreamHandler(sys.stderr))
     return handlers
+
+
+def _check(path: Path) -> None:
+    """Raises ``ClusterError`` if ``path`` is no log: it will be appended to, renamed, and removed in the end."""
+    if path.is_symlink():
+        raise ClusterError(f"the log {path}: got a link; accepted: a regular file")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ClusterError(f"the log {path}: got what is no regular file; accepted: a regular file")
+    with path.open("rb") as file:
+        begin = file.read(_BEGIN_BYTES)
+    if begin and not _LINE.match(begin):
+        raise ClusterError(f"the log {path}: got a file that is no log of gmq; accepted: such a log, or no file")
 
 
 def _letter(record: logging.LogRecord) -> str:

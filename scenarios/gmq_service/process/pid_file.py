@@ -5,8 +5,10 @@ its number now.
 """
 
 import contextlib
+import errno
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,10 @@ PATIENCE_S = 0.5
 """Who only looks at the file holds it for a moment, too."""
 
 _POLL_S = 0.02
+_BYTES = 64
+_DIGITS_MAX = 9
+_NO_LINK = os.O_NOFOLLOW | os.O_NONBLOCK
+"""A link is an error, and a FIFO keeps nobody waiting."""
 
 
 class Serving(ClusterError):
@@ -33,12 +39,11 @@ class PidFile:
         self._facts = self.path.with_name(f"{self.path.name}.json")
 
     def pid(self) -> int | None:
-        """Of the service that runs; None if none does, whatever the file says."""
+        """Of the service that runs; None if none does, whatever the file says. Raises ``ClusterError`` for a link."""
         with self._opened() as descriptor:
             if descriptor is None or locked(descriptor, shared=True):
                 return None
-            text = os.pread(descriptor, 32, 0).strip()
-            return int(text) if text.isdigit() else None
+            return _number(os.pread(descriptor, _BYTES, 0))
 
     @property
     def is_stale(self) -> bool:
@@ -53,12 +58,21 @@ class PidFile:
         return {}
 
     def tell(self, facts: dict[str, Any]) -> None:
-        self._facts.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        with self._facts.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(facts, indent=1) + "\n")
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Write the own number, and hold the file. Raises ``Serving``, and ``ClusterError`` if it cannot be written."""
+        """Write the own number, and hold the file.
+
+        Raises ``Serving``, and ``ClusterError`` if it cannot be written, or is a file of somebody else.
+        """
         descriptor = self._taken()
+        try:
+            self._check(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
         try:
             self._facts.unlink(missing_ok=True)
             os.ftruncate(descriptor, 0)
@@ -73,9 +87,9 @@ class PidFile:
         deadline_s = time.monotonic() + PATIENCE_S
         while True:
             try:
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK, 0o644)
             except OSError as error:
-                raise ClusterError(f"the pid file {self.path} cannot be written: {error.strerror}") from error
+                raise self._unfit(error) from error
             if locked_at(descriptor, self.path):
                 return descriptor
             os.close(descriptor)
@@ -83,14 +97,37 @@ class PidFile:
                 raise Serving(f"a service runs already (pid {self.pid()}, {self.path}); zonelab gmq stop ends it")
             time.sleep(_POLL_S)
 
+    def _check(self, descriptor: int) -> None:
+        """Raises ``ClusterError`` if the file, or the one beside it, is none of a service's: both will be emptied."""
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ClusterError(f"the pid file {self.path}: got what is no regular file; accepted: a regular file")
+        text = os.pread(descriptor, _BYTES, 0)
+        if text and _number(text) is None:
+            raise ClusterError(f"the pid file {self.path}: got a file that holds no number; accepted: one number")
+        if self._facts.is_symlink() or (self._facts.exists() and "pid" not in self.facts()):
+            raise ClusterError(f"{self._facts}: got a file that no service wrote; accepted: none, beside the pid file")
+
+    def _unfit(self, error: OSError) -> ClusterError:
+        if error.errno == errno.ELOOP:
+            return ClusterError(f"the pid file {self.path}: got a link; accepted: a regular file")
+        return ClusterError(f"the pid file {self.path} cannot be written: {error.strerror}")
+
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int | None]:
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | _NO_LINK)
         except FileNotFoundError:
             yield None
             return
+        except OSError as error:
+            raise self._unfit(error) from error
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+def _number(text: bytes) -> int | None:
+    """The process that the content of a pid file names; None if it is no such number."""
+    digits = text.strip()
+    return int(digits) if digits.isdigit() and len(digits) <= _DIGITS_MAX else None

@@ -50,6 +50,19 @@ def test_every_option_of_the_original_is_taken(file):
     )
 
 
+def test_what_follows_a_value_may_be_a_comment(file):
+    file.write_text("# all\n[redis]\nmax_idle = 3 # idle\nmax_active=7 ; active\npassword=a#b;c\n")
+    settings = read_settings(file)
+    assert (settings.max_idle, settings.max_active, settings.redis_password) == (3, 7, "a#b;c")
+
+
+def test_no_line_of_another_file_is_shown(file):
+    file.write_text("root:x:0:0\n[redis]\n")
+    with pytest.raises(NotAccepted, match="line 1: got what is no ini file") as error:
+        read_settings(file)
+    assert "root" not in str(error.value).replace(str(file), "")
+
+
 def test_ours_stand_beside_them(file):
     file.write_text("[service]\nmode=hardened\nrpc=unix:/run/gmq.sock\nweb=off\ntoken=0123456789abcdef\n")
     settings = read_settings(file, compat=True, token="another-token-that-is-not-asked")
@@ -72,7 +85,10 @@ def test_ours_stand_beside_them(file):
         ("[service]\nweb=unix:x", "[service] web: got 'unix:"),
         ("[service]\ntoken=short", "[service] token: got 5 letters; accepted: 16 letters or more"),
         ("[service]\ntoken=0123456789abcdef\nrpc=0.0.0.0:1", "[service] rpc: got '0.0.0.0:1' with a token"),
-        ("no ini", "got what is no ini file"),
+        ("no ini", "line 1: got what is no ini file"),
+        ("[redis]\nport=1\nno option", "line 3: got what is no ini file"),
+        ("[redis]\nport=1\nport=2", "line 3: got [redis] port twice"),
+        ("[redis]\n[redis]", "line 2: got [redis] twice"),
     ],
 )
 def test_what_is_not_accepted_is_told_in_one_line(file, text, told):
