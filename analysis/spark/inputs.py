@@ -6,7 +6,7 @@ is no run and nothing is said of it. Links to a run, such as
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
@@ -20,6 +20,9 @@ from analysis.spark.storage import Storage
 
 _BESIDE = ("run.json", "scenario.yaml", "order_verdict.json")
 """Files of a run that are copied from storage which only Spark can read."""
+
+_STUDIES = {"hunt": "a hunt", "sweep": "a sweep", "limit": "a search for limits", "evaluate": "an evaluation"}
+"""By the first word of a folder's name."""
 
 _NO_QUEUE = "no queue"
 _MISSING = "missing"
@@ -55,15 +58,17 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """``left_out``: by path or URI, what should be a run and cannot be used."""
+    """``left_out``: by path or URI, what should be a run and cannot be used. ``counted``: folders of many runs."""
 
     runs: Sequence[RunInput]
     left_out: Mapping[str, LeftOut]
+    counted: Sequence[Path] = ()
 
     def and_also(self, other: Self) -> Self:
         known = {run.run_id for run in self.runs}
         new = [run for run in other.runs if run.run_id not in known]
-        return replace(self, runs=[*self.runs, *new], left_out={**self.left_out, **other.left_out})
+        counted = [*self.counted, *other.counted]
+        return replace(self, runs=[*self.runs, *new], left_out={**self.left_out, **other.left_out}, counted=counted)
 
     def finished(self) -> Self:
         """These inputs without the runs that are still going on, of which more is to come."""
@@ -77,7 +82,7 @@ class Inputs:
         if strict and faulty:
             raise RunError(f"{faulty[0].why} ({left_out_words(faulty)})")
         if not self.runs:
-            why = "; ".join(left.why for left in self.left_out.values())
+            why = "; ".join((*(left.why for left in self.left_out.values()), *_keep_no_runs(self.counted)))
             if all(left.kind == _MISSING for left in self.left_out.values()):
                 raise NoRunFound(why or "no run was found: a run is a directory with a run.json, as runs/*/* names")
             raise RunError(why)
@@ -109,6 +114,7 @@ def find_runs(given: Iterable[str | Path], *, storage: Storage | None = None, co
     """
     runs: dict[str, RunInput] = {}
     left_out: dict[str, LeftOut] = {}
+    counted: list[Path] = []
     for one in given:
         try:
             places = _matching(one, storage)
@@ -120,9 +126,23 @@ def find_runs(given: Iterable[str | Path], *, storage: Storage | None = None, co
                 found = _remote(place, storage, copies) if storage and is_remote(place) else _local(Path(place))
                 if found is not None:
                     runs.setdefault(found.run_id, found)
+                elif _study_in(Path(place)) is not None:
+                    counted.append(Path(place))
             except RunError as error:
                 left_out[place] = _left_out(error)
-    return Inputs(runs=list(runs.values()), left_out=left_out)
+    return Inputs(runs=list(runs.values()), left_out=left_out, counted=counted)
+
+
+def _study_in(folder: Path) -> str | None:
+    """The study of many runs whose results ``folder`` holds; None if it holds none."""
+    study = _STUDIES.get(folder.resolve().name.partition("-")[0])
+    return study if study is not None and any(folder.glob("*.jsonl")) else None
+
+
+def _keep_no_runs(counted: Sequence[Path]) -> Iterator[str]:
+    for folder in counted[:1]:
+        kept = f"{folder}: {_study_in(folder)} keeps no runs, only what it counted"
+        yield f"{kept}; accepted: run directories, as zonelab run and zonelab replay make them"
 
 
 def _left_out(error: RunError) -> LeftOut:

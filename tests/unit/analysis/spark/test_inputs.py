@@ -46,6 +46,20 @@ def test_paths_patterns_and_uris_find_the_runs_once_and_pass_over_the_rest(runs:
     assert find_runs([runs / "latest"]).runs[0].place == str(runs / "two")
 
 
+def test_folders_of_many_runs_alone_are_refused_with_what_they_keep(runs: Path) -> None:
+    (runs / "hunt-0123" / "outcomes.jsonl").write_text("")
+    (runs / "sweep-4567" / "results.jsonl").write_text("")
+    for given, said in (
+        ([runs / "hunt-0123"], f"{runs / 'hunt-0123'}: a hunt keeps no runs, only what it counted"),
+        ([f"{runs}/sweep-*"], f"{runs / 'sweep-4567'}: a sweep keeps no runs, only what it counted"),
+    ):
+        with pytest.raises(NoRunFound) as refused:
+            find_runs(given).usable(strict=False)
+        assert said in str(refused.value)
+        assert "accepted: run directories" in str(refused.value)
+    assert sorted(names(find_runs([runs / "*"]).usable(strict=True))) == ["one", "two"]
+
+
 def test_a_path_is_taken_by_its_name_before_it_is_a_pattern(tmp_path: Path) -> None:
     run = eventful_run(tmp_path / "a [b] *").write()
     assert names(find_runs([run])) == ["a [b] *"]

@@ -21,7 +21,6 @@ from analysis.spark import classes
 from analysis.spark.aggregates import Aggregates, operation_figures
 from analysis.spark.inputs import find_runs
 from analysis.spark.pipeline import aggregate
-from analysis.spark.session import spark_session
 from analysis.tables.compaction import compact
 from analysis.tables.folder import TABLES, TableFolder
 
@@ -125,17 +124,16 @@ def test_every_table_is_partitioned_by_scenario_and_level(folder: TableFolder) -
         assert parts == {f"{table}/scenario=eventful/level={level}" for level in ("DC_ONE", "DC_QUORUM")}
 
 
-def test_every_query_of_the_page_runs(folder: TableFolder) -> None:
+def test_the_examples_of_the_page_run_as_they_stand(folder: TableFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SQL examples as well, in the session of the last example in Python."""
     page = (Path(__file__).parents[4] / "docs" / "analysis.md").read_text(encoding="utf-8")
-    queries_of_page = [
-        *re.findall(r"```sql\n(.*?)```", page, re.S),
-        *re.findall(r'spark\.sql\("""(.*?)"""', page, re.S),
-    ]
-    assert len(queries_of_page) >= 4
-    with spark_session(master="local[1]", brief=True) as session:
-        for table in TABLES:
-            files = [str(path) for path in folder.files(table)]
-            read = session.read.option("basePath", str(folder.path / table)).parquet(*files)
-            read.createOrReplaceTempView(table)
-        for query in queries_of_page:
-            assert session.sql(query).toArrow().num_rows > 0, query
+    examples, queries = (re.findall(rf"```{kind}\n(.*?)```", page, re.S) for kind in ("python", "sql"))
+    assert (len(examples), len(queries)) >= (2, 3)
+    more = "".join(f"    answers.append(spark.sql({query!r}).toArrow())\n" for query in queries)
+    monkeypatch.chdir(folder.path.rename(folder.path.with_name("tables")).parent)
+    names: dict[str, Any] = {"answers": []}
+    for example in (*examples[:-1], examples[-1] + more):
+        exec(example, names)
+    assert len(names["faults"]) > 0
+    assert all(answer.num_rows > 0 for answer in names["answers"])
+    assert len(names["answers"]) == len(queries)
