@@ -24,7 +24,7 @@ from analysis.figures.timeline_svg import picture
 from analysis.message_classes import MessageClass
 from analysis.pages import Script, environment
 from analysis.runs.directory import RunDirectory
-from analysis.runs.manual_session import unknown_scripts, verbs, zone_summaries
+from analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
 from analysis.runs.settings import settings_of
 from analysis.statistics import QUANTILES
 from analysis.stories.access_stories import access_stories
@@ -156,6 +156,8 @@ def _session_page(directory: RunDirectory) -> str:
         session=info.session,
         zones=zone_summaries(directory),
         unknown_scripts=unknown_scripts(info.coordinators.values()),
+        deviations=deviations(info.coordinators.values()),
+        keys=info.keys,
         verbs=verbs(directory),
     )
 

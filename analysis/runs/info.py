@@ -75,6 +75,7 @@ class RunInfo(BaseModel):
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
+    ``keys``: of a session, what its zones held when they were compared last (``docs/cluster.md``).
     ``order``: what a run with ordered messages was told to keep.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
     process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
@@ -110,6 +111,7 @@ class RunInfo(BaseModel):
     session: SessionInfo | None = None
     order: OrderRules | None = None
     coordinators: dict[str, dict[str, Any]] = {}
+    keys: dict[str, Any] | None = None
     clients: dict[str, dict[str, int]] = {}
     longest_stall_ms: float | None = None
     stall_p99_ms: float | None = None

@@ -1,5 +1,6 @@
 """What a manual session left on disk beside its faults: what was asked for, and how each zone did over time."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,6 +100,16 @@ def unknown_scripts(coordinators: Iterable[Mapping[str, Any]]) -> list[str]:
         f"{min(one['since_utc'] for one in unknowns)}: other zones had the script, so clients did not hear of it."
         for zone, unknowns in sorted(found.items())
     ]
+
+
+def deviations(coordinators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Errors and differing replies by command, zone and kind, of all ``coordinators``, the most frequent first."""
+    times: Counter[tuple[str, str, str]] = Counter()
+    for counted in coordinators:
+        for row in counted.get("deviations", ()):
+            times[row["command"], row["zone"], row["reply"]] += row["times"]
+    ordered = sorted(times.items(), key=lambda item: (-item[1], item[0]))
+    return [{"command": row[0], "zone": row[1], "reply": row[2], "times": count} for row, count in ordered]
 
 
 def _times(number: int) -> str:

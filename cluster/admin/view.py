@@ -49,6 +49,7 @@ class GatewayView:
 
         ``server_troubles``: why the own zone's server refuses writes, if it does.
 
+        ``deviations``: errors and differing replies by command, zone and kind of reply.
         ``unknown_scripts``: which zones' servers lack scripts that others have carried out, how often that showed and
         since when.
 
@@ -83,6 +84,7 @@ class GatewayView:
             "levels": levels,
             "zone_failures": coordinator["zone_failures"],
             "unknown_scripts": coordinator["unknown_scripts"],
+            "deviations": coordinator["deviations"],
             "divergence": sum(map(_disagreements, levels.values())),
             "repairs": sum(options.get(name, 0) for name in _REPAIRS),
             "options": options,

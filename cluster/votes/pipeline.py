@@ -118,7 +118,7 @@ class UniformPipeline(Batch):
     ``done`` is called once each command has its answer.
     """
 
-    __slots__ = ("_alike", "_done", "_own", "_replies", "_rule", "_tally", "_vote_apart")
+    __slots__ = ("_alike", "_done", "_positions", "_replies", "_rule", "_tally", "_vote_apart")
 
     _replies: list[Reply]
 
@@ -133,7 +133,7 @@ class UniformPipeline(Batch):
         self._tally = tally
         self._done = done
         self._alike = 0  # zones that have given these replies
-        self._own = False  # the own zone is one of them
+        self._positions = 0  # the bits of these zones
         self._vote_apart: Callable[[int, Answer], None] | None = None  # who gets the answers once they differ
 
     def answered(self, position: int, answer: Answer) -> None:
@@ -149,9 +149,8 @@ class UniformPipeline(Batch):
             self.answered(position, answer)
             return
         self._alike = alike = alike + 1
+        self._positions |= 1 << position
         rule = self._rule
-        if position == 0:
-            self._own = True
         if alike == rule.needed or (position == 0 and rule.needed == 0):
             self._done(self._replies)
         if alike == rule.zones:
@@ -160,18 +159,17 @@ class UniformPipeline(Batch):
     def _divide(self) -> None:
         """Have the votes held apart from now on, over the answers so far as well.
 
-        As these are equal, it does not matter which zones gave them, and in which order.
+        As these are equal, it does not matter in which order the zones gave them.
         """
         rule = self._rule
-        told = self._own if rule.needed == 0 else self._alike >= rule.needed
+        told = bool(self._positions & 1) if rule.needed == 0 else self._alike >= rule.needed
         self._vote_apart = vote_apart = self._parts(told=told)
         for position in self._answered_alike():
             vote_apart(position, self._replies)
 
     def _answered_alike(self) -> Iterable[int]:
-        """Zones for the equal answers; which of the others gave them does not matter."""
-        first = 0 if self._own else 1
-        return range(first, first + self._alike)
+        """The zones that gave the equal answers, in any order."""
+        return (position for position in range(self._rule.zones) if self._positions >> position & 1)
 
     def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:
         """What holds the votes on each command; ``told``: the caller knows the outcome already."""
@@ -201,15 +199,18 @@ class MixedPipeline:
 
     def answered(self, position: int, answer: Answer) -> None:
         """The zone at ``position`` has answered the commands that it got: the own zone, at 0, gets them all."""
-        votes = self._votes if position == 0 else [vote for vote in self._votes if vote.zones > 1]
+        votes, commands = self._votes, self._commands
+        if position != 0:
+            commands = [command for vote, command in zip(votes, commands, strict=True) if vote.zones > 1]
+            votes = [vote for vote in votes if vote.zones > 1]
         if isinstance(answer, ZoneFailure):
             self._tally.count_failure(position, str(answer))
             answer = [answer] * len(votes)
         undecided = self._undecided
-        for vote, reply in zip(votes, answer, strict=True):
+        for vote, command, reply in zip(votes, commands, answer, strict=True):
             self._undecided -= vote.submit(position, reply)
             if vote.complete:
-                self._tally.count(vote)
+                self._tally.count(vote, command)
         if undecided == self._undecided:
             return
         if self._undecided == 0:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from cluster.votes.deviations import Deviations
 from cluster.votes.levels import Level, Setting
 from cluster.votes.vote import Decision, Vote
-from engine.ports import ServerError
+from engine.ports import Command, ServerError
 
 
 @dataclass
@@ -38,6 +39,7 @@ class CoordinatorStatistics:
 
     ``unknown_scripts``: per zone, how many ``times`` its server did not hold a script that others carried out, and
     ``since_ns``, when that was first, in run time. Clients do not hear of it, so they do not send the script again.
+    ``deviations``: where errors and differing replies came from.
     ``options``: what the options beyond Dynomite's defaults have done, by name; empty without them.
     """
 
@@ -47,6 +49,7 @@ class CoordinatorStatistics:
     zone_failures: dict[str, dict[str, int]] = field(default_factory=dict)
     unknown_scripts: dict[str, dict[str, int]] = field(default_factory=dict)
     options: dict[str, int] = field(default_factory=dict)
+    deviations: Deviations = field(default_factory=Deviations)
 
     def count(self, what: str, number: int) -> None:
         if number:
@@ -56,14 +59,15 @@ class CoordinatorStatistics:
         return Tally(self, setting, zones, now_ns)
 
     def as_dict(self) -> dict[str, Any]:
-        others = asdict(replace(self, levels={}))
-        return {**others, "levels": {name: counts.as_dict() for name, counts in self.levels.items()}}
+        others = asdict(replace(self, levels={}, deviations=Deviations()))
+        levels = {name: counts.as_dict() for name, counts in self.levels.items()}
+        return {**others, "levels": levels, "deviations": self.deviations.as_list()}
 
 
 class Tally:
     """Where the votes at one setting are counted once they are complete. ``zones``: the names, by position."""
 
-    __slots__ = ("_counts", "_failures", "_now_ns", "_unknown_scripts", "_zones")
+    __slots__ = ("_counts", "_deviations", "_failures", "_now_ns", "_unknown_scripts", "_zones")
 
     def __init__(
         self, statistics: CoordinatorStatistics, setting: Setting, zones: Sequence[str], now_ns: Callable[[], int]
@@ -71,15 +75,17 @@ class Tally:
         self._counts = statistics.levels.setdefault(str(setting), LevelStatistics())
         self._failures = statistics.zone_failures
         self._unknown_scripts = statistics.unknown_scripts
-        self._zones = zones
+        self._deviations = statistics.deviations
+        self._zones = tuple(zones)
         self._now_ns = now_ns
 
-    def count(self, vote: Vote) -> None:
-        """Count ``vote``, which is decided, under its level."""
+    def count(self, vote: Vote, command: Command) -> None:
+        """Count ``vote`` on ``command``, which is complete, under its level."""
         counts = self._counts
         counts.decisions[vote.decision] += 1
         counts.error_answers += isinstance(vote.answer, ServerError)
         counts.late_disagreements += vote.late_disagreement
+        self._deviations.count(vote, command, self._zones)
         for position in vote.without_script:
             zone = self._zones[position]
             unknown = self._unknown_scripts.setdefault(zone, {"times": 0, "since_ns": self._now_ns()})

@@ -103,6 +103,15 @@ class Vote:
         return [zone for zone, error in pairs if str(error).startswith(UNKNOWN_SCRIPT)]
 
     @property
+    def deviating(self) -> list[tuple[int, Reply]]:
+        """Errors, and good replies that are not the answer or had no quorum, each with the zone that gave it."""
+        found: list[tuple[int, Reply]] = list(zip(self._error_zones, self._errors, strict=True))
+        if not isinstance(self.answer, ServerError) or self.decision is Decision.NO_QUORUM:
+            pairs = zip(self._good_zones, self._good, strict=True)
+            found += [(zone, reply) for zone, reply in pairs if reply != self.answer]
+        return found
+
+    @property
     def maybe_applied(self) -> bool:
         """Some zone executed the command, or may have, or may yet."""
         return self._maybe_applied or self._pending > 0 or bool(self._good)

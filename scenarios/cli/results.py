@@ -32,6 +32,8 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
         print_json(
             {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
         )
+    elif RunDirectory.open(directory).info.session is not None:
+        typer.echo(f"{directory}: a session of zonelab up, which records no messages: nothing can be judged")
     else:
         print_table(tabulated(result, title=str(directory)))
         for line in (*result.verdict.reasons, *(notes(result) if isinstance(result, AccessResult) else ())):

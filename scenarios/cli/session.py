@@ -268,6 +268,8 @@ def down(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(told)
         return
+    for sentence in told["keys"]:
+        typer.echo(sentence)
     if told["ended"]:
         typer.echo(f"down; report: zonelab report {told['run']}" if told["run"] else "down")
     elif not told["removed"]:

@@ -53,6 +53,7 @@ def figures_of(answer: Mapping[str, Any]) -> Told:
         "levels": {name: counts for name, counts in answer["levels"].items() if counts["commands"]},
         "zone_failures": answer["zone_failures"],
         "unknown_scripts": answer["unknown_scripts"],
+        "deviations": answer["deviations"],
     }
 
 

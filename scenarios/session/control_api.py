@@ -79,12 +79,14 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
         return JSONResponse({"done": [session.queues.add(wanted)]})
 
     async def heal(_: Request) -> Response:
-        return await recorded("heal", {}, session.board.heal)
+        return await recorded("heal", {}, session.heal)
 
     async def down(_: Request) -> Response:
         session.recording.verb("down", {})
-        ending.set()
-        return JSONResponse({"done": ["ending"]}, status_code=202)
+        try:
+            return JSONResponse({"done": await session.compare_keys(after="down")}, status_code=202)
+        finally:
+            ending.set()
 
     async def failed(_: Request, error: Exception) -> Response:
         return refused(in_words(error), status=502)

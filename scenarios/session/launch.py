@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from cluster.real.owner import Owner
 from cluster.real.zones import ProcessZone, remove_leftovers
+from cluster.real.zones.key_comparison import WITHIN_S
 from cluster.real.zones.signals import termination_interrupts
 from cluster.zone import ClusterError, ZoneError
 from scenarios.session.client import Control
@@ -55,13 +56,18 @@ def up(settings: SessionSettings, state: StateDirectory) -> dict[str, Any]:
 def down(state: StateDirectory) -> dict[str, Any]:
     """End the cluster that is up, and remove what one that ended otherwise left behind. Does nothing if there is none.
 
-    Returns ``ended``: whether one was up, ``removed``: what was left over, ``run``: its run directory.
+    Returns ``ended``: whether one was up, ``removed``: what was left over, ``run``: its run directory, ``keys``: what
+    a comparison of its zones found.
     """
     session = state.read()
     lives = session is not None and not session.supervisor.is_gone()
-    if session is not None and lives:
-        _ended_in_order(session, state)
-    return {"ended": lives, "removed": clean_up(state), "run": session.run if session is not None else None}
+    keys = _ended_in_order(session, state) if session is not None and lives else []
+    return {
+        "ended": lives,
+        "keys": keys,
+        "removed": clean_up(state),
+        "run": session.run if session is not None else None,
+    }
 
 
 def clean_up(state: StateDirectory) -> list[str]:
@@ -114,16 +120,17 @@ def _already_up(state: StateDirectory) -> str:
     return f"a cluster is up already{run}: zonelab status shows it, zonelab down ends it"
 
 
-def _ended_in_order(session: SessionFile, state: StateDirectory) -> None:
+def _ended_in_order(session: SessionFile, state: StateDirectory) -> list[str]:
     owner = session.supervisor
+    keys: list[str] = []
     with contextlib.suppress(ClusterError):
-        Control(session, timeout_s=ANSWER_S).post("/down")
+        keys = Control(session, timeout_s=ANSWER_S + WITHIN_S).post("/down")["done"]
         if _gone(owner, within_s=DOWN_S):
-            return
+            return keys
     for number in (signal.SIGTERM, signal.SIGKILL):
         _signal(owner, number)
         if _gone(owner, within_s=SIGNAL_S):
-            return
+            return keys
     raise ZoneError(f"the supervisor (pid {owner.pid}) does not end; its state is in {state.path}")
 
 

@@ -18,6 +18,7 @@ from analysis.runs.manual_session import SAMPLES, VERBS
 from analysis.runs.owner import Owner
 from analysis.whole_files import write_json
 from analysis.yaml_text import write_yaml
+from cluster.real.zones.key_comparison import Comparison
 from cluster.real.zones.waiting import in_thread
 from cluster.topology.topology import placed
 from scenarios.run_files.directory import create_run_directory, environment
@@ -106,6 +107,12 @@ class Recording:
         if row["end_ns"] is None:
             row["end_ns"] = self.now_ns()
             self._save_faults()
+
+    def keys_compared(self, found: Comparison, *, after: str) -> None:
+        """The zones were compared; the last comparison is in ``run.json``."""
+        self._head["keys"] = {"after": after, **found.to_json()}
+        for sentence in found.sentences():
+            LOGGER.info("after %s: %s", after, sentence)
 
     def verb(self, name: str, arguments: Mapping[str, Any], *, error: str | None = None) -> None:
         """Somebody asked for something."""

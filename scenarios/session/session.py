@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from analysis.runs.manual_session import deviations
 from cluster.real.zones import ZoneSet, zones
 from cluster.real.zones.factory import ZoneKind as FactoryKind
+from cluster.real.zones.key_comparison import compare_zones
 from cluster.real.zones.port import PortReservation
 from cluster.real.zones.process.workspace import create_directory, remove_directory
 from cluster.real.zones.waiting import to_completion
@@ -36,6 +39,11 @@ STARTING_MAX = 8
 """Coordinators that start at the same time."""
 
 _POLL_S = 0.02
+
+PROGRESS_KEYS = 2_000
+"""After so many keys of a comparison the log has a line."""
+
+LOGGER = logging.getLogger("zonelab.session")
 
 
 class Session:
@@ -66,6 +74,26 @@ class Session:
         answers = zip(self.coordinators, asked, strict=True)
         fresh = {zone: Reading(answer, now_ns) for zone, answer in answers if answer is not None}
         return {**self._described(), **self._told(fresh)}
+
+    async def heal(self) -> list[str]:
+        """As ``Board.heal``; then the zones are compared, and what was found is said as well."""
+        done = await self.board.heal()
+        return [*done, *(await self.compare_keys(after="heal"))] if done else []
+
+    async def compare_keys(self, *, after: str) -> list[str]:
+        """Sentences about the keys that differ between zones, or why that cannot be said."""
+        places, zones = self.board.places, self.zones
+        groups = {tuple(sorted((node, *places.twins_of(node)))) for node in self.coordinators}
+        servers = [{node: zones[node].address for node in group} for group in sorted(groups) if len(group) > 1]
+        if not servers:
+            return []
+        found = await compare_zones(servers, progress=self._compared)
+        self.recording.keys_compared(found, after=after)
+        return list(found.sentences())
+
+    def _compared(self, keys: int) -> None:
+        if keys % PROGRESS_KEYS == 0:
+            LOGGER.info("%d keys of the zones are compared", keys)
 
     def hello(self) -> dict[str, Any]:
         """For a page that is opened: what stays as it is, and what may be done."""
@@ -105,6 +133,7 @@ class Session:
             "up_s": round(self.recording.now_ns() / 1e9, 1),
             "zones": [self._zone(name, readings.get(name)) for name in self.coordinators],
             "notices": notices_of(readings),
+            "deviations": deviations(reading.value for reading in readings.values()),
             "links": links_of(readings, self._wall_ms),
             "faults": self.board.active,
         }

@@ -13,6 +13,7 @@ _NAMES = ("dc", "node", "zone", "link")
 """Columns that are shown whole, whatever the width."""
 _NAMED_MAX = 7
 _MISSING_MAX = 2
+DEVIATIONS_SHOWN = 12
 _LINKS_MAX = 42
 """Those of seven zones."""
 
@@ -57,6 +58,8 @@ def status_tables(status: dict[str, Any]) -> Iterator[Table]:
         yield _options(status)
     if status["notices"]:
         yield _notices(status)
+    if status["deviations"]:
+        yield _deviations(status["deviations"])
     if shown := _shown_links(status):
         yield _links(shown, of=len(status["links"]))
     if status["faults"]:
@@ -157,6 +160,15 @@ def _notices(status: dict[str, Any]) -> Table:
     table = _table("What clients are not told", "notice")
     for sentence in status["notices"]:
         table.add_row(sentence)
+    return table
+
+
+def _deviations(rows: list[dict[str, Any]]) -> Table:
+    shown = rows[:DEVIATIONS_SHOWN]
+    further = f", the first {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
+    table = _table(f"Errors and differing replies, by server{further}", "command", "zone", "reply", "times", numbers=1)
+    for row in shown:
+        table.add_row(Text(row["command"]), row["zone"], Text(row["reply"]), f"{row['times']:,}")
     return table
 
 

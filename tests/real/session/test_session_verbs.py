@@ -42,7 +42,7 @@ def test_a_write_during_a_cut_is_missing_in_the_zone_that_was_cut_off_and_a_quor
         lab.run("fault", "cut", "b")
         assert a.set("during", "2")
         assert server_c.get("during") == "2"
-        assert "ended 1:cut b" in lab.run("heal")
+        assert lab.run("heal") == "ended 1:cut b\n1 key differs: `during` a 1, b 0, c 1 elements\n"
         assert lab.run("heal") == "nothing to heal\n"
         lab.until(lambda: all(lab.zone("a")["statistics"]["connected"].values()))
         a.set("after", "3")
@@ -52,6 +52,15 @@ def test_a_write_during_a_cut_is_missing_in_the_zone_that_was_cut_off_and_a_quor
             lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
             assert b.get("during") == "2"
     assert lab.until(lambda: lab.zone("b")["statistics"]["divergence"]) >= 1
+    assert {"command": "GET", "zone": "b", "reply": "nil", "times": 1} in lab.status()["deviations"]
+    assert "Errors and differing replies, by server" in lab.run("status")
+    assert "1 key differs: `during` a 1, b 0, c 1 elements" in lab.run("down")
+    run = lab.folder / "runs" / "session" / "latest"
+    assert lab.run("check", str(run), code=2) == ""
+    lab.run("report", str(run))
+    page = (run / "report.html").read_text()
+    assert "<th>GET</th><td>b</td><td>nil</td>" in page
+    assert "1 key differs: `during` a 1, b 0, c 1 elements." in page
 
 
 def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):

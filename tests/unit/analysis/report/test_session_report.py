@@ -12,6 +12,8 @@ from analysis.report import build_report
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import KILLED, RunError
 from analysis.runs.manual_session import by_zone, samples, verbs, zone_summaries
+from cluster.real.zones.key_comparison import Comparison
+from scenarios.cli.main import run_cli
 from scenarios.session.recording import SAMPLES_MAX, Recording
 from scenarios.session.settings import checked_settings
 
@@ -84,6 +86,35 @@ def test_the_page_says_which_servers_lacked_scripts_by_all_coordinators_together
     recording.close(coordinators=lacking, error=None)
     page = build_report(recording.directory).read_text()
     assert "Zone b answered NOSCRIPT 1,234 times since 2026-11-28T04:09:00Z" in page
+
+
+def test_the_page_has_where_votes_differed_of_all_coordinators_and_which_keys_differ(recording):
+    used(recording)
+    odd = {"command": "GET", "zone": "b", "reply": "nil"}
+    deviating = {
+        "a": {"deviations": [{**odd, "times": 3}, {**odd, "reply": "error <OOM>", "times": 5}]},
+        "b": {"deviations": [{**odd, "times": 1_200}]},
+        "c": {"port": {"commands": 3}},
+    }
+    found = Comparison(compared=4, differing={"<celery>": {"a": 0, "b": 255, "c": 255}})
+    recording.keys_compared(Comparison(), after="heal")
+    recording.keys_compared(found, after="down")
+    recording.close(coordinators=deviating, error=None)
+    page = build_report(recording.directory).read_text()
+    rows = [line for line in page.splitlines() if "<td>b</td>" in line]
+    assert "<th>GET</th><td>b</td><td>nil</td>" in rows[0]
+    assert "1,203" in rows[0]
+    assert "error &lt;OOM&gt;" in page
+    assert "Keys, after down" in page
+    assert "1 key differs: `&lt;celery&gt;` a 0, b 255, c 255 elements." in page
+
+
+def test_a_check_of_a_session_is_one_sentence(recording, capsys):
+    used(recording)
+    recording.close(coordinators={}, error=None)
+    assert run_cli(["check", str(recording.directory)]) == 2
+    said = "a session of zonelab up, which records no messages: nothing can be judged"
+    assert capsys.readouterr().out == f"{recording.directory}: {said}\n"
 
 
 def test_the_page_shows_faults_verbs_and_figures_and_escapes_them(recording):

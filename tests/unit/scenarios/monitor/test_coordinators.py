@@ -12,7 +12,7 @@ from scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
 from scenarios.monitor.readings import Reading
 
 S = 1_000_000_000
-STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "unknown_scripts")}
+STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "unknown_scripts", "deviations")}
 STATISTICS |= dict.fromkeys(("peers", "remote", "divergence", "server_troubles", "repairs", "options"), 0)
 STATISTICS |= {
     "port": {"clients": 1, "commands": 7, "error_replies": 0, "over_memory": 2},

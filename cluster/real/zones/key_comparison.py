@@ -1,0 +1,232 @@
+"""Compare the zones of a cluster key by key, read from their servers past the coordinators.
+
+Keys are compared by type and members; hashes, sets and sorted sets have no order, so ``DUMP`` of equal ones may differ.
+Times to live are compared apart, as they are counted from when each server got the command.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from cluster.real.zones.admin import admin_client
+from cluster.zone import Address
+
+KEYS_MAX = 20_000
+"""Keys of one group of servers that are compared."""
+
+WITHIN_S = 10.0
+"""How long one comparison may take."""
+
+ELEMENTS_MAX = 10_000
+BYTES_MAX = 100_000
+"""Of a longer key, or a longer string, only the length is compared, where the server tells no digest."""
+
+TTL_MS = 1_000
+"""Times to live that are further apart differ."""
+
+KEYS_SHOWN = 5
+_BATCH = 200
+_READ_S = 5.0
+
+Progress = Callable[[int], None]
+"""Told how many keys have been compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A key as one server has it: ``elements`` is 0 and ``digest`` empty where it is not there."""
+
+    elements: int
+    digest: str
+    ttl_ms: int
+
+
+_ABSENT = _Held(elements=0, digest="", ttl_ms=-2)
+
+
+@dataclass(kw_only=True)
+class Comparison:
+    """``differing``: by key, how many elements each zone has. ``unread``: by zone, why it could not be compared."""
+
+    compared: int = 0
+    differing: dict[str, dict[str, int]] = field(default_factory=dict)
+    ttls: list[str] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+    complete: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "compared": self.compared,
+            "differing": self.differing,
+            "ttls": self.ttls,
+            "unread": self.unread,
+            "complete": self.complete,
+            "sentences": list(self.sentences()),
+        }
+
+    def sentences(self) -> Iterator[str]:
+        """The findings for people, the number of keys first."""
+        part = "" if self.complete else f" of the first {self.compared:,}, as more would take too long"
+        if self.differing:
+            shown = [f"`{key}` {_counts(held)}" for key, held in list(self.differing.items())[:KEYS_SHOWN]]
+            more = [f"and {len(self.differing) - len(shown):,} more"] if len(self.differing) > len(shown) else []
+            yield f"{_keys(len(self.differing))}{part} {_differ(len(self.differing))}: {'; '.join((*shown, *more))}"
+        else:
+            yield f"no key differs between the zones, {_keys(self.compared)} compared{part}"
+        if self.ttls:
+            number = len(self.ttls)
+            shown = [f"`{key}`" for key in self.ttls[:KEYS_SHOWN]]
+            yield f"{_keys(number)} {_differ(number)} in the time to live alone: {', '.join(shown)}"
+        yield from (f"zone {zone} was not compared: {why}" for zone, why in self.unread.items())
+
+
+async def compare_zones(
+    groups: Sequence[Mapping[str, Address]], *, within_s: float = WITHIN_S, progress: Progress = lambda keys: None
+) -> Comparison:
+    """Each of ``groups`` has the servers, by zone, that hold the same keys."""
+    found = Comparison()
+    try:
+        async with asyncio.timeout(within_s):
+            for group in groups:
+                await _compare(group, found, progress)
+    except TimeoutError:
+        found.complete = False
+    return found
+
+
+async def _compare(group: Mapping[str, Address], found: Comparison, progress: Progress) -> None:
+    servers = {zone: address for zone, address in group.items() if await _answers(zone, address, found)}
+    if len(servers) < 2:
+        return
+    keys: dict[bytes, None] = {}
+    for address in servers.values():
+        async for key in _keys_of(address):
+            if len(keys) >= KEYS_MAX:
+                found.complete = False
+                break
+            keys[key] = None
+    ordered = sorted(keys)
+    for begin in range(0, len(ordered), _BATCH):
+        part = ordered[begin : begin + _BATCH]
+        held = await asyncio.gather(*(_held(address, part) for address in servers.values()))
+        for key, *each in zip(part, *held, strict=True):
+            _note(key, dict(zip(servers, each, strict=True)), found)
+        found.compared += len(part)
+        progress(found.compared)
+
+
+def _note(key: bytes, held: Mapping[str, _Held], found: Comparison) -> None:
+    name = key.decode("utf-8", "backslashreplace")
+    if len({one.digest for one in held.values()}) > 1:
+        found.differing[name] = {zone: one.elements for zone, one in held.items()}
+        return
+    ttls = [one.ttl_ms for one in held.values()]
+    if (min(ttls) < 0) != (max(ttls) < 0) or (min(ttls) >= 0 and max(ttls) - min(ttls) > TTL_MS):
+        found.ttls.append(name)
+
+
+async def _answers(zone: str, address: Address, found: Comparison) -> bool:
+    try:
+        async with admin_client(address, timeout_s=_READ_S) as client:
+            await client.ping()
+    except (OSError, RedisError) as error:
+        found.unread[zone] = str(error) or type(error).__name__
+        return False
+    return True
+
+
+async def _keys_of(address: Address) -> AsyncIterator[bytes]:
+    async with _raw(address) as client:
+        async for key in client.scan_iter(count=1_000):
+            yield key
+
+
+async def _held(address: Address, keys: Sequence[bytes]) -> list[_Held]:
+    """``keys`` as the server has them."""
+    async with _raw(address) as client:
+        pipeline = client.pipeline(transaction=False)
+        for key in keys:
+            pipeline.type(key)
+            pipeline.pttl(key)
+        told = await pipeline.execute()
+        kinds = [kind.decode() for kind in told[::2]]
+        for key, kind in zip(keys, kinds, strict=True):
+            pipeline.execute_command(*_SIZE.get(kind, ("EXISTS",)), key)
+        sizes = await pipeline.execute(raise_on_error=False)
+        digests = await _digests(client, keys, kinds, sizes)
+        return [
+            _ABSENT if kind == "none" else _Held(elements=_number(size), digest=f"{kind} {digest}", ttl_ms=ttl)
+            for kind, ttl, size, digest in zip(kinds, told[1::2], sizes, digests, strict=True)
+        ]
+
+
+async def _digests(client: Redis, keys: Sequence[bytes], kinds: Sequence[str], sizes: Sequence[Any]) -> list[str]:
+    """The server's own digests where it tells them, else ours of what the keys hold."""
+    try:
+        told = await client.execute_command("DEBUG", "DIGEST-VALUE", *keys)  # type: ignore[no-untyped-call]
+        return [one.decode() for one in told]
+    except ResponseError:
+        pass
+    pipeline = client.pipeline(transaction=False)
+    asked = []
+    for key, kind, size in zip(keys, kinds, sizes, strict=True):
+        if kind in _SIZE and _number(size) <= (BYTES_MAX if kind == "string" else ELEMENTS_MAX):
+            before, after = _READ[kind]
+            pipeline.execute_command(*before, key, *after)
+            asked.append(key)
+    values = dict(zip(asked, await pipeline.execute(raise_on_error=False), strict=True))
+    return [
+        _digest_of(kind, values[key]) if key in values else f"{_number(size)} elements"
+        for key, kind, size in zip(keys, kinds, sizes, strict=True)
+    ]
+
+
+_SIZE = {
+    "list": ("LLEN",),
+    "hash": ("HLEN",),
+    "set": ("SCARD",),
+    "zset": ("ZCARD",),
+    "stream": ("XLEN",),
+    "string": ("STRLEN",),
+}
+_READ = {
+    "list": (("LRANGE",), (0, -1)),
+    "hash": (("HGETALL",), ()),
+    "set": (("SMEMBERS",), ()),
+    "zset": (("ZRANGE",), (0, -1, "WITHSCORES")),
+    "stream": (("XRANGE",), ("-", "+")),
+    "string": (("GET",), ()),
+}
+
+
+def _digest_of(kind: str, value: Any) -> str:
+    if kind == "hash" and isinstance(value, dict):
+        value = sorted(value.items())
+    elif kind == "set" or (kind == "zset" and value and isinstance(value[0], tuple)):
+        value = sorted(value)
+    return sha256(repr(value).encode()).hexdigest()
+
+
+def _number(size: Any) -> int:
+    return size if isinstance(size, int) else 0
+
+
+def _raw(address: Address) -> Redis:
+    return Redis(host=address.host, port=address.port, socket_timeout=_READ_S, socket_connect_timeout=_READ_S)
+
+
+def _counts(held: Mapping[str, int]) -> str:
+    return f"{', '.join(f'{zone} {count:,}' for zone, count in held.items())} elements"
+
+
+def _keys(number: int) -> str:
+    return f"{number:,} key" if number == 1 else f"{number:,} keys"
+
+
+def _differ(number: int) -> str:
+    return "differs" if number == 1 else "differ"

@@ -1,0 +1,62 @@
+"""Goal: keys that differ between zones are named with what each zone has, and equal ones are not, whatever their kind.
+
+Method: real servers, filled in other orders and with other contents.
+"""
+
+import pytest
+from support.cluster.zones import client, make_zone, running
+from support.coroutines import coroutine
+
+from cluster.real.zones import key_comparison
+from cluster.real.zones.key_comparison import compare_zones
+
+pytestmark = pytest.mark.real
+TASKS = [f"task-{number}" for number in range(255)]
+
+
+async def fill(redis, *, backwards):
+    order = [*reversed(TASKS)] if backwards else TASKS
+    await redis.sadd("set", *order)
+    await redis.hset("hash", mapping={each: each for each in order})
+    await redis.zadd("zset", dict.fromkeys(order, 7))
+    await redis.rpush("list", *TASKS)
+    await redis.xadd("stream", {"a": "b"}, id="1-1")
+    await redis.set("text", "v", ex=9_000)
+
+
+@coroutine
+async def test_equal_keys_are_equal_and_those_that_differ_are_told_with_their_elements():
+    a, b = make_zone("process", "a"), make_zone("process", "b")
+    async with running(a), running(b), client(a) as of_a, client(b) as of_b:
+        await fill(of_a, backwards=False)
+        await fill(of_b, backwards=True)
+        servers = {"a": a.address, "b": b.address}
+        found = await compare_zones([servers])
+        assert (found.compared, found.complete) == (6, True)
+        assert list(found.sentences()) == ["no key differs between the zones, 6 keys compared"]
+        await of_b.rpush("celery", *TASKS)
+        await of_b.hset("hash", "task-1", "other")
+        await of_b.delete("text")
+        await of_b.expire("list", 9_000)
+        found = await compare_zones([servers])
+        assert found.differing == {"celery": {"a": 0, "b": 255}, "hash": {"a": 255, "b": 255}, "text": {"a": 1, "b": 0}}
+        differing, ttls = found.sentences()
+        assert differing.startswith("3 keys differ: `celery` a 0, b 255 elements; `hash` ")
+        assert ttls == "1 key differs in the time to live alone: `list`"
+
+
+@coroutine
+async def test_a_comparison_is_bounded_and_says_so(monkeypatch):
+    monkeypatch.setattr(key_comparison, "KEYS_MAX", 100)
+    a, b = make_zone("process", "a"), make_zone("process", "b")
+    async with running(a), running(b), client(a) as of_a:
+        await of_a.mset(dict.fromkeys(TASKS, "v"))
+        told = []
+        found = await compare_zones([{"a": a.address, "b": b.address}], progress=told.append)
+        assert (found.complete, found.compared, len(found.differing), told) == (False, 100, 100, [100])
+        assert next(found.sentences()).startswith("100 keys of the first 100, as more would take too long differ: ")
+        await b.pause()
+        monkeypatch.setattr(key_comparison, "_READ_S", 0.2)
+        found = await compare_zones([{"a": a.address, "b": b.address}])
+        assert list(found.unread) == ["b"]
+        await b.resume()
