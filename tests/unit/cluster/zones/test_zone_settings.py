@@ -1,5 +1,7 @@
 """Goal: wrong settings are refused with the value and what is accepted. Method: tables of wrong and right values."""
 
+from pathlib import Path
+
 import pytest
 
 from cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, ZoneSet, zones
@@ -133,4 +135,12 @@ def test_persistence_becomes_the_servers_directives(persistence, expected):
     lines = text.splitlines()
     assert [line for line in lines if line.startswith(("save", "append"))] == expected
     assert 'dir "/tmp/with \\"quotes\\" and spaces"' in lines
-    assert {'bind "127.0.0.1"', "port 7", 'protected-mode "yes"'} <= set(lines)
+    assert {'bind "127.0.0.1"', "port 7", 'protected-mode "yes"', "databases 1"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("product", "version", "knows"),
+    [("valkey", "9.1.2", True), ("valkey", "10.0.0", True), ("valkey", "9.0.4", False), ("redis", "10.1.0", False)],
+)
+def test_a_server_is_given_a_hash_seed_if_it_knows_the_setting(product, version, knows):
+    assert ServerBinary(path=Path("x"), product=product, version=version).knows_hash_seed is knows
