@@ -144,6 +144,16 @@ class PortHost:
         self.statistics.commands += client.commands
         self._clients.pop(client, None)
 
+    def figures(self) -> dict[bytes, int]:
+        """What INFO says of clients, by the names that servers have for it."""
+        return {
+            b"blocked_clients": self.waiting,
+            b"connected_clients": len(self._clients),
+            b"maxclients": self.settings.clients_max,
+            b"rejected_connections": self.statistics.refused_full,
+            b"total_connections_received": self.statistics.accepted,
+        }
+
     def counts(self) -> dict[str, Any]:
         counts = asdict(self.statistics)
         counts["commands"] += sum(client.commands for client in self._clients)
@@ -237,6 +247,9 @@ class Client(ABC):
             watching, self.watching = self.watching, None
             self.host.release(watching.coordinator)
 
+    def figures(self) -> dict[bytes, int]:
+        return self.host.figures()
+
     def unsubscribe(self) -> None:
         if self.subscription is not None:
             self.subscription.close()
@@ -277,6 +290,10 @@ class Client(ABC):
         """Hand over a read that is answered with an array and give the client a set."""
 
     @abstractmethod
+    def submit_info(self, raw: bytes) -> None:
+        """Hand over an INFO and give the client the port's own figures of clients in place of the server's."""
+
+    @abstractmethod
     def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
         """Hand over what must travel by itself."""
 
@@ -289,5 +306,8 @@ class Client(ABC):
         """Wait for ``ready`` in an exclusive handler that has answered; what comes next is carried out even so."""
 
     @abstractmethod
-    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        """Answer with what ``handler`` returns; it begins after all earlier answers, and later commands wait for it."""
+    def exclusively(self, handler: Callable[[], Awaitable[bytes]], *, soon: bool = False) -> None:
+        """Answer with what ``handler`` returns; it begins after all earlier answers, and later commands wait for it.
+
+        ``soon``: it waits for nothing that may never come, so a client that has closed its sending side gets it.
+        """

@@ -32,13 +32,14 @@ def left_unread(transport: asyncio.BaseTransport) -> bytes:
 class EndingClient(Client, asyncio.Protocol):
     """What has to wait for earlier answers, the end of the connection above all."""
 
-    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_slots", "_task", "_write_paused")
+    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_slots", "_soon", "_task", "_write_paused")
 
     def __init__(self, host: PortHost) -> None:
         super().__init__(host)
         self._slots: deque[ReplySlot] = deque()
         self._busy = False
         self._has_answered = False  # the command for which it is busy; later ones only keep their order
+        self._soon = False  # that command is answered without waiting for anybody
         self._deaf = False  # nothing that still comes matters
         self._ending = False  # the client sends no more; what it has sent is carried out
         self._drained: asyncio.Future[None] | None = None
@@ -48,12 +49,11 @@ class EndingClient(Client, asyncio.Protocol):
     def eof_received(self) -> bool:
         """The client sends no more. It gets the answers to what it has sent, if TLS lets one side close alone."""
         self.host.singles.take()
-        if self._task is not None and self._slots and not self._deaf:
+        if self._task is not None and self._slots and not (self._deaf or self._soon):
             self._task.cancel()  # it has not begun to wait
             self._task, self._drained, self._busy, self._deaf = None, None, False, True
-        self._ending = (self._deaf or self._has_answered or not self._busy) and self.transport.get_extra_info(
-            "sslcontext"
-        ) is None
+        answered = self._deaf or self._soon or self._has_answered or not self._busy
+        self._ending = answered and self.transport.get_extra_info("sslcontext") is None
         if self._ending:
             self._pump()
         return self._ending
@@ -90,11 +90,11 @@ class EndingClient(Client, asyncio.Protocol):
 
         self.exclusively(close)
 
-    def exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        if self.lost or (self._ending and not self._deaf):
+    def exclusively(self, handler: Callable[[], Awaitable[bytes]], *, soon: bool = False) -> None:
+        if self.lost or (self._ending and not (self._deaf or soon)):
             self._deaf = True
             return
-        self._busy = True
+        self._busy, self._soon = True, soon
         self._task = self.loop.create_task(self._run_exclusively(handler))
 
     async def in_order(self, ready: Awaitable[None]) -> None:
@@ -114,7 +114,7 @@ class EndingClient(Client, asyncio.Protocol):
         except BaseException:
             self.close()  # without its answer the client could not tell which answer is to which command
             raise
-        self._busy = False
+        self._busy = self._soon = False
         self._task = None
         self.settle()
         if not self.closing:

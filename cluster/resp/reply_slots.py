@@ -1,6 +1,7 @@
 """The places of replies in the order of one client's answers."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from cluster.resp.protocol import wire
@@ -16,6 +17,9 @@ class Answering(Protocol):
 
     def answered_first(self, slot: "ReplySlot", count: int, reply: bytes) -> None:
         """The first ``count`` commands of ``slot`` have their reply."""
+
+    def figures(self) -> Mapping[bytes, int]:
+        """What INFO says of the clients of the port, by name."""
 
     def arrived(self, expected: int) -> None:
         """Replies for which so much memory was kept are there."""
@@ -57,3 +61,23 @@ class SetSlot(ReplySlot):
         if outcome.__class__ is list:
             outcome = [reply.replace(b"*", b"~", 1) for reply in cast(list[bytes], outcome)]
         super().__call__(outcome)
+
+
+class InfoSlot(ReplySlot):
+    """The place of a reply to INFO: its lines about clients are those of the port, to which clients are connected."""
+
+    __slots__ = ()
+
+    def __call__(self, outcome: Outcome) -> None:
+        if outcome.__class__ is list:
+            figures = self._client.figures()
+            outcome = [_with_figures(reply, figures) for reply in cast(list[bytes], outcome)]
+        super().__call__(outcome)
+
+
+def _with_figures(reply: bytes, figures: Mapping[bytes, int]) -> bytes:
+    """``reply``, a text in wire form, with ``figures`` in the lines that begin with their names."""
+    _, _, text = reply[:-2].partition(b"\r\n")
+    names = b"|".join(figures)
+    text = re.sub(rb"(?m)^(%b):\d+" % names, lambda line: b"%b:%d" % (line[1], figures[line[1]]), text)
+    return b"%b%d\r\n%b\r\n" % (reply[:1], len(text), text)

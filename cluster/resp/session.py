@@ -13,7 +13,7 @@ from cluster.resp.one_at_a_time import LARGE_BYTES, NO, QUIET
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
-from cluster.resp.reply_slots import ReplySlot, SetSlot
+from cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot
 from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER
 from cluster.resp.window import WindowedClient
 from cluster.votes.levels import Level
@@ -127,6 +127,9 @@ class Session(WindowedClient):
     def submit_set(self, raw: bytes) -> None:
         made = SetSlot if self.protocol == 3 else ReplySlot
         self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
+
+    def submit_info(self, raw: bytes) -> None:
+        self._submit_packed(KINDS[Route.LOCAL_READ], raw, 1, made=InfoSlot)
 
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
         level = self.level_for(kind)

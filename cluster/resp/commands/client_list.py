@@ -123,7 +123,7 @@ def _look_at_all(
         tell(seen)
         return b""
 
-    client.exclusively(slowly)
+    client.exclusively(slowly, soon=True)
 
 
 def _is_among(numbers: frozenset[int], client: Client) -> bool:

@@ -28,6 +28,7 @@ class Treatment(Enum):
     BLOCKING = auto()  # waits at the port, not at the server
     SCRIPT = auto()  # EVAL where scripts are remembered: forwarded, and taken a note of
     STORING = auto()  # SORT, GEORADIUS: a read or a write, as its arguments say
+    INFO = auto()  # forwarded; what the answer says of clients is the port's
     SORTED = auto()  # SMEMBERS: sent in another form at one level
     SUBSCRIPTION = auto()  # a connection of the client's own to the server of the own zone
     REFUSE = auto()
@@ -217,6 +218,8 @@ def _treatment(name: str, base: str, flags: frozenset[str], *, contains: bool) -
         return Treatment.TRANSACTION, ""
     if base in _SUBSCRIPTION:
         return Treatment.SUBSCRIPTION, ""
+    if base == "INFO":
+        return Treatment.INFO, ""
     if base == "SMEMBERS":
         return Treatment.SORTED, ""
     if base in MAY_STORE:

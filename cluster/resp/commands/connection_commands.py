@@ -81,7 +81,7 @@ def hello(client: Client, arguments: list[bytes]) -> None:
         await subscription.speak(protocol, told=told)
         return b""
 
-    client.exclusively(introduce)
+    client.exclusively(introduce, soon=True)
 
 
 def _introduction(client: Client) -> bytes:
@@ -118,7 +118,7 @@ def reset(client: Client, arguments: list[bytes]) -> None:
         client.reset()
         return wire.status("RESET")
 
-    client.exclusively(begin_anew)
+    client.exclusively(begin_anew, soon=True)
 
 
 def client_id(client: Client, arguments: list[bytes]) -> None:

@@ -5,7 +5,7 @@ from cluster.resp.client import Client
 from cluster.resp.commands import connection_commands as port
 from cluster.resp.commands.blocking import wait_for
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
-from cluster.resp.commands.subscribe import pong, subscribe
+from cluster.resp.commands.subscribe import nothing_left, pong, subscribe
 from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
 from cluster.resp.protocol import wire
 from cluster.votes.levels import Level, Levels, level_named
@@ -83,6 +83,8 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
         queue(client, spec, raw)
     elif treatment is Treatment.PORT:
         port.answer(client, spec.name, arguments)
+    elif treatment is Treatment.SUBSCRIPTION and client.subscription is None and "UNSUB" in spec.name:
+        client.reply(nothing_left(client, spec.name, arguments[1:]))
     elif treatment is Treatment.SUBSCRIPTION:
         client.exclusively(lambda: subscribe(client, spec.name, raw, arguments[1:]))
     elif spec.name == "PING" and client.subscription is not None and client.subscription.restricts(client.protocol):
@@ -92,6 +94,8 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
             client.reply(pong(arguments))
     elif treatment is Treatment.BLOCKING:
         wait_for(client, spec, arguments, raw)
+    elif treatment is Treatment.INFO:
+        client.submit_info(raw)
     elif treatment is Treatment.SORTED and client.read_level is Level.DC_SAFE_QUORUM:
         client.submit_set(wire.command(b"SORT", arguments[1], b"ALPHA"))
     elif treatment is Treatment.STORING:

@@ -36,6 +36,13 @@ def _subscription_of(client: Client) -> Subscription:
     return subscription
 
 
+def nothing_left(client: Client, name: str, channels: list[bytes]) -> bytes:
+    """The answer to a client without a subscription that leaves ``channels``, or all: a confirmation for each."""
+    head = b"*3\r\n" if client.protocol == 2 else b">3\r\n"
+    said = map(wire.bulk, channels) if channels else [wire.NIL[client.protocol]]
+    return b"".join(head + wire.bulk(name.lower().encode()) + one + wire.integer(0) for one in said)
+
+
 def pong(arguments: list[bytes]) -> bytes:
     """The answer to ``PING`` of a subscriber in RESP2."""
     return wire.array((wire.bulk(b"pong"), wire.bulk(arguments[1] if len(arguments) > 1 else b"")))

@@ -80,7 +80,7 @@ def execute(client: Client, raw: bytes) -> None:
         leave(client)
         client.error(ABORTED)
     elif client.watching is not None:
-        client.exclusively(lambda: _execute_watched(client, queued))
+        client.exclusively(lambda: _execute_watched(client, queued), soon=True)
     else:
         leave(client)
         if queued:
@@ -102,7 +102,7 @@ def watch(client: Client, raw: bytes) -> None:
         await _written_everywhere(client, client.watching)
         return wire.answer(await _watched_everywhere(client, client.watching, raw))
 
-    client.exclusively(begin)
+    client.exclusively(begin, soon=True)
 
 
 def unwatch(client: Client, raw: bytes) -> None:

@@ -52,8 +52,11 @@ def unsent(client):
         (wire.command(b"MULTI") + NEVER, [b"OK", b"QUEUED"]),
         (wire.command(b"BLPOP", b"q", b"0"), []),
         (wire.command(b"QUIT") + NEVER, [b"OK"]),
+        (wire.command(b"RESET") + wire.command(b"ECHO", b"x") + wire.command(b"RESET"), [b"RESET", b"x", b"RESET"]),
+        (wire.command(b"UNSUBSCRIBE"), [[b"unsubscribe", None, 0]]),
+        (wire.command(b"PUNSUBSCRIBE", b"p", b"q"), [[b"punsubscribe", b"p", 0], [b"punsubscribe", b"q", 0]]),
     ],
-    ids=["nothing", "half a transaction", "what would wait", "QUIT"],
+    ids=["nothing", "half a transaction", "what would wait", "QUIT", "RESET", "UNSUBSCRIBE", "PUNSUBSCRIBE"],
 )
 @on_port()
 async def test_a_client_that_half_closes_is_answered_up_to_what_would_wait_and_then_closed(port, count, last, told):
