@@ -12,12 +12,13 @@ from scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
 from scenarios.monitor.readings import Reading
 
 S = 1_000_000_000
-STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "unknown_scripts", "deviations")}
+STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "deviations")}
 STATISTICS |= dict.fromkeys(("peers", "remote", "divergence", "server_troubles", "repairs", "options"), 0)
 STATISTICS |= {
     "port": {"clients": 1, "commands": 7, "error_replies": 0, "over_memory": 2},
     "latency": {"quantiles_ms": {}},
     "links": [],
+    "unknown_scripts": {"b": {"times": 1, "since_utc": "noon"}},
 }
 
 
@@ -33,11 +34,13 @@ def test_a_coordinator_that_falls_silent_is_said_to_and_its_figures_keep_their_t
         while (before := (await page.read())["zones"][0])["read_ms"] is None:
             pass
         now_ns, status = now_ns + round((ASK_S + 1) * S), 500
-        return before, (await page.read())["zones"][0]
+        told = await page.read()
+        return before, told["zones"][0], told["notices"]
 
-    before, after = asyncio.run(looked())
+    before, after, notices = asyncio.run(looked())
     assert (before["coordinator"]["state"], before["read_ms"]) == ("running", 100_000)
     assert (after["coordinator"]["state"], after["read_ms"]) == ("silent", 100_000)
+    assert [notice.partition(":")[0] for notice in notices] == ["Zone b answered NOSCRIPT once since noon"]
     assert (after["statistics"]["commands"], after["statistics"]["over_memory"]) == (7, 2)
 
 
