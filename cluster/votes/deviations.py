@@ -1,5 +1,6 @@
 """Where differing votes and errors come from: by command, by the zone that replied otherwise, and by kind of reply."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.connections.failures import ZoneFailure
@@ -19,14 +20,14 @@ _NAMED = {reply: kind for replies, kind in _KINDS.items() for reply in replies}
 _BY_TYPE = {b"$": "string", b"+": "status", b":": "number", b",": "number", b"*": "list", b"~": "list", b"%": "map"}
 
 
+@dataclass
 class Deviations:
     """``rows``: how often a zone's reply to a command was of a kind, by (command, zone, kind).
 
     Errors count, and good replies that are not the answer which the client got.
     """
 
-    def __init__(self) -> None:
-        self.rows: dict[tuple[str, str, str], int] = {}
+    rows: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def count(self, vote: Vote, command: Command, zones: tuple[str, ...]) -> None:
         """Count what deviates in ``vote``, which is complete. ``zones``: the names, by position."""
