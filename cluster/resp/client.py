@@ -17,8 +17,8 @@ from cluster.resp.gradual_freeing import GradualFreeing
 from cluster.resp.held_bytes import HeldBytes
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.remembered_scripts import RememberedScripts
-from cluster.resp.protocol.scanner import Unpacker
 from cluster.resp.protocol.subscription import Subscription
+from cluster.resp.protocol.unpacker import Unpacker
 from cluster.resp.protocol.upstream import GatheredWrites, WireCommands
 from cluster.resp.settings import PortSettings
 from cluster.resp.single_commands import SingleCommands
@@ -105,11 +105,13 @@ class PortHost:
         self._clients: dict[Client, None] = {}
         self.turn = TurnBatch(coordinator, clients=self._clients, writes=writes)
         self.singles = SingleCommands(
+            coordinator=coordinator,
             table=self.table,
             unpacker=self.unpacker,
             turn=self.turn,
             polling=self.polling,
-            clients=self._clients,
+            connected=self._clients,
+            sampled=self,
             loop=self.loop,
         )
         self._identities = 0

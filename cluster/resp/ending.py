@@ -32,11 +32,11 @@ def left_unread(transport: asyncio.BaseTransport) -> bytes:
 class EndingClient(Client, asyncio.Protocol):
     """What has to wait for earlier answers, the end of the connection above all."""
 
-    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_slots", "_soon", "_task", "_write_paused")
+    __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_soon", "_task", "slots", "write_paused")
 
     def __init__(self, host: PortHost) -> None:
         super().__init__(host)
-        self._slots: deque[ReplySlot] = deque()
+        self.slots: deque[ReplySlot] = deque()
         self._busy = False
         self._has_answered = False  # the command for which it is busy; later ones only keep their order
         self._soon = False  # that command is answered without waiting for anybody
@@ -44,12 +44,12 @@ class EndingClient(Client, asyncio.Protocol):
         self._ending = False  # the client sends no more; what it has sent is carried out
         self._drained: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
-        self._write_paused = False
+        self.write_paused = False
 
     def eof_received(self) -> bool:
         """The client sends no more. It gets the answers to what it has sent, if TLS lets one side close alone."""
         self.host.singles.take()
-        if self._task is not None and self._slots and not (self._deaf or self._soon):
+        if self._task is not None and self.slots and not (self._deaf or self._soon):
             self._task.cancel()  # it has not begun to wait
             self._task, self._drained, self._busy, self._deaf = None, None, False, True
         answered = self._deaf or self._soon or self._has_answered or not self._busy
@@ -62,7 +62,7 @@ class EndingClient(Client, asyncio.Protocol):
         """What the client has sent is carried out, as Dynomite does, up to the first command that would wait."""
         self.host.singles.take()
         self.lost = self._ending = True
-        self._write_paused = False
+        self.write_paused = False
         if self.closing or self._deaf or (self._busy and not self._has_answered):
             self._leave()
         elif exc is not None and (left := left_unread(self.transport)):
@@ -76,7 +76,7 @@ class EndingClient(Client, asyncio.Protocol):
             return
         if self.lost:
             self._leave()
-        elif not self._slots and not self._busy:
+        elif not self.slots and not self._busy:
             self.close()
 
     def hang_up(self, last: bytes = b"") -> None:
@@ -105,7 +105,7 @@ class EndingClient(Client, asyncio.Protocol):
             self._has_answered = False
 
     async def _run_exclusively(self, handler: Callable[[], Awaitable[bytes]]) -> None:
-        if self._slots:
+        if self.slots:
             self._drained = self.loop.create_future()
             await self._drained
         self._drained = None

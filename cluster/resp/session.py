@@ -9,11 +9,11 @@ from cluster.commands.routes import Route
 from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.client import Client, PortHost
 from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.one_at_a_time import LARGE_BYTES, NO, QUIET
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.scanner import ProtocolError
 from cluster.resp.protocol.upstream import WireCommands
 from cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot
+from cluster.resp.single_commands import LARGE_BYTES, NO, QUIET
 from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER
 from cluster.resp.window import WindowedClient
 from cluster.votes.levels import Level
@@ -50,11 +50,12 @@ class Session(WindowedClient):
         self._noted = 0  # bytes held when that was last said
         self._waiting_bytes = 0  # of the last command, for which later ones may have to wait
         self._one = False  # what was taken last was one command by itself
-        self._single = NO
+        self.single = NO
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+        self.send = self._transport.write
         if not self.host.admit(self):
             self.closing = True
             self._transport.write(wire.error("ERR max number of clients reached"))
@@ -62,8 +63,8 @@ class Session(WindowedClient):
 
     def _leave(self) -> None:
         self.closing = True
-        self._single = NO
-        self._slots.clear()
+        self.single = NO
+        self.slots.clear()
         for held in (self._scanner.clear(), self.queued):
             if held:
                 self.host.freeing.add(held)
@@ -77,14 +78,14 @@ class Session(WindowedClient):
         self.host.dismiss(self)
 
     def pause_writing(self) -> None:
-        self._write_paused = True
-        self._single = NO
+        self.write_paused = True
+        self.single = NO
         self._account()
         if self.subscription is not None:
             self.subscription.pause()
 
     def resume_writing(self) -> None:
-        self._write_paused = False
+        self.write_paused = False
         self._account()
         if self.subscription is not None:
             self.subscription.resume()
@@ -114,10 +115,10 @@ class Session(WindowedClient):
         self.settle()
 
     def reply(self, data: bytes) -> None:
-        if self._slots:
+        if self.slots:
             slot = ReplySlot(self, 0)
             slot.reply = data
-            self._slots.append(slot)
+            self.slots.append(slot)
         else:
             self.write(data)
 
@@ -134,7 +135,7 @@ class Session(WindowedClient):
     def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
         level = self.level_for(kind)
         self._turn_left -= count
-        ordered = self._in_flight > 0
+        ordered = self.in_flight > 0
         done = self._slot(count, len(packed), level, kind, made=made)
         if len(packed) > LARGE_BYTES:
             self.host.turn.submit(self.coordinator, level, kind.run(count, self.protocol), packed, done)
@@ -153,7 +154,7 @@ class Session(WindowedClient):
         slot = made(self, count)
         slot.sent_bytes = sent_bytes
         slot.expected = self._under_way(count, sent_bytes)
-        self._slots.append(slot)
+        self.slots.append(slot)
         host = self.host
         host.until_sample -= 1
         return slot if host.until_sample else host.sampler(level, kind.reads, slot)
@@ -179,7 +180,7 @@ class Session(WindowedClient):
         return answered
 
     def answered(self, slot: ReplySlot) -> None:
-        slots = self._slots
+        slots = self.slots
         if not slots or slots[0] is not slot:
             if slots and slot.reply:
                 self._ready_bytes += len(slot.reply)
@@ -191,7 +192,7 @@ class Session(WindowedClient):
         while slots and (reply := slots[0].reply) is not None:
             first = slots.popleft()
             count = first.count
-            self._in_flight -= count
+            self.in_flight -= count
             self._sent_bytes -= first.sent_bytes
             if first is not slot:
                 self._ready_bytes -= len(reply)
@@ -199,23 +200,23 @@ class Session(WindowedClient):
                 self._adapt(len(reply) // (count or 1))
             if reply:
                 self.write(reply)
-        if self._write_paused or first is not slot:
+        if self.write_paused or first is not slot:
             self._account()
         if self._busy:
             if not slots and self._drained is not None and not self._drained.done():
                 self._drained.set_result(None)
         elif self._ending or not self._reading or self._scanner.ready:
             self._pump()
-        elif self._one and not (slots or self._write_paused or self._expected) and self._scanner.idle:
-            self._single = QUIET
+        elif self._one and not (slots or self.write_paused or self._expected) and self._scanner.idle:
+            self.single = QUIET
 
     def answered_first(self, slot: ReplySlot, count: int, reply: bytes) -> None:
-        if not self._slots:
+        if not self.slots:
             return  # the client has left
         first = ReplySlot(self, count)
         first.reply = reply
         slot.count -= count
-        self._slots.insert(self._slots.index(slot), first)
+        self.slots.insert(self.slots.index(slot), first)
         self.answered(first)
 
     def measured(self) -> int:
@@ -225,13 +226,14 @@ class Session(WindowedClient):
             held += self.subscription.held_bytes
         if self.queued is not None:
             held += self.queued_bytes + _QUEUED_BYTES * len(self.queued)
-        return held + self._expected + self.transport.get_write_buffer_size() if self._write_paused else held
+        return held + self._expected + self.transport.get_write_buffer_size() if self.write_paused else held
 
     def drop(self) -> None:
         if self.lost:
             self._leave()
         else:
             self.closing = True
+            self.single = NO
             self.transport.abort()
 
     @property
@@ -245,7 +247,7 @@ class Session(WindowedClient):
 
     def _pump(self) -> None:
         """Take commands as long as there are some and nothing is in the way."""
-        self._single = NO
+        self.single = NO
         if self._pumping:
             return
         self._pumping = True
@@ -272,7 +274,7 @@ class Session(WindowedClient):
 
     def _take(self) -> bool:
         """Take commands until something is in the way. True if there may be more that can be taken."""
-        if self._busy or self._deaf or self.closing or self._write_paused or (room := self._room()) <= 0:
+        if self._busy or self._deaf or self.closing or self.write_paused or (room := self._room()) <= 0:
             return False
         room -= self._take_whole(room)
         scanner = self._scanner
@@ -310,7 +312,7 @@ class Session(WindowedClient):
         finally:
             if run_kind is not None:
                 self.submit(run_kind, run)
-        return self._scanner.ready and self._in_flight < self._limit
+        return self._scanner.ready and self.in_flight < self._limit
 
     def _take_whole(self, room: int) -> int:
         """Take what has arrived as one run, if it is one; returns how many commands it was."""
@@ -338,12 +340,12 @@ class Session(WindowedClient):
     def _regulate(self) -> None:
         """Stop reading while there is more than can be taken; account for what is held."""
         idle = self._scanner.idle
-        held = self._busy or self._noted or self._ready_bytes or self._write_paused or self.subscription is not None
+        held = self._busy or self._noted or self._ready_bytes or self.write_paused or self.subscription is not None
         if held or not (idle and self.plain):
             self._account()
         if self._ending or self.closing:
             return
-        reading = not self._write_paused and self._turn_left > 0 and (idle or self._may_read_on())
+        reading = not self.write_paused and self._turn_left > 0 and (idle or self._may_read_on())
         if reading is not self._reading:
             self._reading = reading
             if reading:
@@ -354,5 +356,5 @@ class Session(WindowedClient):
     def _may_read_on(self) -> bool:
         """What has arrived can be taken now, or is not much."""
         scanner = self._scanner
-        full = self._busy or self._waits or self._in_flight >= self._limit
+        full = self._busy or self._waits or self.in_flight >= self._limit
         return not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)

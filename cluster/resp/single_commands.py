@@ -1,35 +1,117 @@
 """Single commands that many clients send in one turn of the loop, looked at together.
 
 A client that waits for each answer sends one command at a time. To look at each by itself costs more than to carry it
-out, so those of one turn are unpacked as one piece, and what turns out to be anything else is left to its client.
+out, so those of one turn are looked at in one go, sent on together and answered together, and what turns out to be
+anything else is left to its client.
 """
 
 import asyncio
-from collections.abc import Sized
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Sequence, Sized
+from typing import Protocol, cast, overload
 
+from cluster.coordinators.coordinator import Coordinator
 from cluster.resp.commands.busy_poll import BusyPoll
 from cluster.resp.commands.command_table import CommandTable, Kind, Treatment
-from cluster.resp.protocol.scanner import Unpacker
+from cluster.resp.protocol.unpacker import Unpacker
+from cluster.resp.reply_slots import ReplySlot
 from cluster.resp.turn_batch import TurnBatch
+from cluster.votes.levels import Level
+from cluster.votes.pipeline import Done, Outcome
+from cluster.votes.shared_batch import Member, MembersOfOne
 
 SINGLE_BYTES_MAX = 4 * 1024
 """Longer commands are not looked at together."""
 
+LARGE_BYTES = 16 * 1024
+
 _TOGETHER_MAX = 128
 """So many at most: servers begin with the first ones while the rest of a busy turn is read."""
+
+NO, QUIET, ARRIVED, ASKED = range(4)
+"""Such a client has nothing under way, or a command that has arrived in this turn of the loop, or one to be answered.
+
+It is one no more as soon as anything else happens, until it has once more had a single command answered.
+"""
 
 
 class SingleClient(Protocol):
     """A client that has nothing under way."""
 
     closing: bool
+    commands: int
+    has_written: bool
+    in_flight: int
+    protocol: int
+    read_level: Level
+    single: int
+    single_slot: ReplySlot
+    slots: deque[ReplySlot]
+    write_level: Level
+    write_paused: bool
+
+    send: Callable[[bytes], None]
+
+    def level_for(self, kind: Kind) -> Level:
+        """The level at which a command of ``kind`` is sent now."""
 
     def received(self, data: bytes) -> None:
         """Take what may be anything."""
 
-    def forward(self, kind: Kind, raw: bytes) -> None:
-        """Hand one command to the coordinator."""
+    def answered_single(self, outcome: Outcome) -> None:
+        """Take what came of the command that was asked."""
+
+
+class Sampled(Protocol):
+    """As ``cluster.resp.client.PortHost``."""
+
+    until_sample: int
+    sampler: Callable[[Level, bool, Done], Done]
+
+
+class _Run(MembersOfOne):
+    """Commands of one kind, one of each of ``clients``. A call submits them to ``coordinator``."""
+
+    __slots__ = ("_coordinator", "_kind", "clients", "level", "packed", "protocol")
+
+    def __init__(self, coordinator: Coordinator, kind: Kind, level: Level, protocol: int) -> None:
+        self._coordinator = coordinator
+        self._kind = kind
+        self.level = level
+        self.protocol = protocol
+        self.clients: list[SingleClient] = []
+        self.packed: list[bytes] = []
+
+    def __call__(self) -> None:
+        count = len(self.clients)
+        commands = self._kind.run(count, self.protocol)
+        if count == 1:
+            done = self.clients[0].answered_single
+            self._coordinator.submit(self.level, commands, done, packed=self.packed[0])
+        else:
+            self._coordinator.submit_together(self.level, self, commands, b"".join(self.packed))
+
+    def tell(self, replies: Outcome) -> None:
+        for client, reply in zip(self.clients, cast(list[bytes], replies), strict=True):
+            if client.single == ASKED and not client.write_paused and len(reply) <= LARGE_BYTES:
+                client.slots.clear()
+                client.in_flight = 0
+                client.single = QUIET
+                client.send(reply)
+            else:
+                client.answered_single([reply])
+
+    def __len__(self) -> int:
+        return len(self.clients)
+
+    @overload
+    def __getitem__(self, index: int) -> Member: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Member]: ...
+    def __getitem__(self, index: int | slice) -> Member | Sequence[Member]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        return self._kind.run(1, self.protocol), self.clients[index].answered_single
 
 
 class SingleCommands:
@@ -38,31 +120,40 @@ class SingleCommands:
     def __init__(
         self,
         *,
+        coordinator: Coordinator,
         table: CommandTable,
         unpacker: Unpacker,
         turn: TurnBatch,
         polling: BusyPoll | None,
-        clients: Sized,
+        connected: Sized,
+        sampled: Sampled,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        self._coordinator = coordinator
         self._by_name = table.by_name
         self._unpacker = unpacker
         self._turn = turn
         self._polling = polling
-        self._connected = clients
+        self._connected = connected
+        self._sampled = sampled
         self._loop = loop
         self._clients: list[SingleClient] = []
         self._received: list[bytes] = []
 
     def add(self, client: SingleClient, data: bytes) -> None:
         """Take this together with what others send, at the end of the turn."""
+        if len(self._connected) == 1:
+            if self._polling is not None:
+                self._polling.touch()
+            self._take_alone(client, data)
+            return
         clients = self._clients
         clients.append(client)
         self._received.append(data)
         count = len(clients)
-        if count == 1 and len(self._connected) > 1:
+        if count == 1:
             self._loop.call_soon(self.take)
-        elif count == 1 or count == _TOGETHER_MAX:
+        elif count == _TOGETHER_MAX:
             self.take()
 
     def take(self) -> None:
@@ -71,21 +162,59 @@ class SingleCommands:
         if not clients:
             return
         self._clients, self._received = [], []
-        names = self._unpacker.single(received)
-        if names is None:
-            for client, data in zip(clients, received, strict=True):
-                client.received(data)
-            return
         if self._polling is not None:
             self._polling.touch(len(clients))
-        self._turn.departs_soon = True
-        by_name = self._by_name
+        turn, by_name = self._turn, self._by_name
+        turn.departs_soon = True
+        alone = self._sample(clients, received)
+        runs: dict[Kind, _Run] = {}
+        for client, name, raw in zip(clients, self._unpacker.names(received), received, strict=True):
+            spec = by_name.get(name)  # type: ignore[arg-type]
+            if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
+                alone.append((client, raw))
+                continue
+            kind = spec.kind
+            level = client.read_level if kind.reads else client.write_level
+            run = runs.get(kind)
+            if run is None or run.level is not level or run.protocol != client.protocol:
+                run = runs[kind] = _Run(self._coordinator, kind, level, client.protocol)
+                turn.add(run)
+            client.has_written |= not kind.reads
+            client.commands += 1
+            client.in_flight = 1
+            client.single = ASKED
+            client.slots.append(client.single_slot)
+            run.clients.append(client)
+            run.packed.append(raw)
         try:
-            for client, name, raw in zip(clients, names, received, strict=True):
-                spec = by_name.get(name)
-                if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
-                    client.received(raw)
-                else:
-                    client.forward(spec.kind, raw)
+            for client, raw in alone:
+                self._take_alone(client, raw)
         finally:
-            self._turn.depart()
+            turn.depart()
+
+    def _sample(self, clients: list[SingleClient], received: list[bytes]) -> list[tuple[SingleClient, bytes]]:
+        """Count the commands of ``clients``; the one that is to be measured is taken out and returned."""
+        sampled, count = self._sampled, len(clients)
+        if not 0 < sampled.until_sample <= count:
+            sampled.until_sample -= count
+            return []
+        chosen = sampled.until_sample - 1
+        sampled.until_sample = 1
+        return [(clients.pop(chosen), received.pop(chosen))]
+
+    def _take_alone(self, client: SingleClient, raw: bytes) -> None:
+        spec = self._by_name.get(self._unpacker.names([raw])[0])  # type: ignore[arg-type]
+        if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
+            client.received(raw)
+            return
+        kind, sampled = spec.kind, self._sampled
+        level = client.level_for(kind)
+        client.commands += 1
+        client.in_flight = 1
+        client.single = ASKED
+        client.slots.append(client.single_slot)
+        done: Done = client.answered_single
+        sampled.until_sample -= 1
+        if not sampled.until_sample:
+            done = sampled.sampler(level, kind.reads, done)
+        self._turn.gather(kind, level, client.protocol, raw, 1, done, ordered=False)

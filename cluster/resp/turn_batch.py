@@ -20,14 +20,13 @@ _GATHERED_MAX = 128
 class _Run:
     """Commands of one kind that can travel together, and whose they are. A call submits them to ``coordinator``."""
 
-    __slots__ = ("_coordinator", "_kind", "count", "level", "members", "packed", "protocol", "single")
+    __slots__ = ("_coordinator", "_kind", "count", "level", "members", "packed", "protocol")
 
     def __init__(self, coordinator: Coordinator, kind: Kind, level: Level, protocol: int) -> None:
         self._coordinator = coordinator
         self._kind = kind
         self.level = level
         self.protocol = protocol
-        self.single = kind.run(1, protocol)
         self.members: list[Member] = []
         self.packed: list[bytes] = []
         self.count = 0
@@ -81,20 +80,13 @@ class TurnBatch:
         run.members.append((kind.run(count, protocol), done))
         run.packed.append(packed)
         run.count += count
-        self._add(count)
+        self._count += count
+        if self._count > _GATHERED_MAX:
+            self.depart()
 
-    def gather_single(self, kind: Kind, level: Level, protocol: int, packed: bytes, done: Done) -> None:
-        """The same for one command of a client of which nothing else is among what has been gathered."""
-        run = self._latest.get(kind)
-        if run is None or run.level is not level or run.protocol != protocol:
-            if len(self._clients) == 1 and not (self._waiting or self._departing):
-                self._coordinator.submit(level, kind.run(1, protocol), done, packed=packed)
-                return
-            run = self._begin(kind, level, protocol)
-        run.members.append((run.single, done))
-        run.packed.append(packed)
-        run.count += 1
-        self._add(1)
+    def add(self, run: Callable[[], None]) -> None:
+        """Let ``run`` depart with what is gathered; nothing of its clients is."""
+        self._waiting.append(run)
 
     def submit(
         self, coordinator: Coordinator, level: Level, commands: Sequence[Command], packed: bytes, done: Done
@@ -129,8 +121,3 @@ class TurnBatch:
             self.departs_soon = True
             self._loop.call_soon(self.depart)
         return run
-
-    def _add(self, count: int) -> None:
-        self._count += count
-        if self._count > _GATHERED_MAX:
-            self.depart()

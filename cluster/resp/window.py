@@ -3,8 +3,9 @@
 from abc import abstractmethod
 
 from cluster.resp.client import PortHost
-from cluster.resp.one_at_a_time import LARGE_BYTES, OneAtATime
+from cluster.resp.one_at_a_time import OneAtATime
 from cluster.resp.protocol.scanner import CommandScanner
+from cluster.resp.single_commands import LARGE_BYTES
 from cluster.resp.turn_shares import TURN
 from cluster.votes.levels import Level
 
@@ -48,16 +49,16 @@ class WindowedClient(OneAtATime):
 
     def _known(self) -> None:
         """Something is known about this client's replies, or there will be none."""
-        if self._strange and self._in_flight:
+        if self._strange and self.in_flight:
             self.host.memory.strangers -= 1
         self._strange = False
 
     def _under_way(self, count: int, sent_bytes: int) -> int:
         """So many commands of so many bytes are now; returns how much memory is kept for what is large of them."""
         memory = self.host.memory
-        if self._strange and not self._in_flight:
+        if self._strange and not self.in_flight:
             memory.strangers += 1
-        self._in_flight += count
+        self.in_flight += count
         self._sent_bytes += sent_bytes
         expected = count * self._expected
         if self._sent_bytes > LARGE_BYTES:
@@ -84,8 +85,8 @@ class WindowedClient(OneAtATime):
         """How many commands may be taken now."""
         large = self._large
         if not (self._strange or self._expected or large):
-            return min(self._window - self._in_flight, self._turn_left)
-        room = min(self._limit - self._in_flight, self._turn_left)
+            return min(self._window - self.in_flight, self._turn_left)
+        room = min(self._limit - self.in_flight, self._turn_left)
         if (self._expected or large) and room > 0 and self._scanner.ready:
             fitting = self.host.memory.fitting(self._expected or 1)
             room = min(1 if self._expected else room, fitting)  # each reply is freed as it is sent

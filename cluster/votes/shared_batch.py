@@ -1,5 +1,6 @@
 """Pipelines of several callers that travel to the zones as one batch, while each is decided by itself."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -14,6 +15,14 @@ Member = tuple[Sequence[Command], Done]
 """One caller's pipeline, and who is told what came of it."""
 
 
+class MembersOfOne(Sequence[Member]):
+    """Members of one command each. They are made when they are looked at, since most often all are told at once."""
+
+    @abstractmethod
+    def tell(self, replies: Outcome) -> None:
+        """Give every member its reply, all of which are good."""
+
+
 class SharedBatch(UniformPipeline):
     """``members`` have the same ``rule``; ``commands`` and ``packed`` are those of all of them, in order.
 
@@ -26,7 +35,8 @@ class SharedBatch(UniformPipeline):
     def __init__(
         self, members: Sequence[Member], commands: Sequence[Command], rule: Rule, tally: Tally, packed: bytes
     ) -> None:
-        super().__init__(commands, rule, tally, partial(_tell, members), packed)
+        tell = members.tell if isinstance(members, MembersOfOne) else partial(_tell, members)
+        super().__init__(commands, rule, tally, tell, packed)
         self._members = members
 
     def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:

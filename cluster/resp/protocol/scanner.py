@@ -7,13 +7,11 @@ is incomplete or looks odd is looked at by hand, against limits.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-
-import hiredis
 
 from cluster.resp.protocol import wire
 from cluster.resp.protocol.long_argument import LONG_BYTES, LongArgument
+from cluster.resp.protocol.unpacker import NOT_UNPACKED, UNUSUAL, Unpacker
 
 INLINE_BYTES_MAX = 64 * 1024
 """Longest command that is not an array, as in Redis."""
@@ -47,16 +45,6 @@ _ESCAPED = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 
 _USUAL_ARGUMENTS_MAX = 999
-_UNUSUAL = re.compile(rb"\*\d{4}")
-"""Announces more than 999 arguments. A value may hold it too; that costs time and does no harm."""
-
-_pack: Callable[[tuple[bytes, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one element
-
-_NOT_UNPACKED = (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError)
-
-_NO_MORE = False
-"""What hiredis gives when nothing complete is left."""
-
 Found = tuple[bytes, bytes]
 """A command: its name as the client wrote it, and all of it in wire form."""
 
@@ -78,42 +66,6 @@ class CommandLimits:
     command_bytes: int = 64 * 1024 * 1024
     guest_argument_bytes: int = 16 * 1024
     guest_arguments: int = 10
-
-
-class Unpacker:
-    """What hiredis makes of a client's input; raises what it raises, and what follows from input of another kind.
-
-    All clients of a port may share one: to make a reader takes about as long as to read a command.
-    """
-
-    __slots__ = ("_reader",)
-
-    def __init__(self) -> None:
-        self._reader = hiredis.Reader()
-
-    def __call__(self, data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
-        """Of the commands that ``data`` begins with: the names, each packed again, and all of that."""
-        reader, packed = self._reader, b""
-        reader.feed(data)
-        try:
-            found = list(iter(reader.gets, _NO_MORE))  # loops without a line of Python for each command
-            raws = list(map(_pack, map(tuple, found)))
-            packed = b"".join(raws)
-            return [arguments[0] for arguments in found], raws, packed
-        finally:
-            if packed != data:  # it may be in the middle of something, which must not matter to the next client
-                self._reader = hiredis.Reader()
-
-    def single(self, received: list[bytes]) -> list[bytes] | None:
-        """The name of each of ``received``, if each is exactly one usual command."""
-        data = b"".join(received)
-        if _UNUSUAL.search(data):
-            return None
-        try:
-            names, raws, _ = self(data)
-        except _NOT_UNPACKED:
-            return None
-        return names if raws == received else None
 
 
 class CommandScanner:
@@ -227,11 +179,11 @@ class CommandScanner:
         if len(data) > self._argument_bytes or self._arguments < _USUAL_ARGUMENTS_MAX:
             return False
         piece = bytes(data[:_PIECE_BYTES_MAX])
-        if _UNUSUAL.search(piece):
+        if UNUSUAL.search(piece):
             return False
         try:
             names, raws, packed = self._unpacked(piece)
-        except _NOT_UNPACKED:
+        except NOT_UNPACKED:
             return False
         if len(packed) != len(data):
             if not piece.startswith(packed):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.resp.protocol import wire
+from cluster.resp.protocol import unpacker, wire
 from cluster.resp.protocol.long_argument import LONG_BYTES
-from cluster.resp.protocol.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError, Unpacker
+from cluster.resp.protocol.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError
+from cluster.resp.protocol.unpacker import Unpacker
 
 SMALL = CommandLimits(argument_bytes=2_000, arguments=1_200, command_bytes=40_000)
 
@@ -301,3 +302,64 @@ def test_nothing_is_kept_of_commands_that_have_been_taken():
         kept = [getattr(scanner, name) for name in CommandScanner.__slots__]
         assert not [one for one in kept if isinstance(one, list | bytes | bytearray) and one]
         assert scanner.whole is None
+
+
+one_command = st.lists(
+    st.one_of(st.sampled_from([b"GET", b"SET", b"k" * 4]), st.binary(max_size=6)), min_size=1, max_size=18
+)
+
+
+@st.composite
+def nearly_alike(draw):
+    """A command, and others of which a byte is another, is missing or is one too many."""
+    command, found = wire.command(*draw(one_command)), []
+    for _ in range(draw(st.integers(1, 12))):
+        data = bytearray(command)
+        for at, byte in draw(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(b"$*\r\n13")), max_size=2)):
+            data[at % len(data)] = byte
+        found.append(bytes(draw(st.sampled_from([data, data, data, data[1:], data[:-1], data + b"\r\n", data * 2]))))
+    return [command, *found]
+
+
+def name_of(data):
+    """What hiredis makes of it, if packing that gives the same."""
+    try:
+        [name], [raw], packed = Unpacker()(data)
+    except (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError):
+        return None
+    return name if packed == raw == data else None
+
+
+@pytest.mark.parametrize("planted", [False, True], ids=["as it is", "one that looks at lengths alone"])
+def test_a_command_of_a_known_shape_is_what_parsing_would_find(planted, monkeypatch):
+    @settings(max_examples=300, derandomize=planted)
+    @given(nearly_alike(), nearly_alike())
+    def agree(received, others):
+        many = Unpacker()
+        for data in (*received, *others, *received):
+            assert many.names([data]) == [name_of(data)]
+
+    if planted:
+        shape = unpacker._shape
+
+        def careless(arguments):
+            unpack, around, name = shape(arguments)
+            return lambda data: (*unpack(data)[:1], *around[1:]), around, name
+
+        monkeypatch.setattr(unpacker, "_shape", careless)
+    with pytest.raises(AssertionError) if planted else contextlib.nullcontext():
+        agree()
+
+
+def test_shapes_have_a_bound_and_others_take_their_place_later(monkeypatch):
+    monkeypatch.setattr(unpacker, "SHAPES_MAX", 20)
+    monkeypatch.setattr(unpacker, "SHAPES_MISSED_MAX", 50)
+    many = Unpacker()
+    for round_ in range(40):
+        for name in (b"GET", b"SET", b"DEL", b"TTL", b"PUT", b"POP"):
+            assert many.names([wire.command(name, bytes(round_))]) == [name]
+            kept = [len(alike) for alike in many._shapes.values()]
+            assert sum(kept) <= 20
+            assert max(kept, default=0) <= unpacker.SHAPES_OF_LENGTH_MAX
+    assert len(wire.command(b"GET", bytes(39))) in many._shapes
+    assert many.names([wire.command(*[b"a"] * 17)]) == [b"a"]

@@ -69,7 +69,8 @@ FORWARDED = {
 LEVELS = [level.value for level in Level]
 NAMES = st.sampled_from([*FORWARDED, *LEVELS, "ECHO", "HELLO 2", "HELLO 3", "FROB", "MULTI", "WATCH", "BLPOP"])
 MANY = st.builds(Run, st.lists(st.sampled_from(["GET", "SET"]), min_size=1, max_size=3).map(tuple), st.integers(1, 100))
-RUNS = st.one_of(MANY, MANY, st.builds(Run, st.lists(NAMES, min_size=1, max_size=12).map(tuple)))
+SINGLE = st.sampled_from(["GET", "SET", "EVAL"]).map(lambda name: Run((name,)))
+RUNS = st.one_of(MANY, MANY, SINGLE, SINGLE, st.builds(Run, st.lists(NAMES, min_size=1, max_size=12).map(tuple)))
 WAITS_S = st.sampled_from([0.0, 0.0, 0.002, 0.1, 1.5, 10.0])
 DEATHS = st.builds(Deaths, st.sampled_from("abc"), st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0, 30.0]))
 BEGINNINGS = st.lists(
@@ -266,9 +267,9 @@ def answers_what_is_ready_first(plant):
     answered = Session.answered
 
     def at_once(session, slot):
-        if slot in session._slots:
-            session._slots.remove(slot)
-            session._slots.appendleft(slot)
+        if slot in session.slots:
+            session.slots.remove(slot)
+            session.slots.appendleft(slot)
         answered(session, slot)
 
     plant.setattr(Session, "answered", at_once)
