@@ -22,7 +22,9 @@ class MessageClass(StrEnum):
     CONCURRENT = "concurrent"
     RESURRECTED = "resurrected"
     EARLY = "early"
+    LATE = "late"
     ZOMBIE_ACK = "zombie_ack"
+    OVERLAP = "overlap"
     ORPHAN = "orphan"
     PHANTOM = "phantom"
     PRIORITY_INVERSION = "priority_inversion"
@@ -41,7 +43,9 @@ DESCRIPTIONS: Mapping[MessageClass, str] = {
     MessageClass.CONCURRENT: "delivered again while another consumer still held a valid lease on it",
     MessageClass.RESURRECTED: "delivered again after an ack of it had been confirmed",
     MessageClass.EARLY: "delivered before it was due, by more than its queue may (dyno-queues: 1 ms)",
+    MessageClass.LATE: "delivered for the first time later after it was due than the scenario allows (checks.late_ms)",
     MessageClass.ZOMBIE_ACK: "acked with success by a consumer whose lease had ended or passed to another",
+    MessageClass.OVERLAP: "two programs worked on the message at the same time, whatever their leases said",
     MessageClass.ORPHAN: "a zone holds the payload but lists the id nowhere",
     MessageClass.PHANTOM: "a zone lists the id but holds no payload for it",
     MessageClass.PRIORITY_INVERSION: "served after a less urgent message of the same shard and due time",
@@ -63,7 +67,7 @@ NEED_LEASES = (MessageClass.ABANDONED, MessageClass.CONCURRENT, MessageClass.ZOM
 
 NEED_PRIORITIES = (MessageClass.PRIORITY_INVERSION,)
 
-NEED_OWN_LEASES = (MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK)
+NEED_OWN_LEASES = (MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK, MessageClass.OVERLAP)
 """In a queue that keeps an order the lease is that of a partition: I6, I8 and I10 (docs/order-verdicts.md) judge it."""
 
 

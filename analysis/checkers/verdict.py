@@ -79,12 +79,14 @@ class Verdict:
     """The result of checking one run.
 
     ``counts``: cases of every ``MessageClass``; messages for lost, stuck, not_due, abandoned, undecided, recovered,
-    unexpected, dead_letter and priority_inversion, deliveries for early and the duplicate causes, acks for zombie_ack,
-    and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history order; all of them
-    are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone and
-    under ``"all"``. ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue
-    has no means, say those of leases without leases; their counts are 0 and say nothing. ``order``: of a queue that
-    keeps an order what became of it; ``counts``, ``forbid`` and ``offenders`` then name its properties, too.
+    unexpected, overlap, dead_letter and priority_inversion, deliveries for early, late and the duplicate causes, acks
+    for zombie_ack, and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history
+    order; all of them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first
+    deliveries, per zone and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at once, how many
+    there are, how many were counted to the end of the drain (``open``), and quantiles of how long it lasted.
+    ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue has no means, say those of
+    leases without leases; their counts are 0 and say nothing. ``order``: of a queue that keeps an order what became of
+    it; ``counts``, ``forbid`` and ``offenders`` then name its properties, too.
     """
 
     valid: Validity
@@ -94,6 +96,7 @@ class Verdict:
     counts: Mapping[str, int]
     offenders: Mapping[str, tuple[Offender, ...]]
     lateness_ms: Mapping[str, Mapping[str, float]]
+    overlap_ms: Mapping[str, float] = field(default_factory=dict)
     divergence: tuple[Divergence, ...] = field(default=())
     not_judged: tuple[str, ...] = ()
     order: "OrderVerdict | None" = None
@@ -138,6 +141,7 @@ class Verdict:
             "counts": dict(self.counts),
             "offenders": {name: [asdict(item) for item in items] for name, items in self.offenders.items()},
             "lateness_ms": {zone: dict(values) for zone, values in self.lateness_ms.items()},
+            "overlap_ms": dict(self.overlap_ms),
             "divergence": [asdict(item) for item in self.divergence],
             "not_judged": list(self.not_judged),
             **({} if self.order is None else {"order": self.order.to_json()}),
@@ -155,6 +159,7 @@ class Verdict:
             counts={**dict.fromkeys(unknown, 0), **value["counts"]},
             offenders={name: tuple(Offender(**item) for item in items) for name, items in value["offenders"].items()},
             lateness_ms=value["lateness_ms"],
+            overlap_ms=value.get("overlap_ms", {}),
             divergence=tuple(Divergence(**item) for item in value["divergence"]),
             not_judged=(*value.get("not_judged", ()), *unknown),
             order=_order(value.get("order")),

@@ -46,6 +46,7 @@ class _Operation:
     about: Pop | None = None
     intended_ms: float | None = None
     error: str | None = None
+    process: str | None = None
 
 
 @dataclass(slots=True)
@@ -101,8 +102,12 @@ class RunBuilder:
         shard: str = "a",
         error: str | None = None,
         body: str = "",
+        process: str | None = None,
     ) -> Pop:
-        """One pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop."""
+        """One pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop.
+
+        ``process``: the program that pops; one for each zone if not given.
+        """
         done_ms = at_ms + took_ms
         rows = [
             Touched(
@@ -126,6 +131,7 @@ class RunBuilder:
                 answered=tuple(rows) if outcome == "ok" else (),
                 about=pop,
                 error=error,
+                process=process,
             )
         )
         return pop
@@ -234,7 +240,7 @@ class RunBuilder:
                 asked = _numbered(operation.asked, numbers[about.number] if about else None)
                 numbers[position] = history.invoke(
                     time_ns=_ns(time_ms),
-                    process=f"{operation.f}-{operation.zone}",
+                    process=operation.process or f"{operation.f}-{operation.zone}",
                     zone=operation.zone,
                     f=operation.f,
                     intended_ns=None if operation.intended_ms is None else _ns(operation.intended_ms),

@@ -21,7 +21,7 @@ NANOSECONDS_PER_MS = 1_000_000
 class QueueInfo(BaseModel):
     """Which engine ran, which zone serves each shard, and what the engine promises (``engine.queue.Features``).
 
-    ``early_ms_max``: how long before it is due it may serve a message.
+    ``early_ms_max``: how long before it is due it may serve a message. ``lease_ms``: how long a lease lasts.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -32,6 +32,7 @@ class QueueInfo(BaseModel):
     leases: bool = True
     priorities: bool = True
     order: bool = False
+    lease_ms: int | None = None
 
     @property
     def not_judged(self) -> tuple[MessageClass, ...]:
@@ -74,6 +75,8 @@ class RunInfo(BaseModel):
     ``program``: a fingerprint of all source files, those of a queue of the user's own included.
     ``epoch_ns`` ties the two clocks of a run together: wall clock in ns = ``epoch_ns`` + run time in ns.
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
+    ``deaths``: run time (ns) at which a consumer's program died, by program. ``late_ms``: how late after its due time a
+    message may be delivered; None: as late as it comes.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
     ``keys``: of a session, what its zones held when they were compared last (``docs/cluster.md``).
     ``order``: what a run with ordered messages was told to keep.
@@ -113,6 +116,8 @@ class RunInfo(BaseModel):
     coordinators: dict[str, dict[str, Any]] = {}
     keys: dict[str, Any] | None = None
     clients: dict[str, dict[str, int]] = {}
+    deaths: dict[str, int] = {}
+    late_ms: float | None = None
     longest_stall_ms: float | None = None
     stall_p99_ms: float | None = None
     shortest_time_out_ms: float | None = None
@@ -122,6 +127,16 @@ class RunInfo(BaseModel):
     @property
     def zone_names(self) -> tuple[str, ...]:
         return tuple(sorted({*self.queue.shards.values(), *self.coordinators, *self.unread_zones}))
+
+    @property
+    def not_judged(self) -> tuple[MessageClass, ...]:
+        """The classes for which the engine lacks the means, or the scenario a bound."""
+        return (*self.queue.not_judged, *(() if self.late_ms is not None else (MessageClass.LATE,)))
+
+    @property
+    def end_ns(self) -> int | None:
+        """Run time at the end of the last phase on record: of a complete run that of the drain; None before any."""
+        return max((end_ns for _, end_ns in self.phases.values()), default=None)
 
     @property
     def drain_end_ms(self) -> int | None:

@@ -8,7 +8,7 @@ checker's ``offenders.parquet`` has. Classes for which an engine lacks the means
 from collections.abc import Mapping
 
 from analysis.message_classes import MessageClass
-from analysis.spark import inversions, leases, messages
+from analysis.spark import inversions, leases, messages, overlaps
 
 # Each delivery with its one cause, and how far it was from its time.
 CLASSIFIED = """
@@ -16,7 +16,7 @@ CLASSIFIED = """
            j.time_ns DIV 1000000000 AS second,
            IF(array_contains(r.not_judged, j.cause), NULL, j.cause) AS cause,
            (r.epoch_ns + j.time_ns) DIV 1000000 < least(j.due_ms, j.due_in_doubt_ms) - r.early_ms_max AS early,
-           IF(j.nth = 1, (r.epoch_ns + j.time_ns) DIV 1000000 - j.due_ms, NULL) AS lateness_ms
+           IF(j.nth = 1, (r.epoch_ns + j.time_ns) DIV 1000000 - j.due_ms, NULL) AS lateness_ms, r.late_ms
     FROM judged j
     JOIN runs r ON r.run = j.run
     LEFT JOIN names n ON n.code = j.zone
@@ -76,6 +76,10 @@ CASES = """
         UNION ALL
         SELECT run, 'early', message_id, index, delivery, NULL FROM classified WHERE early
         UNION ALL
+        SELECT run, 'late', message_id, index, delivery, NULL FROM classified WHERE lateness_ms > late_ms
+        UNION ALL
+        SELECT run, 'overlap', message_id, second.index, second.delivery, NULL FROM overlaps
+        UNION ALL
         SELECT run, 'priority_inversion', message_id, index, delivery, NULL FROM inversions
         UNION ALL
         SELECT run, class, message_id, NULL, NULL, zone FROM unpaired
@@ -113,6 +117,7 @@ VIEWS: Mapping[str, str] = {
     **messages.VIEWS,
     **leases.VIEWS,
     **inversions.VIEWS,
+    **overlaps.VIEWS,
     "classified": CLASSIFIED,
     "held": HELD,
     "fates": FATES,

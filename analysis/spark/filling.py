@@ -114,7 +114,7 @@ def _verdict(run: RunInput, counts: Mapping[str, Any], order: Mapping[str, Order
     info = run.directory.info
     broken, known_order = _order_of(run, order) if order else (False, True)
     judged = {name: counts[name] or 0 for name in (*classes.TOTALS, *classes.CLASSES)}
-    forbidden = [str(name) for name in info.forbid if name not in info.queue.not_judged]
+    forbidden = [str(name) for name in info.forbid if name not in info.not_judged]
     known = info.status == "complete" and run.directory.final_state_known and not info.unread_zones and known_order
     if broken or any(judged.get(name, 0) for name in forbidden):
         valid = "invalid"

@@ -12,7 +12,7 @@ _CODE = "IF({name} IS NULL, NULL, xxhash64({name}))"
 
 EVENTS = f"""
     SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns,
-           xxhash64(zone) AS zone, {_CODE.format(name="shard")} AS shard,
+           xxhash64(zone) AS zone, xxhash64(process) AS program, {_CODE.format(name="shard")} AS shard,
            IF(f = 'pop', coalesce(delivery, op_id), delivery) AS delivery,
            due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body
     FROM history WHERE message_id IS NOT NULL

@@ -24,11 +24,14 @@ _RUNS = pa.schema(
         ("complete", pa.bool_()),
         ("unread_shards", pa.list_(pa.string())),
         ("early_ms_max", pa.int64()),
+        ("late_ms", pa.float64()),
+        ("end_ns", pa.int64()),
         ("leases", pa.bool_()),
         ("not_judged", pa.list_(pa.string())),
         ("run_id", pa.string()),
     ]
 )
+_DEATHS = pa.schema([("run", pa.int32()), ("process", pa.string()), ("death_ns", pa.int64())])
 _FINAL_STATE = pa.schema(
     [
         ("run", pa.int32()),
@@ -66,9 +69,11 @@ def create_views(
 
 
 def register_runs(session: SparkSession, runs: Sequence[RunInput], settings: Sequence[str]) -> None:
-    """Make the table ``runs`` known to ``session``."""
+    """Make the tables ``runs`` and ``deaths`` known to ``session``."""
     rows = [(number, *_run_row(*one)) for number, one in enumerate(zip(runs, settings, strict=True))]
     table = small_table(session, rows, _RUNS)
+    deaths = [(number, *one) for number, run in enumerate(runs) for one in run.directory.info.deaths.items()]
+    small_table(session, deaths, _DEATHS).createOrReplaceTempView("deaths")
     codes = sf.transform("unread_shards", lambda name: sf.xxhash64(name))
     table.withColumn("unread_shards", codes).createOrReplaceTempView("runs")
 
@@ -99,8 +104,10 @@ def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
         complete,
         unread_shards,
         info.queue.early_ms_max,
+        info.late_ms,
+        info.end_ns,
         info.queue.leases,
-        [str(name) for name in info.queue.not_judged],
+        [str(name) for name in info.not_judged],
         run.run_id,
     )
 

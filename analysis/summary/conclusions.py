@@ -20,6 +20,18 @@ STALL_SHARE_MAX = 0.2
 MEDIAN_SHARE_MAX = 0.5
 """As late as this share of a median in one of a hundred looks: then the machine was busy for longer than in these."""
 
+LATE_MS = 1_000
+"""Lateness whose p99 is above this, or above a lease, is told."""
+
+_CLAIMS = {
+    MessageClass.LOST: "",
+    MessageClass.STUCK: "",
+    MessageClass.EARLY: "not before it is due",
+    MessageClass.LATE: "no later than checks.late_ms after that",
+    MessageClass.CONCURRENT: "under one lease at a time",
+}
+"""By class, what a run that forbids it may claim without a case."""
+
 _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 
@@ -31,6 +43,8 @@ def conclusion(results: Sequence[Result]) -> list[str]:
         *_unserved(results),
         _missing(results),
         _not_due(results),
+        *_lateness(results),
+        *_overlapping(results),
         _price(results),
         *cautions(results),
     )
@@ -108,8 +122,16 @@ def _promise(results: Sequence[Result]) -> str:
     parts = [f"{_and(titles)} {verb}" for verb, titles in by_validity.items() if titles]
     if not parts:
         return ""
-    leased = " and by one lease at a time" if all(result.verdict.order is None for result in results) else ""
-    return f"{'; '.join(parts)} the promise that an acknowledged message is delivered, on time{leased}."
+    claims = [claim for claim in _CLAIMS if all(_claimed(claim, result) for result in results)]
+    if MessageClass.LOST not in claims or MessageClass.STUCK not in claims:
+        return ""  # no run was to show that what is acknowledged is delivered
+    further = _and([words for claim in claims if (words := _CLAIMS[claim])])
+    return f"{'; '.join(parts)} the promise that an acknowledged message is delivered{', ' * bool(further)}{further}."
+
+
+def _claimed(name: MessageClass, result: Result) -> bool:
+    """Whether cases of ``name`` would have made the run invalid."""
+    return name in result.verdict.forbid and name not in result.verdict.not_judged
 
 
 def _kept(result: Result) -> str:
@@ -228,6 +250,45 @@ def _not_due(results: Sequence[Result]) -> str:
         if (count := result.verdict.counts[MessageClass.NOT_DUE])
     ]
     return f"Not due by the end of the drain, so their delivery was not judged: {'; '.join(parts)}." if parts else ""
+
+
+def _lateness(results: Sequence[Result]) -> Iterator[str]:
+    """How late deliveries were, where that was more than anybody would call on time."""
+    for result in results:
+        late_ms = result.verdict.lateness_ms.get("all", {})
+        lease_ms = _lease_ms(result)
+        bound_ms = LATE_MS if lease_ms is None else min(LATE_MS, lease_ms)
+        if late_ms.get("p99", 0) <= bound_ms:
+            continue
+        unbounded = " No bound was set (checks.late_ms)." if MessageClass.LATE in result.verdict.not_judged else ""
+        yield (
+            f"{result.title}: messages were delivered late, half of them {late_ms['p50']:,.0f} ms and 1 in 100 "
+            f"{late_ms['p99']:,.0f} ms or more after they were due.{unbounded}"
+        )
+
+
+def _lease_ms(result: Result) -> int | None:
+    """How long a lease of a message lasts; None if there is none."""
+    queue = RunDirectory.open(result.directory).info.queue
+    return queue.lease_ms if queue.leases and not queue.order else None
+
+
+def _overlapping(results: Sequence[Result]) -> Iterator[str]:
+    """What leases do not show: programs that went on working when theirs had ended."""
+    for result in results:
+        counts, lasted_ms = result.verdict.counts, result.verdict.overlap_ms
+        if counts[MessageClass.OVERLAP]:
+            still = f"; {lasted_ms['open']:,} counted to the end of the drain" if lasted_ms["open"] else ""
+            yield (
+                f"{result.title}: two programs worked on the same message at the same time, of "
+                f"{counts[MessageClass.OVERLAP]:,} messages, for {lasted_ms['p50']:,.0f} / {lasted_ms['p99']:,.0f} / "
+                f"{lasted_ms['max']:,.0f} ms (p50 / p99 / most{still})."
+            )
+        if counts[MessageClass.ZOMBIE_ACK]:
+            yield (
+                f"{result.title}: {counts[MessageClass.ZOMBIE_ACK]:,} acks succeeded after the lease of their delivery "
+                "had ended or passed to another."
+            )
 
 
 def _nothing_due(result: Result) -> bool:

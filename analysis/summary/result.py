@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.checkers.verdict import Verdict
+from analysis.message_classes import MessageClass
 from analysis.summary.queue_summary import Summary
 
 
@@ -15,6 +16,11 @@ class Result:
     directory: Path
     verdict: Verdict
     summary: Summary
+
+    @property
+    def lacking_means(self) -> tuple[str, ...]:
+        """The classes that are not judged, but for those that need a bound that the scenario does not give."""
+        return tuple(name for name in self.verdict.not_judged if name != MessageClass.LATE)
 
     @property
     def words(self) -> str:

@@ -180,7 +180,10 @@ class PoppingProgram:
 
 
 class Consumers:
-    """All consumers of a run, by zone and number. A replacement of a crashed one is a new process in the history."""
+    """All consumers of a run, by zone and number. A replacement of a crashed one is a new process in the history.
+
+    ``deaths`` gets the run time (ns) at which each program died.
+    """
 
     def __init__(
         self,
@@ -189,9 +192,11 @@ class Consumers:
         make: Callable[[Actor], Program],
         runtime: Runtime,
         tasks: TaskGroup,
+        deaths: dict[str, int],
     ) -> None:
         self._settings = settings
         self._make = make
+        self._deaths = deaths
         self._stopping = False
         self._runtime = runtime
         self._tasks = tasks
@@ -202,6 +207,7 @@ class Consumers:
         life = self._lives[zone, number] = self._lives.get((zone, number), 0) + 1
         name = f"consumer-{zone}-{number}" + (f".{life}" if life > 1 else "")
         program = self._make(Actor(name, zone))
+        program.switch.when_crashed(lambda: self._deaths.update({name: self._runtime.now_ns()}))
         self._programs[zone, number] = program
         self._tasks.spawn(self._live(program, zone, number), name=name)
 

@@ -38,7 +38,7 @@ class CrashSwitch:
         self._crashed = False
         self._commands_left: int | None = None
         self._instead: Callable[[], None] | None = None
-        self._heard: Callable[[], None] | None = None
+        self._hear: list[Callable[[], None]] = []
 
     @property
     def crashed(self) -> bool:
@@ -56,7 +56,7 @@ class CrashSwitch:
 
     def when_crashed(self, heard: Callable[[], None]) -> None:
         """``heard`` is called once, as the program ends: what works in its background ends with it."""
-        self._heard = heard
+        self._hear.append(heard)
 
     def crash_before(self, command: int) -> None:
         """As ``crash``; but the program has not ended until it comes to the command, the first one included."""
@@ -90,8 +90,8 @@ class CrashSwitch:
 
     def _end(self) -> None:
         self._crashed = True
-        if self._heard is not None:
-            self._heard()
+        for heard in self._hear:
+            heard()
 
     @property
     def wrap(self) -> "OfProgram":

@@ -49,6 +49,7 @@ class QueueRun(RunPhases):
             make=self._consumer_programs(),
             runtime=self._runtime,
             tasks=self._groups["consumers"],
+            deaths=context.record.deaths,
         )
         self._producers = {zone: self._producer(zone) for zone in scenario.zones}
         self._services = self._services_of(self._queue) if isinstance(self._queue, RunsServices) else None

@@ -24,6 +24,7 @@ class RunRecord:
     phase: tuple[str, int] | None = None
     coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
     clients: dict[str, dict[str, int]] = field(default_factory=dict)
+    deaths: dict[str, int] = field(default_factory=dict)
 
 
 Note = Callable[[RunRecord], None]

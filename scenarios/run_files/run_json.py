@@ -82,12 +82,15 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
             "engine": scenario.queue.engine,
             "shards": record.shards,
             **asdict(scenario.features),
+            "lease_ms": scenario.queue.unack_ms,
         },
         "order": None if scenario.order_rules is None else scenario.order_rules.model_dump(),
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
         "clients": record.clients,
-        "forbid": list(scenario.checks.forbid),
+        "deaths": record.deaths,
+        "late_ms": scenario.checks.late_ms,
+        "forbid": list(scenario.checks.forbidden),
     }
 
 

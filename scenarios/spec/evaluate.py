@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
-from analysis.message_classes import lacking_means
+from analysis.message_classes import MessageClass, lacking_means
 from analysis.rates.objectives import DUPLICATES, PREFER_DEFAULT, YEAR_S, Figure, Objective, Operation, contradictions
 from analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
 from engine.queue import Features
@@ -88,8 +88,11 @@ class Evaluate(Section):
             ),
         )
 
-    def problems(self, *, run_s: float, features: Features) -> Iterator[Problem]:
-        """What is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``."""
+    def problems(self, *, run_s: float, features: Features, late_ms: float | None) -> Iterator[Problem]:
+        """What is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``.
+
+        ``late_ms``: what ``checks`` says is too late.
+        """
         for text in contradictions(self.objectives):
             yield Problem("evaluate.objectives", text)
         lacking = lacking_means(leases=features.leases, priorities=features.priorities, order=features.order)
@@ -103,6 +106,8 @@ class Evaluate(Section):
             path = f"evaluate.objectives[{index}]"
             if objective.condition is not None and objective.condition not in self.faults:
                 yield Problem.of(path, objective.condition, f"with a fault of evaluate.faults ({accepted})")
+            if objective.figure.name == MessageClass.LATE and late_ms is None:
+                yield Problem(path, f"{objective} needs checks.late_ms, how late is too late")
             if objective.figure.name in unjudged or (features.order and objective.figure.operation is Operation.LEASE):
                 yield Problem.of(path, str(objective), f"what this queue has: not {', '.join(unjudged)}")
         for name, one in self.faults.items():

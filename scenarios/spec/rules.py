@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import combinations
 from random import Random
 
+from analysis.message_classes import MessageClass
 from analysis.workloads import OPERATIONS_OF
 from cluster.links.lag_text import parse_lag
 from cluster.random_streams import Streams
@@ -49,13 +50,17 @@ def problems(scenario: Scenario) -> list[Problem]:
         _ = scenario.servers
     except TopologyError as error:
         return [Problem("topology.data_centres", str(error))]
+    if MessageClass.LATE in scenario.checks.forbid and scenario.checks.late_ms is None:
+        return [Problem("checks.forbid", "late needs checks.late_ms, how late is too late")]
     if unknown := [*_own_queue(scenario), *_own_processes(scenario)]:
         return unknown
     found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_clients(scenario), *_workload(scenario)]
     for index, fault in enumerate(scenario.faults):
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if scenario.evaluate is not None:
-        found += scenario.evaluate.problems(run_s=scenario.load.duration_s, features=scenario.features)
+        found += scenario.evaluate.problems(
+            run_s=scenario.load.duration_s, features=scenario.features, late_ms=scenario.checks.late_ms
+        )
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
     return found

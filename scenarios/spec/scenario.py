@@ -231,7 +231,14 @@ class Found(Section):
 class Checks(Section):
     forbid: tuple[MessageClass, ...] = FORBIDDEN_DEFAULT
     """Classes of messages that must stay empty for the run to be valid."""
+    late_ms: NonNegative | None = None
+    """Forbids first deliveries that are later than this after their due time; None: they may be as late as they are."""
     order: OrderChecks = OrderChecks()
+
+    @property
+    def forbidden(self) -> tuple[MessageClass, ...]:
+        """``forbid``, and ``late`` if there is a bound of it."""
+        return tuple(dict.fromkeys((*self.forbid, *(() if self.late_ms is None else (MessageClass.LATE,)))))
 
 
 class Scenario(Section):
@@ -317,7 +324,7 @@ class Scenario(Section):
         """The classes of messages and properties of order, or the anomalies of a workload, that make a run invalid."""
         if self.workload is not None:
             return self.workload.forbidden
-        return (*self.checks.forbid, *(self.checks.order.forbid if self.features.order else ()))
+        return (*self.checks.forbidden, *(self.checks.order.forbid if self.features.order else ()))
 
     @property
     def order_rules(self) -> OrderRules | None:

@@ -84,7 +84,8 @@ class Ablation:
             return scenario
         if self.mode is EngineMode.HARDENED:
             forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
-            return scenario.model_copy(update={"checks": Checks(forbid=forbid)})
+            checks = Checks(forbid=forbid, late_ms=scenario.checks.late_ms)
+            return scenario.model_copy(update={"checks": checks})
         if DynoMechanism.WARM_RESTART not in self.off:
             return scenario
         faults = tuple(

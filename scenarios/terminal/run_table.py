@@ -73,6 +73,10 @@ def _lateness(result: Result) -> str:
     return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
 
 
+def _overlap(result: Result) -> str:
+    return " / ".join(milliseconds(result.verdict.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
+
+
 def _unavailable(f: str) -> _Row:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
@@ -102,11 +106,15 @@ _SECTIONS: tuple[tuple[_Row, ...], ...] = (
         _count(MessageClass.ABANDONED),
         _count(MessageClass.UNEXPECTED),
         _count(MessageClass.EARLY),
+        _count(MessageClass.LATE),
     ),
     (
         _count(MessageClass.REDELIVERED, "duplicated: redelivered (legal)"),
         _count(MessageClass.CONCURRENT, "duplicated: concurrent"),
         _count(MessageClass.RESURRECTED, "duplicated: resurrected"),
+        _count(MessageClass.ZOMBIE_ACK),
+        _count(MessageClass.OVERLAP, "overlapping work, messages"),
+        _Row("  for p50 / p99 / most, ms", _overlap),
     ),
     (
         _latency("push", "response_ms", "push p50 / p99, ms"),

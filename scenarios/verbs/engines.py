@@ -74,8 +74,8 @@ class Compared:
         for run in self.runs:
             if run.refused is not None:
                 yield f"left out: {run.engine}, {run.mode}: {run.refused}"
-            elif run.result is not None and run.result.verdict.not_judged:
-                classes = ", ".join(run.result.verdict.not_judged)
+            elif run.result is not None and (lacking := run.result.lacking_means):
+                classes = ", ".join(lacking)
                 yield f"{run.engine}, {run.mode}: not judged, for lack of means: {classes}"
 
 

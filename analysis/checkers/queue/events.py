@@ -22,7 +22,7 @@ _TYPE = {"invoke": INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 
 _TIMES = ("due_ms", "lease_start_ms", "leased_ms", "lease_end_ms")
 HISTORY_COLUMNS = (
-    *("index", "time_ns", "invoke_ns", "zone", "f", "type", "op_id"),
+    *("index", "time_ns", "invoke_ns", "process", "zone", "f", "type", "op_id"),
     *("message_id", "shard", "delivery", *_TIMES, "priority", "lease_ms", "body"),
 )
 EVENTS = pa.schema(
@@ -32,6 +32,7 @@ EVENTS = pa.schema(
             pa.field(name, pa.int64())
             for name in ("index", "time_ns", "invoke_ns", "op_id", "delivery", *_TIMES, "lease_ms", "body")
         ),
+        pa.field("program", pa.int32()),
         *(pa.field(name, pa.int16()) for name in ("zone", "shard", "priority")),
         *(pa.field(name, pa.int8()) for name in ("f", "type")),
     ]
@@ -55,19 +56,19 @@ class Names:
 
     codes: dict[str, int] = field(default_factory=dict)
 
-    def encode(self, column: pa.Array) -> NDArray[np.int16]:
+    def encode(self, column: pa.Array) -> NDArray[np.int32]:
         """The number of each name in ``column``, -1 for none; a new name gets the next number."""
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         known = [self.codes.setdefault(name, len(self.codes)) for name in encoded.dictionary.to_pylist()]
-        codes = np.array([*known, -1], dtype=np.int16)
-        coded: NDArray[np.int16] = codes[pc.fill_null(encoded.indices, len(known)).to_numpy()]
+        codes = np.array([*known, -1], dtype=np.int32)
+        coded: NDArray[np.int32] = codes[pc.fill_null(encoded.indices, len(known)).to_numpy()]
         return coded
 
     def __getitem__(self, code: int) -> str | None:
         return list(self.codes)[code] if code >= 0 else None
 
 
-def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.RecordBatch:
+def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names, programs: Names) -> pa.RecordBatch:
     """The rows of a history batch that concern a message, as ``EVENTS``."""
     batch = batch.filter(pc.is_valid(batch["message_id"]))
     kind = Names(dict(_TYPE)).encode(batch["type"]).astype(np.int8)
@@ -82,8 +83,9 @@ def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.Rec
         "op_id": batch["op_id"],
         "delivery": pc.fill_null(delivery, ABSENT),
         **{name: pc.fill_null(batch[name], ABSENT) for name in (*_TIMES, "lease_ms", "body")},
-        "zone": zones.encode(batch["zone"]),
-        "shard": shards.encode(batch["shard"]),
+        "program": programs.encode(batch["process"]),
+        "zone": zones.encode(batch["zone"]).astype(np.int16),
+        "shard": shards.encode(batch["shard"]).astype(np.int16),
         "priority": pc.fill_null(batch["priority"], -1),
         "f": f,
         "type": kind,
@@ -96,8 +98,8 @@ def state_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.Rec
     places = Names({name: code for code, name in enumerate(PLACES)})
     columns = {
         "message_id": batch["message_id"],
-        "zone": zones.encode(batch["zone"]),
-        "shard": shards.encode(batch["shard"]),
+        "zone": zones.encode(batch["zone"]).astype(np.int16),
+        "shard": shards.encode(batch["shard"]).astype(np.int16),
         "place": places.encode(batch["place"]).astype(np.int8),
         "serving": batch["serving"],
     }
@@ -120,6 +122,7 @@ class Rows:
     lease_end_ms: Ints
     lease_ms: Ints
     body: Ints
+    program: NDArray[np.int32]
     zone: NDArray[np.int16]
     shard: NDArray[np.int16]
     priority: NDArray[np.int16]

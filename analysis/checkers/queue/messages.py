@@ -33,6 +33,7 @@ from analysis.checkers.queue.events import (
 )
 from analysis.checkers.queue.inversion import SERVED
 from analysis.checkers.queue.offenders import Cases
+from analysis.checkers.queue.overlap import Overlap, Work, overlap_of
 from analysis.checkers.verdict import Totals
 from analysis.message_classes import MessageClass
 from analysis.runs.info import NANOSECONDS_PER_MS
@@ -48,7 +49,8 @@ class EndState:
 
     ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
     ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code. ``drained_ms``:
-    the wall clock at the end of the drain, if there was one.
+    the wall clock at the end of the drain, if there was one. ``end_ns``: run time at which the last phase ended.
+    ``deaths_ns``: when programs died, by their code.
     """
 
     drained: bool
@@ -56,6 +58,8 @@ class EndState:
     unread_shards: tuple[int, ...]
     zones: tuple[str, ...]
     drained_ms: int | None
+    end_ns: int | None
+    deaths_ns: Mapping[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +70,7 @@ class Messages:
     end: EndState
     epoch_ns: int
     early_ms_max: int
+    late_ms: float | None
     leases: bool
     pushed: Bools
     push_ok: Bools
@@ -77,7 +82,16 @@ class Messages:
     due_ms: Ints
 
     @classmethod
-    def of(cls, partition: Partition, *, epoch_ns: int, early_ms_max: int, leases: bool, end: EndState) -> "Messages":
+    def of(
+        cls,
+        partition: Partition,
+        *,
+        epoch_ns: int,
+        early_ms_max: int,
+        late_ms: float | None,
+        leases: bool,
+        end: EndState,
+    ) -> "Messages":
         """What the events of ``partition`` say of each of its messages: pushed, delivered, acknowledged, due when."""
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
@@ -87,6 +101,7 @@ class Messages:
             end=end,
             epoch_ns=epoch_ns,
             early_ms_max=early_ms_max,
+            late_ms=late_ms,
             leases=leases,
             pushed=push_ok | push_doubtful | push_failed,
             push_ok=push_ok,
@@ -115,6 +130,7 @@ class Messages:
         for name, chosen in self.fates().items():
             yield name, self._whole(chosen, self._whereabouts(chosen) if name is MessageClass.STUCK else None)
         yield MessageClass.EARLY, self._early()
+        yield MessageClass.LATE, self._late()
         yield from self._repeated()
 
     def fates(self) -> dict[MessageClass, Bools]:
@@ -206,6 +222,35 @@ class Messages:
 
     def _of_rows(self, rows: Rows, detail: list[str]) -> Cases:
         return Cases(self.partition.ids.take(pa.array(rows.message)), rows.index, rows.delivery, detail=detail)
+
+    def _late(self) -> Cases:
+        first = self._first_pops()
+        due_ms = self.due_ms[first.message]
+        late_ms = _wall_ms(first.time_ns, self.epoch_ns) - due_ms
+        bound_ms = _LATEST if self.late_ms is None else self.late_ms
+        rows = np.flatnonzero((due_ms != ABSENT) & (late_ms > bound_ms))
+        return self._of_rows(first.where(rows), [f"{late:,} ms after it was due" for late in late_ms[rows].tolist()])
+
+    def overlaps(self) -> Iterator[tuple[str, Overlap]]:
+        """The messages that two programs worked on at the same time, by id."""
+        chosen = np.bincount(self.pops.message, minlength=len(self.partition)) > 1
+        pops, events = self.pops.where(chosen[self.pops.message]), self.partition.events
+        ends = events.where((events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) & chosen[events.message])
+        ended_ns: dict[tuple[int, int], int] = {}
+        columns = (ends.message, ends.delivery, ends.invoke_ns)
+        for message, delivery, at_ns in zip(*(column.tolist() for column in columns), strict=True):
+            ended_ns[message, delivery] = min(at_ns, ended_ns.get((message, delivery), at_ns))
+        for message, works in _by_message(pops, lambda rows: self._work(rows, ended_ns)).items():
+            if (found := overlap_of(works)) is not None:
+                yield self.partition.ids[message].as_py(), found
+
+    def _work(self, pops: Rows, ended_ns: Mapping[tuple[int, int], int]) -> Iterator[Work]:
+        columns = (pops.message, pops.time_ns, pops.program, pops.index, pops.delivery)
+        for message, begin_ns, program, index, delivery in zip(*(column.tolist() for column in columns), strict=True):
+            known = (ended_ns.get((message, delivery)), self.end.deaths_ns.get(program))
+            end_ns = min((at_ns for at_ns in known if at_ns is not None), default=None)
+            last_ns = self.end.end_ns or 0
+            yield Work(begin_ns, last_ns if end_ns is None else end_ns, program, index, delivery, end_ns is None)
 
     def lateness(self) -> tuple[Ints, NDArray[np.int16]]:
         """Milliseconds from due to delivery for every first delivery, and the zones where they were made."""

@@ -6,7 +6,7 @@ hash of their message id over temporary files, and one part at a time is judged.
 Message ids are unique in a run: one id is one message, even if it is pushed twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,11 +32,12 @@ from analysis.checkers.queue.events import (
 from analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
 from analysis.checkers.queue.messages import EndState, Messages
 from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
+from analysis.checkers.queue.overlap import Overlap
 from analysis.checkers.queue.spill import Spill, partition_by_id
 from analysis.checkers.verdict import Totals, Verdict, judge
 from analysis.message_classes import MessageClass
 from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
-from analysis.runs.info import RunInfo
+from analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
 from analysis.statistics import quantiles
 
 ROWS_PER_PARTITION = 125_000
@@ -57,7 +58,7 @@ class Recorded(Protocol):
 
 def check_recorded(run: Recorded) -> Verdict:
     """Check a run that fits into memory; nothing is written."""
-    with _Check(run, Offenders(not_judged=run.info.queue.not_judged), Path(), partitions=1) as checking:
+    with _Check(run, Offenders(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
         checking.read(batch_rows=ROWS_PER_BATCH)
         verdict = checking.verdict()
     return verdict if run.info.order is None else verdict.with_order(order_verdict(OrderRun.in_memory(run)))
@@ -75,7 +76,7 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
     partitions = max(1, min(PARTITIONS_MAX, -(-rows // rows_per_partition)))
     with (
         TemporaryDirectory(prefix="zonelab-check-") as spill_to,
-        OffenderFile(directory.path, not_judged=directory.info.queue.not_judged) as offenders,
+        OffenderFile(directory.path, not_judged=directory.info.not_judged) as offenders,
         _Check(directory, offenders, Path(spill_to), partitions=partitions) as checking,
     ):
         checking.read(batch_rows=batch_rows)
@@ -95,7 +96,8 @@ class _Check:
         self._run = run
         self._offenders = offenders
         self._partitions = partitions
-        self._zones, self._shards = Names(), Names()
+        self._zones, self._shards, self._programs = Names(), Names(), Names()
+        self._overlaps = _Overlaps()
         self._lateness = _Lateness()
         self._events = Spill(spill_to, "events", EVENTS, partitions=partitions)
         self._states = Spill(spill_to, "states", STATES, partitions=partitions)
@@ -110,7 +112,7 @@ class _Check:
 
     def read(self, *, batch_rows: int) -> None:
         for batch in self._run.operations(HISTORY_COLUMNS, batch_rows=batch_rows):
-            events = event_batch(batch, zones=self._zones, shards=self._shards)
+            events = event_batch(batch, zones=self._zones, shards=self._shards, programs=self._programs)
             self._events.add(events, partition_by_id(events["message_id"], self._partitions))
         for batch in self._run.final_state(STATE_COLUMNS, batch_rows=batch_rows):
             states = state_batch(batch, zones=self._zones, shards=self._shards)
@@ -118,7 +120,7 @@ class _Check:
 
     def verdict(self) -> Verdict:
         info = self._run.info
-        end = _end_state(self._run, self._zones, self._shards)
+        end = _end_state(self._run, self._zones, self._shards, self._programs)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
@@ -126,6 +128,7 @@ class _Check:
                 Partition.of(events, states),
                 epoch_ns=info.epoch_ns,
                 early_ms_max=info.queue.early_ms_max,
+                late_ms=info.late_ms,
                 leases=info.queue.leases,
                 end=end,
             )
@@ -146,6 +149,7 @@ class _Check:
             counts=counts,
             offenders=self._offenders.first(),
             lateness_ms=lateness.quantiles(self._zones),
+            overlap_ms=self._overlaps.quantiles() if MessageClass.OVERLAP not in info.not_judged else {},
             divergence=divergence.result(self._shards),
             not_judged=tuple(map(str, self._offenders.not_judged)),
         )
@@ -156,6 +160,7 @@ class _Check:
     def _report(self, messages: Messages) -> None:
         for name, cases in messages.cases():
             self._offenders.add(name, cases)
+        self._offenders.add(MessageClass.OVERLAP, self._overlaps.add(messages.overlaps()))
         ids, zones = messages.partition.ids, list(self._zones.codes)
         pairs = replica.unpaired(messages.partition.states)
         for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
@@ -206,7 +211,30 @@ class _Lateness:
         return {name: {"count": sample.size, **quantiles(sample)} for name, sample in chosen.items() if sample.size}
 
 
-def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
+@dataclass(slots=True)
+class _Overlaps:
+    """For how long two programs worked on a message, gathered over partitions."""
+
+    lasted_ns: list[int] = field(default_factory=list)
+    open: int = 0
+
+    def add(self, found: Iterable[tuple[str, Overlap]]) -> Cases:
+        """Count what was found; returns it as cases."""
+        shown = list(found)
+        overlaps = [one for _, one in shown]
+        self.lasted_ns += [one.lasted_ns for one in overlaps]
+        self.open += sum(one.open for one in overlaps)
+        index, delivery = (np.array([getattr(one.second, name) for one in overlaps]) for name in ("index", "delivery"))
+        ids = pa.array([message_id for message_id, _ in shown], pa.string())
+        return Cases(ids, index, delivery, detail=[one.detail for one in overlaps])
+
+    def quantiles(self) -> dict[str, float]:
+        """Of messages with an overlap, how long it lasted, and how many were counted to the end of the drain."""
+        sample_ms = np.array(self.lasted_ns) / NANOSECONDS_PER_MS
+        return {"count": sample_ms.size, "open": self.open, **quantiles(sample_ms)} if sample_ms.size else {}
+
+
+def _end_state(run: Recorded, zones: Names, shards: Names, programs: Names) -> EndState:
     info = run.info
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     return EndState(
@@ -215,6 +243,8 @@ def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
         unread_shards=tuple(code for name, code in shards.codes.items() if info.queue.shards.get(name) in unread),
         zones=tuple(zones.codes),
         drained_ms=info.drain_end_ms,
+        end_ns=info.end_ns,
+        deaths_ns={programs.codes[name]: at_ns for name, at_ns in info.deaths.items() if name in programs.codes},
     )
 
 

@@ -5,6 +5,7 @@ Spark judges must be the same, down to its event.
 Mistakes planted into the queries must be noticed by the same comparison.
 """
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ _COUNTED = ", ".join(f"'{name}', {name}" for name in (*TOTALS, *CLASSES))
 QUESTIONS = {
     "cases": "SELECT run, class, message_id, index, delivery, zone FROM cases",
     "counts": f"SELECT run, stack({len(TOTALS) + len(CLASSES)}, {_COUNTED}) FROM run_counts",
+    "overlaps": "SELECT run, message_id, overlap_ns FROM overlaps JOIN runs r USING (run)",
     "events": "SELECT run, f, type, count(*) FROM operations GROUP BY run, f, type",
 }
 CASE = "run, property, what, part, index"
@@ -69,6 +71,8 @@ MISTAKES = {
     "attempts without an answer are left out": ("cases", "outcomes", " OR NOT answered", ""),
     "doubt about a lease excuses nobody": ("cases", "swept", " AND doubts = 0", ""),
     "the body of a refused push will do": ("cases", "contested", "('ok', 'info')", "('ok', 'info', 'fail')"),
+    "a program that died works on": ("cases", "work", "least(w.ended_ns, d.death_ns)", "w.ended_ns"),
+    "two programs at work are not enough": ("overlaps", "overlaps", "programs > 1", "programs > 2"),
     "who holds a lease is in his own way": ("cases", "swept", "- held AS others", "AS others"),
     "all priorities of a group are alike": ("cases", "inversions", "bit, higher", "higher"),
 }
@@ -117,7 +121,9 @@ def told_by_the_checker(runs: Sequence[RunInput]) -> Told:
     told: Told = {question: Counter() for question in EVERY_QUESTION}
     for run in runs:
         name, verdict = run.place, check(run.directory.path)
-        cases = pq.read_table(run.directory.path / "offenders.parquet").drop_columns("detail").to_pylist()
+        offenders = pq.read_table(run.directory.path / "offenders.parquet")
+        cases = offenders.drop_columns("detail").to_pylist()
+        told["overlaps"].update(_overlaps(name, offenders.to_pylist()))
         told["cases"].update((name, *case.values()) for case in cases)
         counts = {
             **{known: verdict.counts[known] for known in CLASSES},
@@ -130,6 +136,14 @@ def told_by_the_checker(runs: Sequence[RunInput]) -> Told:
         if run.files(ORDER_NAME):
             _add_order(run, told)
     return told
+
+
+def _overlaps(name: str, offenders: Iterable[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
+    """For how long two programs worked on a message, as its case tells it in words."""
+    for one in offenders:
+        if one["class"] == MessageClass.OVERLAP:
+            (lasted_ms,) = re.findall(r"for ([\d,]+\.\d{3}) ms in all", one["detail"])
+            yield name, one["message_id"], round(float(lasted_ms.replace(",", "")) * 1_000_000)
 
 
 def _add_order(run: RunInput, told: Told) -> None:

@@ -97,6 +97,25 @@ def plant_zombie_ack(run: RunBuilder) -> None:
     run.ack("bad", run.pop("bad", at_ms=20, lease_end_ms=300), at_ms=301)
 
 
+def plant_late(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10, due_ms=100)
+    run.ack("bad", run.pop("bad", at_ms=5_100, took_ms=1), at_ms=5_110)  # answered 5,001 ms after it was due
+
+
+def plant_overlap_of_a_program_that_stood_still(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10)
+    slow = run.pop("bad", at_ms=20, lease_end_ms=300, process="slow")
+    quick = run.pop("bad", at_ms=310, took_ms=5, lease_end_ms=600, process="quick")
+    run.ack("bad", quick, at_ms=330)
+    run.ack("bad", slow, at_ms=900, outcome="fail", error="no lease")
+
+
+def plant_overlap_with_a_program_that_is_never_heard_of_again(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10)
+    run.pop("bad", at_ms=20, lease_end_ms=300, process="hung")
+    run.ack("bad", run.pop("bad", at_ms=310, lease_end_ms=600, process="quick"), at_ms=330)
+
+
 def plant_orphan(run: RunBuilder) -> None:
     run.payload("bad", zone="c")
 
@@ -148,6 +167,9 @@ PLANTS: dict[Callable[[RunBuilder], None], MessageClass] = {
     plant_resurrected: MessageClass.RESURRECTED,
     plant_redelivered: MessageClass.REDELIVERED,
     plant_zombie_ack: MessageClass.ZOMBIE_ACK,
+    plant_late: MessageClass.LATE,
+    plant_overlap_of_a_program_that_stood_still: MessageClass.OVERLAP,
+    plant_overlap_with_a_program_that_is_never_heard_of_again: MessageClass.OVERLAP,
     plant_orphan: MessageClass.ORPHAN,
     plant_phantom: MessageClass.PHANTOM,
     plant_dead_letter: MessageClass.DEAD_LETTER,

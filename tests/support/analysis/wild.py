@@ -17,6 +17,8 @@ ZONES = "abc"
 _SPAN_MS = 60
 """All of a message falls into so short a time that equal milliseconds are common."""
 
+PROGRAMS = ("one", "two", "three")
+
 QUEUES: tuple[dict[str, Any], ...] = (
     {},
     {"early_ms_max": 10},
@@ -39,7 +41,7 @@ def wild_run(path: Path, *, seed: int) -> Path:
     unread = draw.sample(ZONES, draw.choice([0, 0, 0, 1]))
     phases = {"load": (0, 1), "drain": (1, draw.choice([2, 20, 20_000]) * 1_000_000)}
     queue = {"engine": "dyno", "shards": dict(zip(ZONES, ZONES, strict=True)), **draw.choice(QUEUES)}
-    run.write(status=status, unread_zones=unread, queue=queue, phases=phases)
+    run.write(status=status, unread_zones=unread, queue=queue, phases=phases, **_programs(draw))
     if status == "interrupted" and draw.random() < 0.5:
         (path / "final_state.parquet").unlink()
     if draw.random() < 0.5:
@@ -87,6 +89,7 @@ def _pop(run: RunBuilder, draw: random.Random, name: str) -> tuple[Pop, int]:
         lease_end_ms=at_ms + draw.randrange(40),
         zone=draw.choice(ZONES),
         body=draw.choice(["", "x", "x", "x", "y"]),
+        process=draw.choice(PROGRAMS),
     )
     return pop, at_ms
 
@@ -120,6 +123,13 @@ def _waiting(run: RunBuilder, draw: random.Random) -> None:
         for zone in draw.choice(["abc", "abc", "ab"]):
             run.listed(name, zone=zone, place=draw.choice(["queue"] * 9 + ["unack"]))
             run.payload(name, zone=zone)
+
+
+def _programs(draw: random.Random) -> dict[str, Any]:
+    """When programs died, and how late may be too late."""
+    dead = draw.sample(PROGRAMS, draw.randrange(len(PROGRAMS)))
+    deaths = {name: draw.randrange(2 * _SPAN_MS) * 1_000_000 for name in dead}
+    return {"deaths": deaths, "late_ms": draw.choice([None, 0, 7.5])}
 
 
 def _damage(history: Path, draw: random.Random) -> None:

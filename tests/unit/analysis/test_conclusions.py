@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.message_classes import MessageClass
+from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.runs.builder import RunBuilder
 from analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
 from analysis.summary.result import Result
@@ -45,8 +45,8 @@ def results(tmp_path: Path) -> list[Result]:
 def test_the_conclusion_counts_what_is_missing_and_names_who_kept_the_promise(tmp_path: Path) -> None:
     promise, missing, price = conclusion(results(tmp_path))
     assert promise == (
-        "DC_QUORUM kept; DC_ONE broke the promise that an acknowledged message is delivered, on time and by one lease "
-        "at a time."
+        "DC_QUORUM kept; DC_ONE broke the promise that an acknowledged message is delivered, not before it is due "
+        "and under one lease at a time."
     )
     assert missing == (
         "Acknowledged messages that their consumers never finished: 2 of 6 at DC_ONE (1 lost and 1 stuck, most of them "
@@ -102,6 +102,57 @@ def test_a_queue_without_leases_is_not_said_to_have_been_acknowledged(tmp_path: 
     run.write(queue={"engine": "zset", "shards": dict(zip("abc", "abc", strict=True)), "leases": False})
     _, missing = conclusion([examine(tmp_path, title="DC_ONE")])
     assert missing == "Every acknowledged message was delivered."
+
+
+def sentences(run: RunBuilder, path: Path, **changes: object) -> list[str]:
+    run.write(**changes)
+    return conclusion([examine(path, title="DC_ONE")])
+
+
+def test_only_what_was_judged_is_claimed(tmp_path: Path) -> None:
+    run = good(tmp_path, level="DC_ONE")
+    default = [str(name) for name in FORBIDDEN_DEFAULT]
+    promised = "DC_ONE kept the promise that an acknowledged message is delivered"
+    assert sentences(run, tmp_path, forbid=["lost", "stuck"])[0] == f"{promised}."
+    assert sentences(run, tmp_path, forbid=[*default, "late"])[0].endswith(
+        ", not before it is due and under one lease at a time."
+    )
+    assert sentences(run, tmp_path, forbid=[*default, "late"], late_ms=1_000)[0] == (
+        f"{promised}, not before it is due, no later than checks.late_ms after that and under one lease at a time."
+    )
+    unleased = {"engine": "zset", "shards": dict(zip("abc", "abc", strict=True)), "leases": False}
+    assert sentences(run, tmp_path, queue=unleased)[0] == f"{promised}, not before it is due."
+    assert not any("promise" in sentence for sentence in sentences(run, tmp_path, forbid=["early"]))
+
+
+@pytest.mark.parametrize(("late_ms", "lease_ms", "told"), [(1_000, None, 0), (1_001, None, 1), (401, 400, 1)])
+def test_lateness_is_named_beyond_a_second_or_a_lease(
+    tmp_path: Path, late_ms: int, lease_ms: int | None, told: int
+) -> None:
+    run = RunBuilder(tmp_path, level="DC_ONE")
+    run.push("m", at_ms=10, due_ms=10)
+    run.ack("m", run.pop("m", at_ms=20, took_ms=late_ms - 10), at_ms=5_000)
+    queue = {"engine": "dyno", "shards": dict(zip("abc", "abc", strict=True)), "lease_ms": lease_ms}
+    found = [sentence for sentence in sentences(run, tmp_path, queue=queue) if "delivered late" in sentence]
+    assert len(found) == told
+    if told:
+        assert f"half of them {late_ms:,} ms and 1 in 100 {late_ms:,} ms or more" in found[0]
+        assert found[0].endswith("No bound was set (checks.late_ms).")
+
+
+def test_work_of_two_programs_and_acks_without_a_lease_are_told_beside_the_promise(tmp_path: Path) -> None:
+    run = good(tmp_path, level="DC_ONE")
+    run.push("slow", at_ms=60)
+    first = run.pop("slow", at_ms=70, took_ms=1, lease_end_ms=300, process="first")
+    run.ack("slow", run.pop("slow", at_ms=400, took_ms=1, process="second"), at_ms=500)
+    run.ack("slow", first, at_ms=600)
+    promise, _, overlap, zombie = sentences(run, tmp_path)
+    assert promise.startswith("DC_ONE kept the promise")
+    assert overlap == (
+        "DC_ONE: two programs worked on the same message at the same time, of 1 messages, for 99 / 99 / 99 ms "
+        "(p50 / p99 / most)."
+    )
+    assert zombie == "DC_ONE: 1 acks succeeded after the lease of their delivery had ended or passed to another."
 
 
 def test_what_is_not_known_of_a_run_is_said(tmp_path: Path) -> None:

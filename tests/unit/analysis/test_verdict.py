@@ -112,6 +112,64 @@ def test_a_verdict_of_an_older_version_judges_no_class_that_it_did_not_know(run:
     assert (older.counts["not_due"], older.not_judged[-1:]) == (0, ("not_due",))
 
 
+@pytest.mark.parametrize(("late_ms", "late"), [(49, 1), (50, 0), (None, 0)])
+def test_a_first_delivery_may_be_as_late_as_the_scenario_says(run: RunBuilder, late_ms: int | None, late: int) -> None:
+    run.push("m", at_ms=2, due_ms=100)
+    run.pop("m", at_ms=140, took_ms=10, lease_end_ms=300)
+    run.ack("m", run.pop("m", at_ms=9_000), at_ms=9_010)  # again, as late as it may be
+    verdict = check(run.write(late_ms=late_ms, forbid=["late"]))
+    assert (verdict.counts["late"], verdict.valid is False) == (late, late == 1)
+    assert verdict.not_judged == (("late",) if late_ms is None else ())
+
+
+@pytest.mark.parametrize(
+    ("first_ends", "lasted_ms"),
+    [
+        ({"acked_ms": 201}, None),
+        ({"acked_ms": 202}, 1.0),
+        ({"refused_ms": 203}, 2.0),
+        ({"died_ms": 201}, None),
+        ({"died_ms": 204}, 3.0),
+        ({"acked_ms": 900, "died_ms": 201}, None),
+        ({}, 99.0),
+    ],
+    ids=str,
+)
+def test_work_lasts_to_an_ack_whatever_its_outcome_to_the_death_of_its_program_or_to_the_ack_of_the_other(
+    run: RunBuilder, first_ends: dict[str, int], lasted_ms: float | None
+) -> None:
+    run.push("m", at_ms=2)
+    first = run.pop("m", at_ms=10, lease_end_ms=100, process="first")
+    for kind, outcome in (("acked_ms", "ok"), ("refused_ms", "fail")):
+        if kind in first_ends:
+            run.ack("m", first, at_ms=first_ends[kind], outcome="ok" if outcome == "ok" else "fail")
+    run.ack("m", run.pop("m", at_ms=200, took_ms=1, process="second"), at_ms=300)
+    deaths = {"first": first_ends["died_ms"] * 1_000_000} if "died_ms" in first_ends else {}
+    verdict = check(run.write(deaths=deaths))
+    assert verdict.counts["overlap"] == (lasted_ms is not None)
+    assert verdict.overlap_ms.get("max") == lasted_ms
+    assert verdict.overlap_ms.get("open") == (None if lasted_ms is None else int(not first_ends))
+
+
+def test_work_that_is_never_seen_to_end_is_counted_to_the_end_of_the_drain_and_marked(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    for name, at_ms in (("first", 10), ("second", 200), ("third", 300)):
+        run.pop("m", at_ms=at_ms, took_ms=0, lease_end_ms=at_ms + 50, process=name)
+    verdict = check(run.write())
+    (case,) = verdict.offenders["overlap"]
+    assert case.detail == (
+        "3 programs at once, for 19,800.000 ms in all, counted to the end of the drain where nothing ended the work"
+    )
+    assert verdict.overlap_ms["open"] == 1
+
+
+def test_a_program_that_gets_its_own_message_again_is_one_program(run: RunBuilder) -> None:
+    run.push("m", at_ms=2)
+    run.pop("m", at_ms=10, lease_end_ms=50, process="one")
+    run.ack("m", run.pop("m", at_ms=100, process="one"), at_ms=200)
+    assert nonzero(check(run.write())) == {"redelivered": 1}
+
+
 def test_what_is_forbidden_is_the_scenario_s_choice(run: RunBuilder) -> None:
     run.push("lost", at_ms=2)
     assert check(run.write(forbid=["early"])).valid is True
@@ -148,7 +206,7 @@ def test_without_leases_a_delivery_settles_what_is_owed(run: RunBuilder) -> None
     with_leases = check(run.write())
     assert [with_leases.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [1, 1, 1, 1]
     verdict = check(run.write(queue=without_leases(run)))
-    assert verdict.not_judged == ("abandoned", "concurrent", "zombie_ack")
+    assert verdict.not_judged == ("abandoned", "concurrent", "zombie_ack", "late")
     assert [verdict.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [0, 0, 0, 1]
     assert {"abandoned", "concurrent", "stuck"}.isdisjoint(verdict.offenders)
     assert check(run.write(queue=without_leases(run, priorities=False))).not_judged[3:] == ("priority_inversion",)
@@ -162,7 +220,7 @@ def test_a_delivery_settles_what_is_owed_for_a_message_whose_own_lease_is_none(r
     run.listed("none", zone="a")
     verdict = check(run.write())
     assert nonzero(verdict) == {"abandoned": 2, "lost": 1, "phantom": 1}
-    assert verdict.not_judged == ()
+    assert verdict.not_judged == ("late",)  # for want of a bound
 
 
 def test_an_older_history_without_leases_of_messages_is_judged_as_before(tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ class Stage:
         self.queues: list[ToyQueue] = []
         clock = NodeClock(epoch_ns=0, run_ns=self.runtime.now_ns)
         settings = spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work, extend=extend)
+        self.deaths: dict[str, int] = {}
         self.consumers = Consumers(
+            deaths=self.deaths,
             settings=settings,
             make=partial(
                 PoppingProgram,

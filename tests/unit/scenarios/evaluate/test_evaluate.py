@@ -235,6 +235,7 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
             {"wary": {}},
             "evaluate.wary: unknown field (did you mean vary?), got {}; accepted fields: vary, objectives, ",
         ),
+        ({"objectives": ["late == 0"]}, "evaluate.objectives[0]: late == 0 needs checks.late_ms, how late is too late"),
         ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: p50"),
         (
             {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
@@ -274,7 +275,7 @@ def test_a_scenario_without_the_section_or_with_faults_of_its_own_is_refused(tmp
 
 
 @pytest.mark.parametrize(
-    ("engine", "objective"), [("fifo", "p99(lease) < 1s"), ("fifo", "concurrent == 0"), ("zset", "duplicates < 1%")]
+    ("engine", "objective"), [("fifo", "p99(lease) < 1s"), ("fifo", "overlap < 1e-4"), ("zset", "duplicates < 1%")]
 )
 def test_an_objective_about_what_the_queue_has_not_is_refused(engine: str, objective: str, tmp_path: Path):
     """No run could show a case, so it would always be held."""
